@@ -1,0 +1,77 @@
+"""Wishes: what a module can be told to do."""
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
+
+
+class _Command(msgspec.Struct, frozen=True, tag_field="do", kw_only=True):
+    """Base of all commands: the tag `do` tells them apart where they are stored or carried."""
+
+
+class SwitchPlug(_Command, tag="switch plug", frozen=True):
+    on: bool
+
+
+class SwitchSocket(_Command, tag="switch socket", frozen=True):
+    socket: int
+    on: bool
+
+
+class SwitchHeater(_Command, tag="switch heater", frozen=True):
+    on: bool
+
+
+class SetLight(_Command, tag="set light", frozen=True):
+    """What is None stays as it is."""
+
+    on: bool | None = None
+    level: int | None = None
+    color: Color | None = None
+
+
+class MoveShutter(_Command, tag="move shutter", frozen=True):
+    position: int
+
+
+class SetThermostat(_Command, tag="set thermostat", frozen=True):
+    """What is None stays as it is; the set point is in Celsius."""
+
+    function: ThermostatFunction | None = None
+    mode: ThermostatMode | None = None
+    set_point: float | None = None
+    program: int | None = None
+    activation_time: float | None = None
+
+
+class OpenLock(_Command, tag="open lock", frozen=True):
+    pass
+
+
+class Activate(_Command, tag="activate", frozen=True):
+    pass
+
+
+class SwitchCamera(_Command, tag="switch camera", frozen=True):
+    on: bool
+
+
+Command = SwitchPlug | SwitchSocket | SwitchHeater | SetLight | MoveShutter | SetThermostat | OpenLock | Activate | SwitchCamera
+
+
+class SceneStep(msgspec.Struct, frozen=True):
+    """One command of a scene, on a module of the same plant."""
+
+    module_id: Id
+    command: Command
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A command on its way: for one module, never to be carried out after its deadline nor twice under the same id."""
+
+    id: str
+    plant_id: Id
+    module_id: Id
+    command: Command
+    deadline: float

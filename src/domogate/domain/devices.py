@@ -1,0 +1,103 @@
+"""Kinds of devices, and the one catalogue of hardware that says what each kind is by default.
+
+Metrics, capabilities, deviceType and hw_type are *not shown* in the specification; they come from here and an estate
+may override them for a module (Decision 0012).
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class DeviceKind(StrEnum):
+    """What a module is. Families spell and select these by tables of their own."""
+
+    LIGHT = "light"
+    AUTOMATION = "automation"
+    PLUG = "plug"
+    HEATER = "heater"
+    ENERGYMETER = "energymeter"
+    REMOTE = "remote"
+    SCENE = "scene"
+    GATEWAY = "gateway"
+    LOCK = "lock"
+    ACTIVATION = "activation"
+    AUDIOVIDEO_UNIT = "audiovideo unit"
+    CHRONOTHERMOSTAT = "chronothermostat"
+    MULTISOCKET = "multisocket"
+    EMERGENCY_CONTROLLER = "emergency controller"
+    EMERGENCY_UNIT = "emergency unit"
+
+
+class MetricType(StrEnum):
+    TEXT = "Text"
+    NUMBER = "Number"
+    OBJECT = "Object"
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A value that a module can report (Spec 2.4)."""
+
+    label: str
+    type: MetricType
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """Something a module can be told, asked, or heard about (Spec 2.5)."""
+
+    name: str
+    command: bool
+    request: bool
+    notification: bool
+
+
+class Hardware(msgspec.Struct, frozen=True):
+    """What a module is built as, as far as a client is told."""
+
+    hw_type: str
+    device_type: str
+    metrics: tuple[Metric, ...] = ()
+    capabilities: tuple[Capability, ...] = ()
+
+
+_ON_OFF = Metric("status", MetricType.TEXT)
+_SWITCH = Capability("status", command=True, request=True, notification=True)
+
+HARDWARE: dict[DeviceKind, Hardware] = {
+    DeviceKind.LIGHT: Hardware(
+        "light-dimmer",
+        "Dimmer",
+        (_ON_OFF, Metric("level", MetricType.NUMBER), Metric("colorHSV", MetricType.OBJECT)),
+        (_SWITCH, Capability("level", command=True, request=True, notification=True)),
+    ),
+    DeviceKind.AUTOMATION: Hardware("shutter-motor", "Shutter", (Metric("position", MetricType.NUMBER),)),
+    DeviceKind.PLUG: Hardware("plug-16a", "Plug", (_ON_OFF, Metric("power", MetricType.NUMBER))),
+    DeviceKind.HEATER: Hardware("heater-relay", "Heater", (_ON_OFF,)),
+    DeviceKind.ENERGYMETER: Hardware("energy-meter", "Energy meter", (Metric("power", MetricType.NUMBER),)),
+    DeviceKind.REMOTE: Hardware("remote-4", "Remote", (Metric("battery", MetricType.TEXT),)),
+    DeviceKind.SCENE: Hardware("scene", "Scene"),
+    DeviceKind.GATEWAY: Hardware(
+        "gateway-ip", "Gateway", (), (Capability("firmware", command=False, request=True, notification=True),)
+    ),
+    DeviceKind.LOCK: Hardware("lock-strike", "Lock", (), (Capability("open", command=True, request=False, notification=True),)),
+    DeviceKind.ACTIVATION: Hardware(
+        "activation-relay", "Activation", (), (Capability("activate", command=True, request=False, notification=True),)
+    ),
+    DeviceKind.AUDIOVIDEO_UNIT: Hardware(
+        "entrance-panel",
+        "Entrance panel",
+        (),
+        (
+            Capability("video", command=True, request=True, notification=False),
+            Capability("call", command=False, request=False, notification=True),
+        ),
+    ),
+    DeviceKind.CHRONOTHERMOSTAT: Hardware(
+        "chronothermostat",
+        "Chronothermostat",
+        (Metric("temperature", MetricType.NUMBER), Metric("humidity", MetricType.NUMBER), Metric("mode", MetricType.TEXT)),
+    ),
+    DeviceKind.MULTISOCKET: Hardware("multisocket-4", "Multisocket", (Metric("status", MetricType.OBJECT),)),
+    DeviceKind.EMERGENCY_CONTROLLER: Hardware("emergency-controller", "Emergency lighting controller"),
+    DeviceKind.EMERGENCY_UNIT: Hardware("emergency-unit", "Emergency lighting unit"),
+}

@@ -1,0 +1,71 @@
+"""Facts: what was committed. One growing cursor for all of them feeds the read model, and later streams and webhooks."""
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.states import State
+
+
+class _Event(msgspec.Struct, frozen=True, tag_field="was", kw_only=True):
+    """Base of all events: the tag `was` tells them apart where they are stored."""
+
+
+class StateChanged(_Event, tag="state", frozen=True):
+    """A module reported; `state` is what it is in now, None when it never reported one."""
+
+    plant_id: Id
+    module_id: Id
+    state: State | None
+    reachable: bool
+    at: float
+
+
+class PlantChanged(_Event, tag="plant", frozen=True):
+    """A plant's facts, people or topology changed. `user_ids` are all whose list of plants may differ now."""
+
+    plant_id: Id
+    user_ids: tuple[Id, ...]
+
+
+class UserChanged(_Event, tag="user", frozen=True):
+    user_id: Id
+
+
+class ClientChanged(_Event, tag="client", frozen=True):
+    client_id: str
+
+
+class SubscriptionChanged(_Event, tag="subscription", frozen=True):
+    key_hash: str
+
+
+class GrantRevoked(_Event, tag="grant", frozen=True):
+    grant_id: Id
+
+
+class SigningKeysChanged(_Event, tag="signing keys", frozen=True):
+    pass
+
+
+class SparePartsChanged(_Event, tag="spare parts", frozen=True):
+    unit: str
+
+
+Event = (
+    StateChanged
+    | PlantChanged
+    | UserChanged
+    | ClientChanged
+    | SubscriptionChanged
+    | GrantRevoked
+    | SigningKeysChanged
+    | SparePartsChanged
+)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One committed event and its place in the order of all."""
+
+    cursor: int
+    at: float
+    event: Event

@@ -1,0 +1,63 @@
+"""One identity, two spellings.
+
+Inside the gateway every plant, floor, ambient and module has one `Id`: a lower-case dashed UUID. Home control spells it as
+32 hexadecimal characters, every other family as a dashed UUID (Spec 2, Spec 8). Both accept upper case and print lower case.
+"""
+
+import re
+import uuid
+from collections.abc import Callable
+from typing import NewType
+
+import msgspec
+
+Id = NewType("Id", str)
+
+_DASHED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII).fullmatch
+_HEX32 = re.compile(r"[0-9a-f]{32}", re.IGNORECASE | re.ASCII).fullmatch
+
+
+def new_id() -> Id:
+    return Id(str(uuid.uuid4()))
+
+
+def _parse_dashed(text: str) -> Id | None:
+    return Id(text.lower()) if _DASHED(text) else None
+
+
+def _print_dashed(identity: Id) -> str:
+    return identity
+
+
+def _parse_hex32(text: str) -> Id | None:
+    if not _HEX32(text):
+        return None
+    low = text.lower()
+    return Id(f"{low[:8]}-{low[8:12]}-{low[12:16]}-{low[16:20]}-{low[20:]}")
+
+
+def _print_hex32(identity: Id) -> str:
+    return identity.replace("-", "")
+
+
+class IdSpelling(msgspec.Struct, frozen=True):
+    """How a family writes an identity: `parse_id` gives None for anything else."""
+
+    name: str
+    pattern: str
+    parse_id: Callable[[str], Id | None]
+    print_id: Callable[[Id], str]
+
+
+DASHED_UUID = IdSpelling(
+    name="a UUID such as 123e4567-e89b-12d3-a456-426614174000",
+    pattern="^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+    parse_id=_parse_dashed,
+    print_id=_print_dashed,
+)
+HEX32 = IdSpelling(
+    name="exactly 32 hexadecimal characters",
+    pattern="^[0-9a-fA-F]{32}$",
+    parse_id=_parse_hex32,
+    print_id=_print_hex32,
+)

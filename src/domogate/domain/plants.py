@@ -1,0 +1,152 @@
+"""Plants, and what stands in them."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from domogate.domain.commands import SceneStep
+from domogate.domain.devices import HARDWARE, Capability, DeviceKind, Hardware, Metric
+from domogate.domain.ids import Id
+
+
+class PlantType(StrEnum):
+    HOTEL = "hotel"
+    HOUSE = "house"
+    OFFICE = "office"
+    HOSPITAL = "hospital"
+
+
+class PlantStatus(StrEnum):
+    ACTIVE = "active"
+    REMOVED = "removed"
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A user who owns a plant or is allowed in it."""
+
+    user_id: Id
+    email: str
+
+
+class Invitation(msgspec.Struct, frozen=True):
+    """Becomes a membership by itself once a user with that e-mail is active."""
+
+    email: str
+
+
+class Plant(msgspec.Struct, frozen=True):
+    """An installation and its people: everything a list of plants shows. What stands in it is its Topology."""
+
+    id: Id
+    internal_id: Id
+    name: str
+    type: PlantType
+    owner: Member
+    status: PlantStatus = PlantStatus.ACTIVE
+    removed_at: float | None = None
+    country: str | None = None
+    zip_code: str | None = None
+    address: str | None = None
+    emergency_lighting: bool = False
+    """True for a site: marked so, or holding emergency controllers. The store derives it."""
+    allowed: tuple[Member, ...] = ()
+    invited: tuple[Invitation, ...] = ()
+
+    def is_of(self, user_id: Id) -> bool:
+        """Owner and allowed users both count as owning (Spec 7, Decision 0010)."""
+        return user_id == self.owner.user_id or any(member.user_id == user_id for member in self.allowed)
+
+
+class SceneDetail(msgspec.Struct, frozen=True, tag="scene", tag_field="of"):
+    steps: tuple[SceneStep, ...] = ()
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A weekly program of a thermostat: its number (0..11) and name."""
+
+    number: int
+    name: str
+
+
+class ThermostatDetail(msgspec.Struct, frozen=True, tag="chronothermostat", tag_field="of"):
+    programs: tuple[Program, ...] = ()
+
+
+class ControllerDetail(msgspec.Struct, frozen=True, tag="emergency controller", tag_field="of"):
+    reference: str = ""
+    serial_number: str = ""
+    alert_level: int = 1
+
+
+class UnitDetail(msgspec.Struct, frozen=True, tag="emergency unit", tag_field="of"):
+    reference: str = ""
+
+
+Detail = SceneDetail | ThermostatDetail | ControllerDetail | UnitDetail
+
+
+class Module(msgspec.Struct, frozen=True):
+    """A device, or a scene. `detail` is what only its kind has; `options` is what only its driver understands."""
+
+    id: Id
+    internal_id: Id
+    name: str
+    kind: DeviceKind
+    driver: str = "simulator"
+    type: str | None = None
+    hw_type: str | None = None
+    device_type: str | None = None
+    metrics: tuple[Metric, ...] | None = None
+    capabilities: tuple[Capability, ...] | None = None
+    detail: Detail | None = None
+    options: dict[str, Any] = {}
+    controller_id: Id | None = None
+    """For an emergency unit: the controller it hangs on."""
+
+    @property
+    def hardware(self) -> Hardware:
+        """The catalogue's entry for the kind, with what the estate says otherwise."""
+        default = HARDWARE[self.kind]
+        return Hardware(
+            hw_type=default.hw_type if self.hw_type is None else self.hw_type,
+            device_type=default.device_type if self.device_type is None else self.device_type,
+            metrics=default.metrics if self.metrics is None else self.metrics,
+            capabilities=default.capabilities if self.capabilities is None else self.capabilities,
+        )
+
+
+class Ambient(msgspec.Struct, frozen=True):
+    """A room."""
+
+    id: Id
+    internal_id: Id
+    name: str
+    type: str = "other"
+    modules: tuple[Module, ...] = ()
+
+
+class Floor(msgspec.Struct, frozen=True):
+    id: Id
+    internal_id: Id
+    name: str
+    ambients: tuple[Ambient, ...] = ()
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """What stands where: floors with rooms, rooms on no floor, modules in no room."""
+
+    floors: tuple[Floor, ...] = ()
+    ambients: tuple[Ambient, ...] = ()
+    modules: tuple[Module, ...] = ()
+
+    def every_ambient(self) -> Iterator[Ambient]:
+        for floor in self.floors:
+            yield from floor.ambients
+        yield from self.ambients
+
+    def every_module(self) -> Iterator[Module]:
+        for ambient in self.every_ambient():
+            yield from ambient.modules
+        yield from self.modules

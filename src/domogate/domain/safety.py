@@ -1,0 +1,93 @@
+"""Emergency lighting: failures, and when a controller is in alert (Spec 2.15)."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class FailureType(StrEnum):
+    BLOCK_OK = "BLOCK.OK"
+    BLOCK_FAULTY_COMMUNICATION = "BLOCK.FAULTY_COMMUNICATION"
+    BLOCK_OTHER_FAULTY = "BLOCK.OTHER_FAULTY"
+    BLOCK_ALARM_STATE = "BLOCK.ALARM_STATE"
+    BLOCK_DLD = "BLOCK.DLD"
+    BLOCK_FAULTY_POWER_SUPPLY = "BLOCK.FAULTY_POWER_SUPPLY"
+    BLOCK_FAULTY_BATTERY = "BLOCK.FAULTY_BATTERY"
+    BLOCK_DISCONNECTED_BATTERY = "BLOCK.DISCONNECTED_BATTERY"
+    BLOCK_FAULTY_EMERGENCY_LIGHT = "BLOCK.FAULTY_EMERGENCY_LIGHT"
+    BLOCK_FAULTY_ELECTRONICAL = "BLOCK.FAULTY_ELECTRONICAL"
+    REMOTE_OK = "REMOTE.STATUS.OK"
+    REMOTE_SECTOR_ON_BUS = "REMOTE.STATUS.SECTOR_ON_BUS"
+    REMOTE_BUS_SHORT_CIRCUIT = "REMOTE.STATUS.BUS_SHORT_CIRCUIT"
+    REMOTE_NO_BLOCK_RESPONSE = "REMOTE.STATUS.NO_BLOCK_RESPONSE"
+    REMOTE_CAPACITY_OVERFLOW = "REMOTE.STATUS.CAPACITY_OVERFLOW"
+    REMOTE_NFC_COMM_FAULT = "REMOTE.STATUS.NFC_COMM_FAULT"
+    REMOTE_QUARTZ_FAULT = "REMOTE.STATUS.QUARTZ_FAULT"
+    REMOTE_BATTERY_FAULT = "REMOTE.STATUS.BATTERY_FAULT"
+    REMOTE_BLOCK_ENROLLMENT_FAULT = "REMOTE.STATUS.BLOCK_ENROLLMENT_FAULT"
+    REMOTE_ELECTRONIC_FAULT = "REMOTE.STATUS.ELECTRONIC_FAULT"
+    REMOTE_OUT_SUPERVISION = "REMOTE.STATUS.OUT_SUPERVISION"
+
+
+# The flags are not shown in the specification: one bit a failure, blocks and remotes apart, zero for "OK" (Decision 0012).
+FLAGS: dict[FailureType, str] = {
+    FailureType.BLOCK_OK: "0x0000",
+    FailureType.BLOCK_FAULTY_COMMUNICATION: "0x0001",
+    FailureType.BLOCK_OTHER_FAULTY: "0x0002",
+    FailureType.BLOCK_ALARM_STATE: "0x0004",
+    FailureType.BLOCK_DLD: "0x0008",
+    FailureType.BLOCK_FAULTY_POWER_SUPPLY: "0x0010",
+    FailureType.BLOCK_FAULTY_BATTERY: "0x0020",
+    FailureType.BLOCK_DISCONNECTED_BATTERY: "0x0040",
+    FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT: "0x0080",
+    FailureType.BLOCK_FAULTY_ELECTRONICAL: "0x0100",
+    FailureType.REMOTE_OK: "0x0000",
+    FailureType.REMOTE_SECTOR_ON_BUS: "0x0001",
+    FailureType.REMOTE_BUS_SHORT_CIRCUIT: "0x0002",
+    FailureType.REMOTE_NO_BLOCK_RESPONSE: "0x0004",
+    FailureType.REMOTE_CAPACITY_OVERFLOW: "0x0008",
+    FailureType.REMOTE_NFC_COMM_FAULT: "0x0010",
+    FailureType.REMOTE_QUARTZ_FAULT: "0x0020",
+    FailureType.REMOTE_BATTERY_FAULT: "0x0040",
+    FailureType.REMOTE_BLOCK_ENROLLMENT_FAULT: "0x0080",
+    FailureType.REMOTE_ELECTRONIC_FAULT: "0x0100",
+    FailureType.REMOTE_OUT_SUPERVISION: "0x0200",
+}
+
+_NO_FAILURE = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One failure as the unit or controller reports it; without a flag of its own it has the catalogue's."""
+
+    type: FailureType
+    flag: str | None = None
+
+    @property
+    def printed_flag(self) -> str:
+        return FLAGS[self.type] if self.flag is None else self.flag
+
+
+def in_failure(failures: tuple[Failure, ...]) -> bool:
+    """Any failure other than the two that say OK."""
+    return any(failure.type not in _NO_FAILURE for failure in failures)
+
+
+class SparePartType(StrEnum):
+    BATTERY = "Battery"
+    EMERGENCY_LAMP = "Emergency lamp"
+
+
+class SparePart(msgspec.Struct, frozen=True):
+    """A part that can be ordered for a unit (E19). The quantity is text, as the contract has it."""
+
+    reference: str
+    type: SparePartType
+    quantity: str
+
+
+class SpareParts(msgspec.Struct, frozen=True):
+    """The spare parts of one unit reference; none at all is a known reference without parts."""
+
+    unit: str
+    parts: tuple[SparePart, ...] = ()

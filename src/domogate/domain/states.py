@@ -1,0 +1,164 @@
+"""What a module reports now. A State carries its latest Readings; older readings are history."""
+
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.safety import Failure
+
+
+class Unit(StrEnum):
+    """What a reading is measured in."""
+
+    WATT = "watt"
+    WATT_HOUR = "watt_hour"
+    CELSIUS = "C"
+    FAHRENHEIT = "F"
+    PERCENT = "%"
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A dated measure. Times are seconds since the epoch everywhere in the core."""
+
+    value: float
+    unit: Unit
+    at: float
+
+
+class _State(msgspec.Struct, frozen=True, tag_field="of", kw_only=True):
+    """Base of all states: the tag `of` tells them apart where they are stored."""
+
+
+class Color(msgspec.Struct, frozen=True):
+    """Hue 0..360, saturation and value 0..100 (Spec 2.7, Spec 8)."""
+
+    hue: float
+    saturation: float
+    value: float
+
+
+class LightState(_State, tag="light", frozen=True):
+    on: bool
+    level: int | None = None
+    color: Color | None = None
+
+
+class AutomationState(_State, tag="automation", frozen=True):
+    """A shutter or blind: 0 is closed, 100 is open."""
+
+    position: int
+
+
+class PlugState(_State, tag="plug", frozen=True):
+    on: bool
+    power: Reading | None = None
+    energy: Reading | None = None
+
+
+class HeaterState(_State, tag="heater", frozen=True):
+    on: bool
+
+
+class EnergyMeterState(_State, tag="energymeter", frozen=True):
+    power: Reading | None = None
+    energy: Reading | None = None
+
+
+class Battery(StrEnum):
+    FULL = "full"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    VERY_LOW = "very_low"
+    UNKNOWN = "unknown"
+
+
+class RemoteState(_State, tag="remote", frozen=True):
+    battery: Battery
+    firmware: int | None = None
+
+
+class GatewayState(_State, tag="gateway", frozen=True):
+    firmware: int | None = None
+
+
+class LockState(_State, tag="lock", frozen=True):
+    locked: bool
+
+
+class ActivationState(_State, tag="activation", frozen=True):
+    active: bool
+
+
+class CameraState(_State, tag="camera", frozen=True):
+    on: bool
+
+
+class ThermostatFunction(StrEnum):
+    HEATING = "heating"
+    COOLING = "cooling"
+
+
+class ThermostatMode(StrEnum):
+    AUTOMATIC = "automatic"
+    MANUAL = "manual"
+    BOOST = "boost"
+    OFF = "off"
+    PROTECTION = "protection"
+
+
+class ThermostatState(_State, tag="chronothermostat", frozen=True):
+    """The set point is kept in Celsius; `scale` is how the thermostat displays and measures (Decision 0011)."""
+
+    function: ThermostatFunction
+    mode: ThermostatMode
+    set_point: float
+    scale: Unit = Unit.CELSIUS
+    program: int | None = None
+    activation_time: float | None = None
+    former_mode: ThermostatMode | None = None
+    load_active: bool = False
+    utc_offset_minutes: int = 0
+    temperature: Reading | None = None
+    humidity: Reading | None = None
+
+
+class MultisocketState(_State, tag="multisocket", frozen=True):
+    sockets: tuple[bool, ...]
+
+
+class EmergencyState(_State, tag="emergency", frozen=True):
+    """What an emergency controller or unit says of itself: its failures, BLOCK.OK or REMOTE.STATUS.OK included."""
+
+    failures: tuple[Failure, ...] = ()
+
+
+State = (
+    LightState
+    | AutomationState
+    | PlugState
+    | HeaterState
+    | EnergyMeterState
+    | RemoteState
+    | GatewayState
+    | LockState
+    | ActivationState
+    | CameraState
+    | ThermostatState
+    | MultisocketState
+    | EmergencyState
+)
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a driver says of one module: its state (None: unchanged or unknown) and whether it can be reached.
+
+    `readings` are dated measures to be kept as history, keyed by what they measure (power, energy, temperature, humidity).
+    """
+
+    plant_id: str
+    module_id: str
+    at: float
+    state: State | None = None
+    reachable: bool = True
+    readings: tuple[tuple[str, Reading], ...] = ()
