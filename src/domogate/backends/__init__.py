@@ -1,0 +1,1 @@
+"""HTTP services that stand behind a family."""
