@@ -128,9 +128,14 @@ class MultisocketState(_State, tag="multisocket", frozen=True):
 
 
 class EmergencyState(_State, tag="emergency", frozen=True):
-    """What an emergency controller or unit says of itself: its failures, BLOCK.OK or REMOTE.STATUS.OK included."""
+    """What an emergency controller or unit says of itself: its failures, BLOCK.OK or REMOTE.STATUS.OK included.
+
+    `alert` and `alert_changed_at` are a controller's; the gateway derives them from its units and keeps when they changed.
+    """
 
     failures: tuple[Failure, ...] = ()
+    alert: bool | None = None
+    alert_changed_at: float | None = None
 
 
 State = (

@@ -1,0 +1,103 @@
+"""Asking modules and telling them what to do, within a deadline."""
+
+import asyncio
+from collections.abc import Mapping
+
+from domogate.domain.commands import Command, Order, SwitchPlug
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, NoPlug
+from domogate.domain.ids import Id, new_id
+from domogate.domain.plants import Ambient
+from domogate.domain.states import Report, State
+from domogate.ports import Clock, Fabric
+from domogate.services.world import ModuleView
+
+# When several plugs fail differently, the answer speaks of the worst: what was perhaps done, then what was not.
+_WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, DeviceOffline)
+
+
+class Control:
+    """Reads a state that is fresh at once, asks the driver for one that is not, and carries commands (Decision 0008)."""
+
+    def __init__(
+        self, fabric: Fabric, clock: Clock, *, deadline: float, max_age: float, max_ages: Mapping[DeviceKind, float]
+    ) -> None:
+        self._fabric = fabric
+        self._clock = clock
+        self._deadline = deadline
+        self._max_ages = {kind: max_ages.get(kind, max_age) for kind in DeviceKind}
+        self._asking: dict[Id, asyncio.Task[Report]] = {}
+
+    def find_fresh(self, view: ModuleView) -> State | None:
+        """The state, if its driver vouched for it recently enough; None: ask `read_state`."""
+        if view.reachable and self._clock.now() - view.confirmed_at <= self._max_ages[view.module.kind]:
+            return view.state
+        return None
+
+    async def read_state(self, view: ModuleView) -> State:
+        """Raises DeviceOffline, DeviceTimeout."""
+        fresh = self.find_fresh(view)
+        if fresh is not None:
+            return fresh
+        await self.refresh(view)
+        if not view.reachable or view.state is None:
+            raise DeviceOffline(f"the {view.module.kind} is offline; its state cannot be read now")
+        return view.state
+
+    async def refresh(self, view: ModuleView) -> None:
+        """Ask the module now. Many who ask at once share one question. Raises DeviceTimeout."""
+        module_id = view.module.id
+        asking = self._asking.get(module_id)
+        if asking is None:
+            asking = asyncio.create_task(
+                self._fabric.read(view.plant_id, module_id, self._clock.now() + self._deadline), name=f"ask {module_id}"
+            )
+            self._asking[module_id] = asking
+            asking.add_done_callback(lambda task: self._asked(module_id, task))
+        report = await asyncio.shield(asking)
+        if report.state is not None:
+            view.state = report.state
+        view.reachable = report.reachable
+        view.confirmed_at = self._clock.now()
+
+    def _asked(self, module_id: Id, task: asyncio.Task[Report]) -> None:
+        del self._asking[module_id]
+        if not task.cancelled():
+            task.exception()  # retrieved here in case everyone who asked has gone
+
+    async def execute(self, plant_id: Id, module_id: Id, command: Command) -> Report:
+        """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        return await self._fabric.execute(
+            Order(
+                id=new_id(),
+                plant_id=plant_id,
+                module_id=module_id,
+                command=command,
+                deadline=self._clock.now() + self._deadline,
+            )
+        )
+
+    async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool) -> None:
+        """Switch all plugs of the ambient; returns once each has confirmed it (E1)."""
+        plugs = [module for module in ambient.modules if module.kind is DeviceKind.PLUG]
+        if not plugs:
+            raise NoPlug("no plug found: the ambient exists but holds no module of kind plug")
+        command = SwitchPlug(on=on)
+        outcomes = await asyncio.gather(*(self.execute(plant_id, plug.id, command) for plug in plugs), return_exceptions=True)
+        failed = [
+            (plug.name, outcome) for plug, outcome in zip(plugs, outcomes, strict=True) if isinstance(outcome, BaseException)
+        ]
+        if failed:
+            raise _worst(failed, of=len(plugs))
+
+
+def _worst(failed: list[tuple[str, BaseException]], *, of: int) -> BaseException:
+    for _, outcome in failed:
+        if not isinstance(outcome, Fault):
+            return outcome
+    names = ", ".join(f"'{name}'" for name, _ in failed)
+    for kind in _WORST_FIRST:
+        for _, outcome in failed:
+            if isinstance(outcome, kind):
+                return kind(f"{len(failed)} of {of} plugs did not confirm: {names}; {outcome.message}")
+    return failed[0][1]
