@@ -26,9 +26,13 @@ class KeyRefused(Fault):
 
 
 class TokenRefused(Fault):
-    """No token, two of them, or one that is not valid here now."""
+    """No token (`given` is False), two of them, or one that is not valid here now."""
 
     code = 1002
+
+    def __init__(self, message: str, *, given: bool = True) -> None:
+        super().__init__(message)
+        self.given = given
 
 
 class ScopeMissing(Fault):
@@ -40,13 +44,14 @@ class ScopeMissing(Fault):
 
 
 class TooManyRequests(Fault):
-    """The key's rate or daily quota is used up for now."""
+    """The key's rate or daily quota is used up for now; `headers` are ready-made and say what remains of each."""
 
     code = 1004
 
-    def __init__(self, message: str, retry_after: int) -> None:
+    def __init__(self, message: str, retry_after: int, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.headers = headers
 
 
 class PasswordToRenew(Fault):

@@ -1,0 +1,1 @@
+"""Leaf: signing keys, tokens, hashing, subscription keys and quotas."""

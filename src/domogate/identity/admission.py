@@ -1,0 +1,186 @@
+"""Who may call at all: subscription keys, within their rate and their daily quota.
+
+What remains is told in the fields of the current IETF draft, draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` (what
+is allowed) and `RateLimit` (what remains, and in how many seconds there will be more), one item for the rate and one for
+the day. For people and scripts that would rather read one integer, `X-RateLimit-Remaining` and `X-Quota-Remaining` say it
+once more. A key without limits gets none of them. A refused request uses up neither rate nor quota.
+"""
+
+import asyncio
+import contextlib
+import logging
+import math
+from collections.abc import Sequence
+from hashlib import sha256
+
+from limits import RateLimitItem
+from limits.strategies import MovingWindowRateLimiter
+
+from domogate.domain.events import Change, SubscriptionChanged
+from domogate.domain.faults import KeyRefused, TooManyRequests
+from domogate.domain.people import Subscription
+from domogate.identity.quotas import DAY, Meters, day_of
+from domogate.identity.rates import MovingWindows, parse_rate
+from domogate.identity.recent import Recent
+from domogate.identity.subscriptions import MAX_KEY
+from domogate.ports import Admitted, Clock, Store
+
+_REFUSED = "The subscription key is not valid here: it is unknown, revoked or expired."
+_REFUSALS_KEPT = 1_024
+_ATTEMPTS = 5
+
+_log = logging.getLogger(__name__)
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class _Entry:
+    """A subscription ready to be admitted. `admitted` is made in advance where there is nothing to count."""
+
+    __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate")
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.id = subscription.id
+        self.expires_at = math.inf if subscription.expires_at is None else subscription.expires_at
+        if subscription.revoked_at is not None:
+            self.expires_at = -math.inf
+        self.quota = subscription.daily_quota
+        self.rate: RateLimitItem | None = None if subscription.rate is None else parse_rate(subscription.rate)
+        policies = []
+        if self.rate is not None:
+            policies.append(f'"rate";q={self.rate.amount};w={self.rate.get_expiry()}')
+        if self.quota is not None:
+            policies.append(f'"day";q={self.quota};w={DAY}')
+        self.policy = ", ".join(policies).encode()
+        self.admitted = None if policies else Admitted(self.id)
+
+
+class KeyAdmission:
+    """Lets subscription keys in. `apply` is to be a listener of the store."""
+
+    def __init__(self, store: Store, clock: Clock, *, cache_size: int = 20_000, write_every: float = 1.0) -> None:
+        self._store = store
+        self._now = clock.now
+        self._write_every = write_every
+        self._known: Recent[bytes, _Entry] = Recent(cache_size)
+        # So that one client with an old key does not cost a query a request; small, for anyone can invent keys.
+        self._refused: Recent[bytes, bool] = Recent(_REFUSALS_KEPT)
+        self._changes = 0
+        self._windows = MovingWindows(clock)
+        self._limiter = MovingWindowRateLimiter(self._windows)
+        self._meters = Meters(store)
+        self._stopping = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to keep the day's counts in the store."""
+        self._stopping.clear()
+        self._writer = asyncio.create_task(self._write_regularly(), name="subscription usage")
+
+    async def stop(self) -> None:
+        """Write what was counted; to be called while the store still runs."""
+        self._stopping.set()
+        if self._writer is not None:
+            await self._writer
+            self._writer = None
+        await self._meters.write(day_of(self._now()))
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        for change in changes:
+            event = change.event
+            if isinstance(event, SubscriptionChanged):
+                self._changes += 1
+                digest = bytes.fromhex(event.key_hash)
+                self._known.forget(digest)
+                self._refused.forget(digest)
+
+    def admit_known(self, key: bytes) -> Admitted | None:
+        entry = self._known.find(sha256(key).digest())
+        if entry is None:
+            return None
+        now = self._now()
+        if entry.expires_at <= now:
+            return None
+        return entry.admitted or self._spend(entry, now)
+
+    async def admit(self, key: bytes) -> Admitted:
+        digest = sha256(key).digest()
+        if not 0 < len(key) <= MAX_KEY or self._refused.find(digest):
+            raise KeyRefused(_REFUSED)
+        entry = self._known.find(digest) or await self._look_up(digest)
+        if entry is None or entry.expires_at <= self._now():
+            raise KeyRefused(_REFUSED)
+        if entry.admitted is not None:
+            return entry.admitted
+        while (admitted := self._spend(entry, self._now())) is None:
+            await self._meters.open(entry.id, day_of(self._now()))
+        return admitted
+
+    async def _look_up(self, digest: bytes) -> _Entry | None:
+        for _ in range(_ATTEMPTS):
+            changes = self._changes
+            subscription = await self._store.find_subscription(digest.hex())
+            if changes == self._changes:  # else the answer may be older than what was applied meanwhile
+                if subscription is None or subscription.revoked_at is not None:
+                    self._refused.keep(digest, True)
+                    return None
+                entry = _Entry(subscription)
+                self._known.keep(digest, entry)
+                return entry
+        return None if subscription is None else _Entry(subscription)
+
+    def _spend(self, entry: _Entry, now: float) -> Admitted | None:
+        """One request of the key's rate and quota; None when the day's count is not known yet."""
+        meter = None
+        if entry.quota is not None:
+            meter = self._meters.find(entry.id, day_of(now))
+            if meter is None:
+                return None
+            if meter.used >= entry.quota:
+                raise TooManyRequests(
+                    f"The subscription's daily quota of {entry.quota} requests is used up; it begins anew at 00:00 UTC.",
+                    retry_after=_until_tomorrow(now),
+                    headers=self._headers(entry, meter.used, now),
+                )
+        if entry.rate is not None and not self._limiter.hit(entry.rate, entry.id):
+            stats = self._limiter.get_window_stats(entry.rate, entry.id)
+            raise TooManyRequests(
+                f"The subscription's rate of {entry.rate.amount} requests a {entry.rate.GRANULARITY.name} is exceeded.",
+                retry_after=_whole_seconds(stats.reset_time - now),
+                headers=self._headers(entry, meter.used if meter else 0, now),
+            )
+        if meter is not None:
+            self._meters.count(meter)
+        return Admitted(entry.id, self._headers(entry, meter.used if meter else 0, now))
+
+    def _headers(self, entry: _Entry, used: int, now: float) -> Headers:
+        remains: list[str] = []
+        plain: list[tuple[bytes, bytes]] = []
+        if entry.rate is not None:
+            stats = self._limiter.get_window_stats(entry.rate, entry.id)
+            remains.append(f'"rate";r={stats.remaining};t={_whole_seconds(stats.reset_time - now)}')
+            plain.append((b"x-ratelimit-remaining", b"%d" % stats.remaining))
+        if entry.quota is not None:
+            left = max(0, entry.quota - used)
+            remains.append(f'"day";r={left};t={_until_tomorrow(now)}')
+            plain.append((b"x-quota-remaining", b"%d" % left))
+        return ((b"ratelimit-policy", entry.policy), (b"ratelimit", ", ".join(remains).encode()), *plain)
+
+    async def _write_regularly(self) -> None:
+        while not self._stopping.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self._write_every)
+            try:
+                await self._meters.write(day_of(self._now()))
+                self._windows.sweep()
+            except Exception:
+                # The counts stay in memory and are tried again; a quota must not end with one failed write.
+                _log.exception("the counts of daily quotas could not be written")
+
+
+def _whole_seconds(seconds: float) -> int:
+    return max(1, math.ceil(seconds))
+
+
+def _until_tomorrow(now: float) -> int:
+    return _whole_seconds((day_of(now) + 1) * DAY - now)

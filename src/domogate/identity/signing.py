@@ -1,0 +1,192 @@
+"""The gateway's signing keys, and what is signed with them.
+
+Keys live in the store, so that every gateway on it signs and verifies with the same ones. The oldest key that is not
+retired signs; a retired one goes on verifying while something it signed may still be alive.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, RSAKey
+
+from domogate.domain.events import Change, SigningKeysChanged
+from domogate.domain.people import Client, Grant, TokenKind, User
+from domogate.ports import Clock, SigningKey, Store
+
+JwsKey = ECKey | RSAKey
+
+# The allow-list of algorithms, for signing and for verifying (RFC 8725 §3.1); "none" and the symmetric ones are not in it.
+GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
+    {
+        "ES256": lambda: ECKey.generate_key("P-256"),
+        "RS256": lambda: RSAKey.generate_key(2048),
+    }
+)
+
+# The header `typ` of each kind of token; a ticket has another, so that neither passes as the other (RFC 8725 §3.11).
+TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+jwt", TokenKind.ID: "JWT"})
+
+_UNKNOWN_KID_PAUSE = 1.0
+
+
+class RingKey(msgspec.Struct, frozen=True):
+    """A signing key ready for use."""
+
+    kid: str
+    algorithm: str
+    key: JwsKey
+    created_at: float
+    retired_at: float | None
+
+    def to_jwk(self) -> dict[str, Any]:
+        """Only its public members (RFC 7517 §4)."""
+        return {**self.key.as_dict(private=False), "kid": self.kid, "use": "sig", "alg": self.algorithm}
+
+
+def new_signing_key(algorithm: str, created_at: float) -> SigningKey:
+    """A fresh private key; its `kid` is its thumbprint (RFC 7638)."""
+    key = GENERATORS[algorithm]()
+    return SigningKey(
+        kid=key.thumbprint(), algorithm=algorithm, jwk=json.dumps(key.as_dict(private=True)), created_at=created_at
+    )
+
+
+def _load(stored: SigningKey) -> RingKey:
+    try:
+        jwk = json.loads(stored.jwk)
+        key: JwsKey = ECKey.import_key(jwk) if jwk["kty"] == "EC" else RSAKey.import_key(jwk)
+    except (ValueError, TypeError, KeyError, JoseError) as error:
+        raise ValueError(f"the stored signing key {stored.kid} cannot be read") from error
+    return RingKey(stored.kid, stored.algorithm, key, stored.created_at, stored.retired_at)
+
+
+class KeyRing:
+    """All signing keys of the store. `apply` is to be a listener of the store."""
+
+    def __init__(self, store: Store, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0) -> None:
+        """`retired_kept`: for how many seconds a retired key still verifies; no less than the longest token's life."""
+        if algorithm not in GENERATORS:
+            raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
+        self._store = store
+        self._clock = clock
+        self._algorithm = algorithm
+        self._retired_kept = retired_kept
+        self._keys: dict[str, RingKey] = {}
+        self._changes = 1
+        self._loaded_changes = 0
+        self._loading = asyncio.Lock()
+        self._unknown_kid_at = float("-inf")
+
+    async def start(self) -> None:
+        """Make the first key if the store has none.
+
+        Two gateways may do so at once: each then lists anew, and both take the oldest.
+        """
+        if self._choose(await self._load_keys()) is None:
+            key = await asyncio.to_thread(new_signing_key, self._algorithm, self._clock.now())
+            await self._store.add_signing_key(key)
+            self._changes += 1
+        await self.find_current()
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """The keys are read again when one is next needed."""
+        if any(type(change.event) is SigningKeysChanged for change in changes):
+            self._changes += 1
+
+    async def find_current(self) -> RingKey:
+        """The key to sign with now."""
+        current = self._choose(await self._load_keys())
+        if current is None:
+            raise LookupError(f"the store holds no {self._algorithm} signing key that is in use")
+        return current
+
+    async def find_key(self, kid: str) -> RingKey | None:
+        """The key that something presented now may have been signed with."""
+        keys = await self._load_keys()
+        now = self._clock.now()
+        # Another gateway may have signed with a key of which the feed has not told us yet.
+        if kid not in keys and abs(now - self._unknown_kid_at) >= _UNKNOWN_KID_PAUSE:
+            self._unknown_kid_at = now
+            self._changes += 1
+            keys = await self._load_keys()
+        key = keys.get(kid)
+        return key if key is not None and self._verifies(key, now) else None
+
+    async def list_keys(self) -> tuple[RingKey, ...]:
+        """Every key that still verifies, the oldest first."""
+        keys = await self._load_keys()
+        now = self._clock.now()
+        return tuple(key for key in keys.values() if self._verifies(key, now))
+
+    def _verifies(self, key: RingKey, now: float) -> bool:
+        return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
+
+    def _choose(self, keys: dict[str, RingKey]) -> RingKey | None:
+        usable = (key for key in keys.values() if key.retired_at is None and key.algorithm == self._algorithm)
+        return next(usable, None)
+
+    async def _load_keys(self) -> dict[str, RingKey]:
+        if self._loaded_changes != self._changes:
+            async with self._loading:
+                while self._loaded_changes != self._changes:
+                    changes = self._changes
+                    stored = sorted(await self._store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
+                    self._keys = {key.kid: self._keys_of(key) for key in stored}
+                    self._loaded_changes = changes
+        return self._keys
+
+    def _keys_of(self, stored: SigningKey) -> RingKey:
+        known = self._keys.get(stored.kid)
+        if known is not None and known.retired_at == stored.retired_at:
+            return known
+        return _load(stored)
+
+
+class TokenSigner:
+    """Signs with the key ring's current key: tokens here, and whatever claims a service brings (tickets)."""
+
+    def __init__(
+        self, keyring: KeyRing, clock: Clock, issuer: str, audience: str, access_lifetime: float, id_lifetime: float
+    ) -> None:
+        self._keyring = keyring
+        self._clock = clock
+        self._issuer = issuer
+        self._audience = audience
+        self._lifetimes = {TokenKind.ACCESS: access_lifetime, TokenKind.ID: id_lifetime}
+
+    async def sign(self, claims: dict[str, Any], *, typ: str) -> str:
+        current = await self._keyring.find_current()
+        header = {"typ": typ, "alg": current.algorithm, "kid": current.kid}
+        return jwt.encode(header, claims, current.key, algorithms=[current.algorithm])
+
+    async def jwks(self) -> dict[str, Any]:
+        """The JSON Web Key Set by which anyone can verify what is signed here (RFC 7517 §5)."""
+        return {"keys": [key.to_jwk() for key in await self._keyring.list_keys()]}
+
+    async def mint_token(self, kind: TokenKind, user: User, client: Client, grant: Grant, lifetime: float | None = None) -> str:
+        if (grant.user_id, grant.client_id) != (user.id, client.id):
+            raise ValueError("the grant is of another user or client than the token is for")
+        now = self._clock.now()
+        claims: dict[str, Any] = {
+            "iss": self._issuer,
+            "sub": user.id,
+            "iat": int(now),
+            "exp": int(now + (self._lifetimes[kind] if lifetime is None else lifetime)),
+            "jti": str(uuid.uuid4()),
+            "scope": " ".join(grant.scopes),
+            "grant": grant.id,
+        }
+        if kind is TokenKind.ACCESS:  # RFC 9068 §2.2
+            claims |= {"aud": self._audience, "client_id": client.id}
+        else:  # OpenID Connect Core §2, §5.1
+            claims |= {"aud": client.id, "email": user.email}
+            if user.name:
+                claims["name"] = user.name
+        return await self.sign(claims, typ=TYP_OF_KIND[kind])

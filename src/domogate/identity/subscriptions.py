@@ -1,0 +1,54 @@
+"""Subscription keys as they are issued: shown once, kept as a hash."""
+
+import base64
+import re
+import secrets
+
+from domogate.domain.ids import new_id
+from domogate.domain.people import Subscription
+from domogate.identity.hashing import hash_secret
+from domogate.identity.rates import parse_rate
+
+PREFIX = "dgk_"
+MAX_KEY = 256
+
+_KEY = re.compile(rf"[!-~]{{8,{MAX_KEY}}}", re.ASCII).fullmatch
+_HINT = len(PREFIX) + 4
+
+
+def new_key() -> str:
+    """160 random bits in lower-case letters and digits 2 to 7, with a prefix that tells people and scanners what it is."""
+    return PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
+
+
+def hash_key(key: str) -> str:
+    return hash_secret(key)
+
+
+def new_subscription(
+    name: str,
+    key: str,
+    created_at: float,
+    *,
+    rate: str | None = None,
+    daily_quota: int | None = None,
+    expires_at: float | None = None,
+) -> Subscription:
+    """Raises ValueError for a key that no header can carry, a rate that cannot be read, or a quota below one."""
+    if not _KEY(key):
+        raise ValueError(f"a subscription key has 8 to {MAX_KEY} visible ASCII characters and no spaces")
+    if rate is not None:
+        parse_rate(rate)
+    if daily_quota is not None and daily_quota < 1:
+        raise ValueError(f"a daily quota is at least 1, not {daily_quota}; to keep a caller out, revoke the key")
+    return Subscription(
+        id=new_id(),
+        name=name,
+        key_hash=hash_key(key),
+        # A short key chosen by hand gives little of itself away.
+        hint=key[: min(_HINT, len(key) // 4)],
+        rate=rate,
+        daily_quota=daily_quota,
+        created_at=created_at,
+        expires_at=expires_at,
+    )

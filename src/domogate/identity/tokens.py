@@ -1,0 +1,242 @@
+"""unverified_token -> Claims -> Principal.
+
+A token is proven once: form, algorithm, key, signature, then issuer, audience and times, then its user, client and grant.
+After that its SHA-256 is enough, until it expires or the change feed says that one of those is no longer as it was.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from types import MappingProxyType
+from typing import Annotated, Any
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
+from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
+from joserfc.util import urlsafe_b64decode
+
+from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
+from domogate.domain.faults import TokenRefused
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import Claims, Principal, TokenKind
+from domogate.identity.recent import Recent
+from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
+from domogate.ports import Clock, Store
+
+MAX_TOKEN = 8_192
+_MAX_HEADER = 512
+_ATTEMPTS = 5
+
+# A media type is compared without regard to case, and "application/" may be left out (RFC 7515 §4.1.9, RFC 9068 §4).
+_KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
+    {typ.lower(): kind for kind, typ in TYP_OF_KIND.items()}
+    | {f"application/{typ.lower()}": kind for kind, typ in TYP_OF_KIND.items()}
+)
+
+_ESSENTIAL: ClaimsOption = {"essential": True}
+
+_NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """What of an unverified header decides how it is verified."""
+
+    alg: str
+    kid: str | None = None
+    typ: str | None = None
+
+
+class _Payload(msgspec.Struct, frozen=True):
+    """The claims of both kinds that are used, by type."""
+
+    sub: str
+    aud: str | tuple[str, ...]
+    grant: str
+    scope: str
+    iat: _NumericDate
+    exp: _NumericDate
+    client_id: str | None = None
+
+
+class TokenVerifier:
+    """Verifies the gateway's own access and id tokens. `apply` is to be a listener of the store."""
+
+    def __init__(
+        self,
+        keyring: KeyRing,
+        store: Store,
+        clock: Clock,
+        issuer: str,
+        audience: str,
+        *,
+        cache_size: int = 20_000,
+        leeway: float = 2.0,
+    ) -> None:
+        """`leeway`: by how many seconds another gateway's clock may be ahead. A token's end is never put off."""
+        self._keyring = keyring
+        self._store = store
+        self._now = clock.now
+        self._issuer = issuer
+        self._audience = audience
+        self._leeway = leeway
+        self._verified: Recent[bytes, Principal] = Recent(cache_size)
+        self._changes = 0
+
+    def find_verified(self, unverified_token: bytes) -> Principal | None:
+        principal = self._verified.find(sha256(unverified_token).digest())
+        if principal is not None and principal.expires_at > self._now():
+            return principal
+        return None
+
+    async def verify(self, unverified_token: bytes) -> Principal:
+        changes = self._changes
+        principal = await self._verify_now(unverified_token)
+        attempts = 1
+        # What the store said may be older than a change that was applied while we waited for it.
+        while changes != self._changes:
+            if attempts == _ATTEMPTS:
+                return principal  # true when this request came; not to be remembered
+            changes = self._changes
+            principal = await self._verify_now(unverified_token)
+            attempts += 1
+        self._verified.keep(sha256(unverified_token).digest(), principal)
+        return principal
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        users: set[str] = set()
+        clients: set[str] = set()
+        grants: set[str] = set()
+        for change in changes:
+            event = change.event
+            if isinstance(event, UserChanged):
+                users.add(event.user_id)
+            elif isinstance(event, ClientChanged):
+                clients.add(event.client_id)
+            elif isinstance(event, GrantRevoked):
+                grants.add(event.grant_id)
+            elif isinstance(event, SigningKeysChanged):
+                self._changes += 1
+                self._verified.clear()
+        if users or clients or grants:
+            self._changes += 1
+            self._verified.forget_where(lambda it: it.grant_id in grants or it.user_id in users or it.client_id in clients)
+
+    async def _verify_now(self, unverified_token: bytes) -> Principal:
+        claims = await self._verify_claims(unverified_token)
+        return await self._find_principal(claims)
+
+    async def _verify_claims(self, unverified_token: bytes) -> Claims:
+        header = _read_header(unverified_token)
+        if header.alg not in GENERATORS:
+            raise TokenRefused(f"The token is signed with an unsupported algorithm; {' or '.join(GENERATORS)} is expected.")
+        kind = _KIND_OF_TYP.get((header.typ or "").lower())
+        if kind is None:
+            raise TokenRefused(
+                "The token is neither an access token (header typ at+jwt) nor an id token (typ JWT) of this gateway."
+            )
+        key = None if header.kid is None else await self._keyring.find_key(header.kid)
+        if key is None:
+            raise TokenRefused("The token's key (header kid) is unknown here: it is not in this gateway's key set.")
+        if key.algorithm != header.alg:
+            raise TokenRefused(f"The token's algorithm is not that of its key, {key.algorithm}.")
+        try:
+            payload = jws.deserialize_compact(unverified_token, key.key, algorithms=[key.algorithm]).payload
+        except (JoseError, ValueError):
+            raise TokenRefused("The token's signature is not valid: the token was changed or cut off.") from None
+        return self._check_claims(kind, payload or b"")
+
+    def _check_claims(self, kind: TokenKind, payload: bytes) -> Claims:
+        now = self._now()
+        try:
+            claims: Any = json.loads(payload)
+            if not isinstance(claims, dict):
+                raise TokenRefused("The token's payload is not a JSON object.")
+            self._registry(kind, now).validate(claims)
+            said = msgspec.convert(claims, _Payload)
+        except ExpiredTokenError:
+            raise TokenRefused("The token has expired: get a new one.") from None
+        except MissingClaimError as error:
+            raise TokenRefused(f"The token lacks what it must say: {error.claim}.") from None
+        except InvalidClaimError as error:
+            raise TokenRefused(self._explain(error.claim, kind)) from None
+        except (ValueError, RecursionError):
+            raise TokenRefused("The token's payload does not hold the claims of a token, or not of their types.") from None
+        if said.exp <= now:
+            raise TokenRefused("The token has expired: get a new one.")
+        if said.exp <= said.iat:
+            raise TokenRefused("The token ends (exp) before it begins (iat).")
+        user_id, grant_id = DASHED_UUID.parse_id(said.sub), DASHED_UUID.parse_id(said.grant)
+        client_id = said.client_id if kind is TokenKind.ACCESS else _only(said.aud)
+        if user_id is None or grant_id is None or client_id is None:
+            raise TokenRefused("The token does not name one user, one client and one grant of this gateway.")
+        return Claims(kind, user_id, client_id, grant_id, frozenset(said.scope.split()), said.exp)
+
+    def _registry(self, kind: TokenKind, now: float) -> JWTClaimsRegistry:
+        options: dict[str, ClaimsOption] = {
+            "iss": {"essential": True, "value": self._issuer},
+            "sub": _ESSENTIAL,
+            "aud": _ESSENTIAL,
+            "exp": _ESSENTIAL,
+            "iat": _ESSENTIAL,
+            "grant": _ESSENTIAL,
+            "scope": {"essential": True, "allow_blank": True},
+        }
+        if kind is TokenKind.ACCESS:
+            options |= {"aud": {"essential": True, "value": self._audience}, "client_id": _ESSENTIAL}
+        # Rounding the leeway up is safe: `exp` is compared once more, without any.
+        return JWTClaimsRegistry(now=int(now), leeway=math.ceil(self._leeway), **options)
+
+    def _explain(self, claim: str, kind: TokenKind) -> str:
+        if claim == "iss":
+            return f"The token is of another issuer: iss must be exactly {self._issuer}."
+        if claim == "aud" and kind is TokenKind.ACCESS:
+            return f"The token is for another audience: aud must be {self._audience}."
+        if claim in ("nbf", "iat"):
+            return f"The token is not valid yet ({claim}): is the clock of its issuer right?"
+        return f"The token's claim {claim} is not as it must be."
+
+    async def _find_principal(self, claims: Claims) -> Principal:
+        grant = await self._store.find_grant(claims.grant_id)
+        if grant is None or (grant.user_id, grant.client_id) != (claims.user_id, claims.client_id):
+            raise TokenRefused("The token belongs to no grant of its user to its client.")
+        if grant.revoked_at is not None:
+            raise TokenRefused("The token was revoked: its user must let the client in again.")
+        client = await self._store.find_client(claims.client_id)
+        if client is None:
+            raise TokenRefused("The token's client is not registered here.")
+        user = await self._store.find_user(claims.user_id)
+        if user is None:
+            raise TokenRefused("The token's user does not exist here.")
+        return Principal(
+            user_id=user.id,
+            client_id=client.id,
+            grant_id=grant.id,
+            kind=claims.kind,
+            scopes=claims.scopes.intersection(grant.scopes),
+            expires_at=claims.expires_at,
+            flow=grant.flow,
+            access_token_everywhere=client.access_token_everywhere,
+            standing=user.standing,
+        )
+
+
+def _read_header(unverified_token: bytes) -> _Header:
+    """Refuse cheaply what cannot be one of our tokens: an opaque refresh token, five parts, a novel."""
+    if len(unverified_token) > MAX_TOKEN:
+        raise TokenRefused(f"The token is longer than {MAX_TOKEN} bytes.")
+    parts = unverified_token.split(b".", 3)
+    if len(parts) != 3 or not all(parts) or len(parts[0]) > _MAX_HEADER:
+        raise TokenRefused("The token is not a signed JWT: three parts with dots between them are expected.")
+    try:
+        return msgspec.json.decode(urlsafe_b64decode(parts[0]), type=_Header)
+    except (ValueError, RecursionError):
+        raise TokenRefused("The token is not a signed JWT: its header cannot be read.") from None
+
+
+def _only(audience: str | tuple[str, ...]) -> str | None:
+    """An id token is for one client (OpenID Connect Core §2), written as text or as an array of one."""
+    if isinstance(audience, str):
+        return audience
+    return audience[0] if len(audience) == 1 else None
