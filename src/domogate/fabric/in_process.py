@@ -1,0 +1,48 @@
+"""The embedded fabric: whoever drives the plants lives in this very process."""
+
+import asyncio
+from collections.abc import Awaitable
+
+from domogate.domain.commands import Order
+from domogate.domain.faults import DeviceOffline, DeviceTimeout
+from domogate.domain.ids import Id
+from domogate.domain.states import Report
+from domogate.ports import Clock, DeviceHost
+
+
+class InProcessFabric:
+    """Passes orders and questions straight to the host, and cuts them off at their deadline."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._host: DeviceHost | None = None
+
+    def serve(self, host: DeviceHost) -> None:
+        self._host = host
+
+    async def execute(self, order: Order) -> Report:
+        host, left = self._before(order.deadline)
+        return await _within(left, host.execute(order))
+
+    async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
+        host, left = self._before(deadline)
+        return await _within(left, host.read(plant_id, module_id, deadline))
+
+    def _before(self, deadline: float) -> tuple[DeviceHost, float]:
+        if self._host is None:
+            raise DeviceOffline("nobody drives the devices of this plant at the moment")
+        left = deadline - self._clock.now()
+        if left <= 0:
+            raise DeviceTimeout("the device was not asked: the time of the request was up")
+        return self._host, left
+
+
+async def _within(seconds: float, answer: Awaitable[Report]) -> Report:
+    # asyncio.timeout cancels in place: no task of its own per call.
+    try:
+        async with asyncio.timeout(seconds) as guard:
+            return await answer
+    except TimeoutError:
+        if not guard.expired():
+            raise
+        raise DeviceTimeout("the device did not answer in time") from None

@@ -1,0 +1,79 @@
+"""The bounds of Spec 8 on what drivers report: a value outside them never gets past the door."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from domogate.domain.states import (
+    AutomationState,
+    EnergyMeterState,
+    LightState,
+    PlugState,
+    Reading,
+    Report,
+    ThermostatState,
+    Unit,
+)
+
+_Measured = Iterator[tuple[str, float, float, float]]
+"""What, its value, and its bounds."""
+
+
+def _light(state: LightState) -> _Measured:
+    if state.level is not None:
+        yield "level", state.level, 0, 100
+    if state.color is not None:
+        yield "hue", state.color.hue, 0, 360
+        yield "saturation", state.color.saturation, 0, 100
+        yield "value", state.color.value, 0, 100
+
+
+def _automation(state: AutomationState) -> _Measured:
+    yield "position", state.position, 0, 100
+
+
+def _thermostat(state: ThermostatState) -> _Measured:
+    yield "set point", state.set_point, 3, 40
+    if state.program is not None:
+        yield "program", state.program, 0, 11
+    yield from _reading("humidity", state.humidity)
+
+
+def _consumption(state: PlugState | EnergyMeterState) -> _Measured:
+    yield from _reading("power", state.power)
+    yield from _reading("energy", state.energy)
+
+
+_UPPER = {Unit.WATT: 100_000, Unit.WATT_HOUR: 100_000, Unit.PERCENT: 100}
+
+
+def _reading(what: str, reading: Reading | None) -> _Measured:
+    if reading is not None and reading.unit in _UPPER:
+        yield what, reading.value, 0, _UPPER[reading.unit]
+
+
+_BOUNDED: dict[type, Callable[[Any], _Measured]] = {
+    LightState: _light,
+    AutomationState: _automation,
+    ThermostatState: _thermostat,
+    PlugState: _consumption,
+    EnergyMeterState: _consumption,
+}
+
+
+def find_breach(report: Report) -> str | None:
+    """Says which value is out of its bounds, or is no number at all; None when all is well."""
+    try:
+        for what, value, low, high in _measured(report):
+            if not low <= value <= high:
+                return f"{what} is {value}, outside {low}..{high}"
+    except (AttributeError, TypeError) as error:
+        return f"not of the form of a report: {error}"
+    return None
+
+
+def _measured(report: Report) -> _Measured:
+    bounded = _BOUNDED.get(type(report.state))
+    if bounded is not None:
+        yield from bounded(report.state)
+    for what, reading in report.readings:
+        yield from _reading(what, reading)
