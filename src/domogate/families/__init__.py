@@ -1,0 +1,26 @@
+"""The contract: nine families, each one file with one declaration. This is the only list of them."""
+
+from domogate.families import (
+    doorentry_a,
+    doorentry_b,
+    echo,
+    emergency_lighting,
+    homeauto,
+    homectl,
+    multisocket,
+    thermostat,
+    touchpanel,
+)
+from domogate.families._family import Family
+
+FAMILIES: tuple[Family, ...] = (
+    homectl.FAMILY,
+    homeauto.FAMILY,
+    doorentry_a.FAMILY,
+    doorentry_b.FAMILY,
+    thermostat.FAMILY,
+    touchpanel.FAMILY,
+    multisocket.FAMILY,
+    emergency_lighting.FAMILY,
+    echo.FAMILY,
+)

@@ -1,0 +1,101 @@
+"""Reading a request's body: strict JSON, bounded, and never a surprise.
+
+The json module is told to refuse what RFC 8259 leaves open or it takes silently: duplicate keys, NaN and Infinity, numbers that
+do not fit a float. msgspec then checks the types.
+"""
+
+import json
+import math
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from domogate.domain.faults import BodyTooLarge, MalformedRequest
+
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+T = TypeVar("T")
+
+
+async def read_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
+    """The whole body, as long as it is within the limit, however it is sent."""
+    if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
+        raise _too_large(limit)
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body", False):
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
+    chunks, size = [body], len(body)
+    while message.get("more_body", False):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise MalformedRequest("the request ended before its body did")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def check_content_type(value: bytes | None) -> None:
+    """JSON, or not said at all (Spec 4: Content-Type is optional)."""
+    if not value:
+        return
+    media_type, _, parameters = value.lower().partition(b";")
+    media_type = media_type.strip()
+    if media_type != b"application/json" and not (media_type.startswith(b"application/") and media_type.endswith(b"+json")):
+        raise MalformedRequest("Content-Type must be application/json, or be left out")
+    charset = parameters.replace(b" ", b"").replace(b'"', b"")
+    if charset.startswith(b"charset=") and charset != b"charset=utf-8":
+        raise MalformedRequest("the body's charset must be utf-8")
+
+
+def parse_json(body: bytes) -> Any:
+    """Any JSON value, strictly."""
+    if not body:
+        raise MalformedRequest("the request needs a JSON body, and has none")
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise MalformedRequest("the body is nested too deeply") from None
+    except UnicodeDecodeError:
+        raise MalformedRequest("the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise MalformedRequest(f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except ValueError:
+        raise MalformedRequest("the body holds a number that is too long") from None
+
+
+def convert(value: Any, to: type[T]) -> T:
+    """The value as the operation's body, types checked; values outside an enumeration are the handler's to refuse."""
+    if not isinstance(value, dict):
+        raise MalformedRequest("the body must be a JSON object")
+    try:
+        return msgspec.convert(value, to, strict=True)
+    except msgspec.ValidationError as error:
+        raise MalformedRequest(f"the body is not as expected: {error}") from None
+
+
+def _too_large(limit: int) -> BodyTooLarge:
+    return BodyTooLarge(f"the body is larger than {limit} bytes")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise MalformedRequest("the body holds the same key twice in one object")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise MalformedRequest("the body holds a number that is out of range")
+    return number
+
+
+def _refuse_constant(_: str) -> NoReturn:
+    raise MalformedRequest("NaN and Infinity are not JSON")

@@ -1,0 +1,53 @@
+"""Fault -> status. A fault has an ordered list of statuses; the operation's own list picks the first it may answer.
+
+Spec 7 gives the meanings, Decision 0002 the order. What no operation lists is in OUTSIDE, each with a decision of its own.
+"""
+
+from collections.abc import Set
+
+from domogate.domain import faults
+
+LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
+    faults.KeyRefused: (401,),
+    faults.TokenRefused: (401,),
+    faults.ScopeMissing: (401,),
+    faults.TooManyRequests: (429,),
+    faults.PasswordToRenew: (469,),
+    faults.TermsToAccept: (470,),
+    faults.NotYourPlant: (403, 401),
+    faults.NoSuchPlant: (404, 400),
+    faults.NoSuchModule: (404, 400),
+    faults.NoSuchAmbient: (404, 400),
+    faults.NoPlug: (404,),
+    faults.NotASite: (404, 400),
+    faults.UnknownReference: (404, 400),
+    faults.WrongUrl: (404,),
+    faults.WrongMethod: (405,),
+    faults.MalformedId: (400, 404),
+    faults.MalformedRequest: (400,),
+    faults.ValueOutOfRange: (442, 400),
+    faults.NotAcceptable: (406,),
+    faults.BodyTooLarge: (413,),
+    faults.DeviceOffline: (404, 500),
+    faults.DeviceTimeout: (408, 500, 404),
+    faults.DeviceRefused: (500,),
+    faults.EchoUnreachable: (502,),
+    faults.EchoTimeout: (504,),
+    faults.Draining: (503,),
+    faults.Internal: (500,),
+}
+
+OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 431, 500, 502, 503, 504})
+"""Statuses an operation may answer though it does not list them (docs/decisions/index.md has a row for each)."""
+
+
+def status_of(kind: type[faults.Fault], listed: Set[int]) -> int:
+    """The status for a fault of this kind, by an operation that lists these."""
+    ladder = LADDER[kind]
+    for status in ladder:
+        if status in listed:
+            return status
+    for status in ladder:
+        if status in OUTSIDE:
+            return status
+    raise LookupError(f"{kind.__name__} has no status among {sorted(listed)}")

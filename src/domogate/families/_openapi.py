@@ -1,0 +1,117 @@
+"""The OpenAPI 3.1 document of a family, from the same declaration that serves it."""
+
+from typing import Any
+
+import msgspec
+
+from domogate.domain.people import TokenKind
+from domogate.families._errors import ErrorB, ErrorsA, shape_a
+from domogate.families._family import Family, Operation, Parameter
+
+PHRASES = {
+    200: "Success",
+    204: "There is nothing to list",
+    304: "Not modified since the entity tag given in If-None-Match",
+    400: "Bad request or invalid arguments",
+    401: "Subscription key or token missing or not valid, or a required scope missing; or the plant is not the user's",
+    403: "The user has no rights on the plant",
+    404: "Not found, or the device is offline",
+    406: "The Accept header admits no JSON",
+    408: "The device did not answer in time",
+    413: "The body is too large",
+    429: "The subscription's rate or daily quota is used up",
+    442: "Unexpected parameter value, or out of range",
+    469: "The user must renew their password",
+    470: "The user must accept the terms and conditions",
+    500: "Internal error",
+    502: "The echo backend cannot be reached",
+    504: "The echo backend did not answer in time",
+}
+
+_TOKEN_WORDS = {TokenKind.ACCESS: "an OAuth 2.0 access token", TokenKind.ID: "an OpenID Connect id token"}
+
+
+def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str, Any]:
+    """Valid OpenAPI 3.1; every schema is one of the family's own wire models."""
+    error_type = ErrorsA if family.error_shape is shape_a else ErrorB
+    types = [one for operation in family.operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
+    schemas, components = msgspec.json.schema_components([*types, error_type], ref_template="#/components/schemas/{name}")
+    schema_of = dict(zip([repr(one) for one in [*types, error_type]], schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in family.operations:
+        path = f"{family.prefix}/{operation.contract_path}"
+        described = _operation(family, operation, schema_of, schema_of[repr(error_type)])
+        paths.setdefault(path, {})[operation.method.lower()] = described
+    tokens = " or ".join(_TOKEN_WORDS[kind] for kind in sorted(family.tokens))
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": f"Domogate: {family.name}",
+            "version": version,
+            "description": f"The {family.name} family ({family.lifecycle.word}). Authorization carries {tokens}.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": base_url}],
+        "security": [{"subscriptionKey": [], "token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "subscriptionKey": {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"},
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "JWT",
+                    "description": f"{tokens}, as `Bearer TOKEN` or bare",
+                },
+            },
+        },
+    }
+
+
+def _operation(family: Family, operation: Operation, schema_of: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
+    lifecycle = family.lifecycle_of(operation)
+    described: dict[str, Any] = {
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "tags": [family.name],
+        "parameters": [_parameter(family, parameter) for parameter in operation.parameters],
+        "responses": _responses(operation, schema_of, error_schema),
+    }
+    if operation.scopes:
+        described["description"] = f"Scope: {' or '.join(operation.scopes)}."
+        described["x-scopes-any-of"] = [str(scope) for scope in operation.scopes]
+    if lifecycle.deprecated_since is not None:
+        described["deprecated"] = True
+    if operation.body is not None:
+        described["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": schema_of[repr(operation.body)]}},
+        }
+    return described
+
+
+def _parameter(family: Family, parameter: Parameter) -> dict[str, Any]:
+    is_id = parameter.role != "reference"
+    schema = {"type": "string", "pattern": family.ids.pattern} if is_id else {"type": "string", "minLength": 1}
+    return {"name": parameter.name, "in": "path", "required": True, "schema": schema}
+
+
+def _responses(operation: Operation, schema_of: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
+    success: dict[str, Any] = {"description": PHRASES[200]}
+    if operation.answer is bytes:
+        success["content"] = {"application/xml": {"schema": {"type": "string"}}}
+    elif operation.answer is not None:
+        success["content"] = {"application/json": {"schema": schema_of[repr(operation.answer)]}}
+    responses: dict[str, Any] = {"200": success}
+    if operation.may_be_empty:
+        responses["204"] = {"description": PHRASES[204]}
+    if operation.keeps_etag:
+        responses["304"] = {"description": PHRASES[304]}
+    extra = {401, 404, 429, 500} | ({413} if operation.body is not None else set())
+    for status in sorted(operation.errors | extra):
+        responses[str(status)] = {
+            "description": PHRASES[status],
+            "content": {"application/json": {"schema": error_schema}},
+        }
+    return responses

@@ -1,0 +1,262 @@
+"""Family -> ASGI application. The order of the steps is the order of the checks (Decision 0016)."""
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from datetime import UTC, date, datetime, time
+from email.utils import format_datetime
+from typing import Any, NoReturn
+
+import structlog
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import (
+    Fault,
+    Internal,
+    KeyRefused,
+    MalformedId,
+    NoSuchAmbient,
+    NoSuchModule,
+    NoSuchPlant,
+    NotAcceptable,
+    NotYourPlant,
+    PasswordToRenew,
+    ScopeMissing,
+    TermsToAccept,
+    TokenRefused,
+    TooManyRequests,
+    WrongMethod,
+)
+from domogate.domain.people import Principal, Standing, TokenKind
+from domogate.domain.plants import PlantStatus
+from domogate.families._body import check_content_type, convert, parse_json, read_body
+from domogate.families._call import Call, Services
+from domogate.families._errors import challenge
+from domogate.families._family import Family, Lifecycle, Operation
+from domogate.families._ladder import status_of
+from domogate.families._routes import Routes
+from domogate.families._wire import Answer, Header, encode, not_modified
+from domogate.ports import Admission, Verifier
+
+_log = structlog.get_logger(__name__)
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_KEY, _AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
+
+
+class FamilyApp:
+    """Serves one family: finds the operation, runs the checks, and says what went wrong in the family's words."""
+
+    def __init__(
+        self,
+        family: Family,
+        services: Services,
+        *,
+        admission: Admission,
+        verifier: Verifier,
+        max_body: int,
+        sunset: Mapping[str, date],
+    ) -> None:
+        self._family = family
+        self._services = services
+        self._world = services.world
+        self._admission = admission
+        self._verifier = verifier
+        self._max_body = max_body
+        self._routes = Routes(family)
+        self._parse_id = family.ids.parse_id
+        self._headers: dict[str, list[Header]] = {
+            operation.id: _lifecycle_headers(
+                family.lifecycle_of(operation), sunset.get(operation.id) or sunset.get(family.slug)
+            )
+            for operation in family.operations
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        operation: Operation | None = None
+        extra: list[Header] = []
+        try:
+            operation, roles, values = self._routes.find(scope["method"], scope["raw_path"])
+            scope["domogate.operation"] = operation.id
+            extra = self._headers[operation.id]
+            listed = scope["headers"]
+            headers = dict(listed)
+            if len(headers) != len(listed):
+                _refuse_doubled(listed)
+            key = headers.get(_KEY)
+            if key is None:
+                raise KeyRefused("the header Ocp-Apim-Subscription-Key is missing")
+            admitted = self._admission.admit_known(key) or await self._admission.admit(key)
+            if admitted.headers:
+                extra = [*extra, *admitted.headers]
+            unverified_token = _unverified_token(headers.get(_AUTHORIZATION))
+            principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
+            self._check_principal(operation, principal)
+            call = Call(principal)
+            await self._read_request(operation, roles, values, headers, receive, call)
+            answer = await operation.handler(self._services, call)
+            if answer.etag is not None and _matches(headers.get(b"if-none-match"), answer.etag):
+                answer = not_modified(answer)
+        except Fault as fault:
+            answer = self._refuse(fault, operation)
+        except Exception:
+            _log.exception("an operation failed", operation=operation and operation.id)
+            answer = self._refuse(Internal("the gateway failed to answer; the operator's log says why"), operation)
+        await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, *extra]})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    def _check_principal(self, operation: Operation, principal: Principal) -> None:
+        """Token kind and grant (Spec 5.2), scope (5.3), standing (469 before 470)."""
+        family = self._family
+        if principal.kind not in family.tokens and not (
+            principal.access_token_everywhere and principal.kind is TokenKind.ACCESS
+        ):
+            wanted = " or ".join(sorted(family.tokens))
+            raise TokenRefused(f"{family.name} takes an {wanted} token, and this is an {principal.kind} token")
+        if principal.flow not in family.grants:
+            raise TokenRefused(
+                f"{family.name} takes no token from the {principal.flow} grant; use the authorization code grant"
+            )
+        if operation.scopes and principal.scopes.isdisjoint(operation.scopes):
+            raise ScopeMissing(f"the token lacks the scope {' or '.join(operation.scopes)}", operation.scopes)
+        if principal.standing is not Standing.GOOD and 469 in operation.errors:
+            if principal.standing.password_is_due:
+                raise PasswordToRenew("the user must renew their password on their account page")
+            raise TermsToAccept("the user must accept the terms and conditions on their account page")
+
+    async def _read_request(
+        self,
+        operation: Operation,
+        roles: tuple[str, ...],
+        values: tuple[str, ...],
+        headers: dict[bytes, bytes],
+        receive: Receive,
+        call: Call,
+    ) -> None:
+        """Syntax of ids, headers and body first; then whether plant, rights, ambient and module are there."""
+        if 406 in operation.errors:
+            _check_accept(headers.get(b"accept"))
+        ids = {}
+        for role, value in zip(roles, values, strict=True):
+            if role == "reference":
+                call.reference = value
+                continue
+            identity = self._parse_id(value)
+            if identity is None:
+                raise self._malformed(operation, role)
+            ids[role] = identity
+        if operation.body is not None:
+            check_content_type(headers.get(b"content-type"))
+            body = await read_body(receive, headers.get(b"content-length"), self._max_body)
+            call.document = parse_json(body)
+            call.body = convert(call.document, operation.body)
+        if "plant" not in ids:
+            return
+        plant = self._world.find_plant(ids["plant"]) or await self._world.get_plant(ids["plant"])
+        if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
+            raise NoSuchPlant(f"no plant has the id given as {self._parameter(operation, 'plant')}")
+        if call.principal.user_id not in plant.readers:
+            raise NotYourPlant(f"the user has no rights on the plant given as {self._parameter(operation, 'plant')}")
+        call.plant = plant
+        if "module" in ids:
+            module = plant.modules.get(ids["module"])
+            if module is None or module.module.kind not in operation.kinds:
+                raise self._no_module(operation, module.module.kind if module else None)
+            call.module = module
+        elif "ambient" in ids:
+            ambient = plant.ambients.get(ids["ambient"])
+            if ambient is None:
+                raise NoSuchAmbient(f"the plant has no ambient with the id given as {self._parameter(operation, 'ambient')}")
+            call.ambient = ambient
+
+    def _parameter(self, operation: Operation, role: str) -> str:
+        return next(parameter.name for parameter in operation.parameters if parameter.role == role)
+
+    def _malformed(self, operation: Operation, role: str) -> MalformedId:
+        return MalformedId(f"{self._parameter(operation, role)} must be {self._family.ids.name}")
+
+    def _no_module(self, operation: Operation, kind: DeviceKind | None) -> NoSuchModule:
+        name, wanted = self._parameter(operation, "module"), " or ".join(sorted(operation.kinds))
+        if kind is None:
+            return NoSuchModule(f"the plant has no {wanted} with the id given as {name}")
+        return NoSuchModule(f"{name} names a module of kind {kind}; this operation is for {wanted}")
+
+    def _refuse(self, fault: Fault, operation: Operation | None) -> Answer:
+        status = status_of(type(fault), operation.errors if operation else frozenset())
+        body = encode(self._family.error_shape(status, fault))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"cache-control", b"no-store"),
+        ]
+        if status == 401:
+            headers.append((b"www-authenticate", challenge(fault)))
+        if isinstance(fault, WrongMethod):
+            headers.append((b"allow", fault.allow.encode()))
+        if isinstance(fault, TooManyRequests):
+            headers += [(b"retry-after", b"%d" % fault.retry_after), *fault.headers]
+        return Answer(status, body, headers)
+
+
+def _refuse_doubled(headers: list[tuple[bytes, bytes]]) -> None:
+    names = [name for name, _ in headers]
+    if names.count(_KEY) > 1:
+        raise KeyRefused("the header Ocp-Apim-Subscription-Key is there more than once")
+    if names.count(_AUTHORIZATION) > 1:
+        raise TokenRefused("the header Authorization is there more than once")
+
+
+def _unverified_token(authorization: bytes | None) -> bytes:
+    """`Bearer TOKEN` in any case, or the bare token (Decision 0005)."""
+    if not authorization:
+        _refuse_no_token()
+    if authorization[:7].lower() == b"bearer ":
+        authorization = authorization[7:].strip(b" ")
+    elif authorization.lower() == b"bearer":
+        authorization = b""
+    if not authorization:
+        _refuse_no_token()
+    return authorization
+
+
+def _refuse_no_token() -> NoReturn:
+    raise TokenRefused("the header Authorization with a token is missing", given=False)
+
+
+def _check_accept(accept: bytes | None) -> None:
+    """406 when the client would take no JSON at all (Spec 7, E1 to E4)."""
+    if not accept:
+        return
+    for choice in accept.lower().split(b","):
+        media_range, *parameters = (part.strip() for part in choice.split(b";"))
+        if media_range in (b"*/*", b"application/*", b"application/json") and not any(map(_is_zero_weight, parameters)):
+            return
+    raise NotAcceptable("the answer is application/json, which the Accept header does not admit")
+
+
+def _is_zero_weight(parameter: bytes) -> bool:
+    name, _, weight = parameter.partition(b"=")
+    return name.strip() == b"q" and weight.strip().rstrip(b"0") in (b"", b"0.", b".")
+
+
+def _matches(if_none_match: bytes | None, etag: bytes) -> bool:
+    """RFC 9110 §13.1.2: the comparison is weak."""
+    if if_none_match is None:
+        return False
+    given = [tag.strip().removeprefix(b"W/") for tag in if_none_match.split(b",")]
+    return etag in given or given == [b"*"]
+
+
+def _lifecycle_headers(lifecycle: Lifecycle, sunset: date | None) -> list[Header]:
+    """Deprecation (RFC 9745) and Sunset (RFC 8594)."""
+    headers: list[Header] = []
+    if lifecycle.deprecated_since is not None:
+        headers.append((b"deprecation", b"@%d" % _midnight(lifecycle.deprecated_since).timestamp()))
+    if sunset is not None:
+        headers.append((b"sunset", format_datetime(_midnight(sunset), usegmt=True).encode()))
+    return headers
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)

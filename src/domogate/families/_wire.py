@@ -1,0 +1,99 @@
+"""What goes over the wire: answers, and how times and numbers are printed."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from domogate.domain.ids import DASHED_UUID, HEX32
+
+Header = tuple[bytes, bytes]
+
+# The schemas of the contract's strings, said once.
+Uuid = Annotated[str, Meta(pattern=DASHED_UUID.pattern, extra_json_schema={"format": "uuid"})]
+Hex32 = Annotated[str, Meta(pattern=HEX32.pattern, min_length=32, max_length=32)]
+
+_JSON = (b"content-type", b"application/json")
+_NO_STORE = (b"cache-control", b"no-store")
+_REVALIDATE = (b"cache-control", b"private, no-cache")
+
+encode = msgspec.json.Encoder().encode
+
+
+class Answer:
+    """A response, ready to be sent."""
+
+    __slots__ = ("body", "etag", "headers", "status")
+
+    def __init__(self, status: int, body: bytes, headers: list[Header], etag: bytes | None = None) -> None:
+        self.status = status
+        self.body = body
+        self.headers = headers
+        self.etag = etag
+
+
+def json_answer(model: object) -> Answer:
+    """200 with a body that is true of this moment only."""
+    body = encode(model)
+    return Answer(200, body, [_JSON, (b"content-length", b"%d" % len(body)), _NO_STORE])
+
+
+def document_answer(body: bytes, media_type: str) -> Answer:
+    return Answer(
+        200, body, [(b"content-type", media_type.encode("latin-1")), (b"content-length", b"%d" % len(body)), _NO_STORE]
+    )
+
+
+def empty_answer() -> Answer:
+    """200 without a body: the command was carried out (E1, E5)."""
+    return Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
+
+
+def nothing_found() -> Answer:
+    """204: there is nothing to list (Spec 7)."""
+    return Answer(204, b"", [])
+
+
+def kept_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]) -> Answer:
+    """200 with an ETag, encoded once and kept beside the view it was made of."""
+    answer: Answer | None = encodings.get(key)
+    if answer is None:
+        body = encode(build())
+        etag = b'"' + hashlib.sha256(body).hexdigest()[:32].encode() + b'"'
+        headers = [_JSON, (b"content-length", b"%d" % len(body)), _REVALIDATE, (b"etag", etag)]
+        answer = encodings[key] = Answer(200, body, headers, etag)
+    return answer
+
+
+def not_modified(answer: Answer) -> Answer:
+    assert answer.etag is not None
+    return Answer(304, b"", [_REVALIDATE, (b"etag", answer.etag)])
+
+
+@lru_cache(maxsize=128)
+def _zone(offset_minutes: int) -> timezone:
+    return timezone(timedelta(minutes=offset_minutes))
+
+
+def print_time(at: float, offset_minutes: int = 0) -> str:
+    """ISO 8601 seconds with a UTC offset of plus or minus hh:mm (Spec 2.8)."""
+    return datetime.fromtimestamp(at, _zone(offset_minutes)).isoformat(timespec="seconds")
+
+
+def print_local_time(at: float, offset_minutes: int) -> str:
+    """YYYY-MM-DDThh:mm:ss, the wall clock beside the device (Spec 2.8)."""
+    return print_time(at, offset_minutes)[:19]
+
+
+def print_date_time(at: float) -> str:
+    """RFC 3339 date-time in UTC (Spec 2.15)."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def print_number(value: float) -> str:
+    """A measure as the contract's strings have it: no more than one decimal, none where there is none."""
+    return f"{value:.1f}".removesuffix(".0")

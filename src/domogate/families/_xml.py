@@ -1,0 +1,66 @@
+"""The policy of E20: a JSON object becomes an XML document (Decision 0017).
+
+The root element is Document; a key is an element, an array is its element repeated, null is an empty element. A key that is
+no XML name is escaped as _xHHHH_, so nothing is lost and nothing breaks the document.
+"""
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from domogate.domain.faults import MalformedRequest
+
+_START = (
+    r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u02FF\u0370-\u037D\u037F-\u1FFF"
+    r"\u200C-\u200D\u2070-\u218F\u2C00-\u2FEF\u3001-\uD7FF"
+)
+_NOT_START = re.compile(rf"[^{_START}]")
+_NOT_IN_NAME = re.compile(rf"[^{_START}0-9.\-\u00B7\u0300-\u036F\u203F-\u2040]")
+_LOOKS_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4,6}_)")
+# What XML 1.0 has no way to write at all, escaped or not (§2.2).
+_NO_XML_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_xml(resource: dict[str, Any]) -> bytes:
+    root = ElementTree.Element("Document")
+    for key, value in resource.items():
+        _append(root, key, value)
+    document: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document
+
+
+def _append(parent: ElementTree.Element, key: str, value: Any) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _append(parent, key, item)
+        return
+    element = ElementTree.SubElement(parent, _name(key))
+    if isinstance(value, dict):
+        for inner_key, inner in value.items():
+            _append(element, inner_key, inner)
+    elif value is not None:
+        element.text = _text(value)
+
+
+def _text(value: str | bool | int | float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    if _NO_XML_CHARACTER.search(text):
+        raise MalformedRequest("the body holds a control character, which XML cannot carry")
+    return text
+
+
+def _name(key: str) -> str:
+    if _NO_XML_CHARACTER.search(key):
+        raise MalformedRequest("a key holds a control character, which XML cannot carry")
+    if not key:
+        return "_"
+    first, rest = key[0], _LOOKS_ESCAPED.sub("_x005F_", key[1:]) if len(key) > 1 else ""
+    if _LOOKS_ESCAPED.match(key):
+        return "_x005F_" + _NOT_IN_NAME.sub(_escape, rest)
+    return _NOT_START.sub(_escape, first) + _NOT_IN_NAME.sub(_escape, rest)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"_x{ord(match.group()):04X}_"

@@ -1,0 +1,104 @@
+"""Door entry A: plant topology with what each device can do (E9, Spec 2.5)."""
+
+from typing import Literal
+
+import msgspec
+
+from domogate.domain.devices import Capability, DeviceKind
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.plants import Module
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_b
+from domogate.families._family import CURRENT, GET, Family, Operation, any_of
+from domogate.families._wire import Answer, Uuid, kept_answer
+from domogate.services.world import PlantView
+
+_DEVICES: dict[DeviceKind, Literal["audiovideo unit", "gateway", "light", "lock", "activation"]] = {
+    DeviceKind.AUDIOVIDEO_UNIT: "audiovideo unit",
+    DeviceKind.GATEWAY: "gateway",
+    DeviceKind.LIGHT: "light",
+    DeviceKind.LOCK: "lock",
+    DeviceKind.ACTIVATION: "activation",
+}
+
+
+class Doable(msgspec.Struct):
+    do: bool
+
+
+class CanDo(msgspec.Struct):
+    command: Doable
+    request: Doable
+    notification: Doable
+
+
+class WireCapability(msgspec.Struct, rename="camel"):
+    capability: str
+    can_do: CanDo
+
+
+class WireModule(msgspec.Struct):
+    device: Literal["audiovideo unit", "gateway", "light", "lock", "activation"]
+    id: Uuid
+    name: str
+    capabilities: list[WireCapability]
+
+
+class WirePlant(msgspec.Struct):
+    id: Uuid
+    name: str
+    modules: list[WireModule]
+
+
+class PlantTopology(msgspec.Struct):
+    """E9's answer."""
+
+    plant: WirePlant
+
+
+async def read_topology(_: Services, call: Call) -> Answer:
+    return kept_answer(call.plant.encodings, "E9", lambda: PlantTopology(_plant_to_wire(call.plant)))
+
+
+def _plant_to_wire(view: PlantView) -> WirePlant:
+    """This family has no rooms: all modules it knows, wherever they stand."""
+    modules = [_module_to_wire(module) for module in view.topology.every_module() if module.kind in _DEVICES]
+    return WirePlant(view.plant.id, view.plant.name, modules)
+
+
+def _module_to_wire(module: Module) -> WireModule:
+    return WireModule(
+        _DEVICES[module.kind], module.id, module.name, [_capability_to_wire(one) for one in module.hardware.capabilities]
+    )
+
+
+def _capability_to_wire(capability: Capability) -> WireCapability:
+    return WireCapability(
+        capability.name, CanDo(Doable(capability.command), Doable(capability.request), Doable(capability.notification))
+    )
+
+
+FAMILY = Family(
+    name="door entry A",
+    slug="doorentry-a",
+    prefix="/doorentry-a/v1.0",
+    lifecycle=CURRENT,
+    tokens=frozenset({TokenKind.ID}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
+    ids=DASHED_UUID,
+    error_shape=shape_b,
+    operations=(
+        Operation(
+            id="E9",
+            summary="Get plant topology",
+            method=GET,
+            path="plants/{plantId:plant}/topology",
+            handler=read_topology,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=PlantTopology,
+            keeps_etag=True,
+            errors=frozenset({400, 401, 404, 408, 469, 470, 500}),
+        ),
+    ),
+)

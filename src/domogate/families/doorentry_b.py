@@ -1,0 +1,151 @@
+"""Door entry B: plants of the user, and a ticket that opens a lock (E10, E11, Spec 2.1, 2.11)."""
+
+import re
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.plants import Plant, PlantType
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_b
+from domogate.families._family import CURRENT, DEPRECATED, GET, Family, Operation, any_of
+from domogate.families._plants import (
+    AllowedUser,
+    Digits,
+    InvitedUser,
+    LongText,
+    ShortText,
+    allowed_to_wire,
+    digits_to_wire,
+    invited_to_wire,
+)
+from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found
+from domogate.services.tickets import TicketAction
+
+WireType = Literal["hotel", "house", "office", "hospital"]
+
+_TYPES: dict[PlantType, WireType] = {
+    PlantType.HOTEL: "hotel",
+    PlantType.HOUSE: "house",
+    PlantType.OFFICE: "office",
+    PlantType.HOSPITAL: "hospital",
+}
+
+# "Only word characters, whitespace and the characters : . , _ -" (Spec 2.1). Words of any language are words.
+_FORBIDDEN = re.compile(r"[^\w\s:.,-]")
+
+
+class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Spec 2.1."""
+
+    id: str
+    owner_id: str
+    owner_email: str
+    name: ShortText
+    type: WireType
+    status: Literal["active"]
+    allowed_users: list[AllowedUser]
+    invited_users: list[InvitedUser]
+    country: ShortText | UnsetType = UNSET
+    zip_code: Digits | UnsetType = UNSET
+    address: LongText | UnsetType = UNSET
+
+
+class SenderPlant(msgspec.Struct):
+    id: Uuid
+
+
+class LockSender(msgspec.Struct, rename="camel"):
+    address_type: Literal["addressLocation"]
+    system: Literal["automation"]
+    plant: SenderPlant
+
+
+class Lock(msgspec.Struct):
+    ticket: str
+    sender: LockSender
+
+
+class LockTicket(msgspec.Struct):
+    """E11's answer."""
+
+    locks: list[Lock]
+
+
+async def list_plants(services: Services, call: Call) -> Answer:
+    person = await services.world.get_person(call.principal.user_id)
+    plants = person.active_plants()
+    if not plants:
+        return nothing_found()
+    return kept_answer(person.encodings, "E10", lambda: [_plant_to_wire(plant) for plant in plants])
+
+
+async def open_lock(services: Services, call: Call) -> Answer:
+    """The lock must be there to be opened: one that is offline gets no ticket."""
+    await services.control.read_state(call.module)
+    plant_id = call.plant.plant.id
+    ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
+    return json_answer(LockTicket([Lock(ticket, LockSender("addressLocation", "automation", SenderPlant(plant_id)))]))
+
+
+def _plant_to_wire(plant: Plant) -> WirePlant:
+    """What people write is kept; this family's narrower rules apply only to what it prints (Decision 0020)."""
+    return WirePlant(
+        id=plant.id,
+        owner_id=plant.owner.user_id,
+        owner_email=plant.owner.email,
+        name=_spaced(plant.name),
+        type=_TYPES[plant.type],
+        status="active",
+        country=UNSET if plant.country is None else _spaced(plant.country),
+        zip_code=digits_to_wire(plant.zip_code),
+        address=UNSET if plant.address is None else _spaced(plant.address),
+        allowed_users=allowed_to_wire(plant),
+        invited_users=invited_to_wire(plant),
+    )
+
+
+def _spaced(text: str) -> str:
+    return _FORBIDDEN.sub(" ", text)
+
+
+FAMILY = Family(
+    name="door entry B",
+    slug="doorentry-b",
+    prefix="/doorentry-b/v1.0",
+    lifecycle=CURRENT,
+    tokens=frozenset({TokenKind.ID}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
+    ids=DASHED_UUID,
+    error_shape=shape_b,
+    operations=(
+        Operation(
+            id="E10",
+            summary="Get plants of the user",
+            method=GET,
+            path="plants",
+            handler=list_plants,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=list[WirePlant],
+            may_be_empty=True,
+            keeps_etag=True,
+            errors=frozenset({400, 401, 404}),
+        ),
+        Operation(
+            id="E11",
+            summary="Open lock",
+            method=GET,
+            path="lock/automation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{deviceId:module}/ticket",
+            handler=open_lock,
+            scopes=any_of(Scope.AUDIOVIDEO_READ),
+            kinds=frozenset({DeviceKind.LOCK}),
+            answer=LockTicket,
+            errors=frozenset({400, 401, 404, 408}),
+            lifecycle=DEPRECATED,
+        ),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Echo (demonstration): a JSON object goes to the echo backend as XML (E20)."""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import GrantType, TokenKind
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_b
+from domogate.families._family import CURRENT, NO_SCOPE, POST, Family, Operation
+from domogate.families._wire import Answer, document_answer
+from domogate.families._xml import to_xml
+
+
+class Resource(msgspec.Struct, rename="camel", omit_defaults=True):
+    """E20's body: any JSON object, in which these four have a type."""
+
+    vehicle_type: str | UnsetType = UNSET
+    max_speed: float | UnsetType = UNSET
+    avg_speed: float | UnsetType = UNSET
+    speed_unit: str | UnsetType = UNSET
+
+
+async def create_resource(services: Services, call: Call) -> Answer:
+    body, media_type = await services.echo.send(to_xml(call.document))
+    return document_answer(body, media_type)
+
+
+FAMILY = Family(
+    name="echo",
+    slug="echo",
+    prefix="/echo",
+    lifecycle=CURRENT,
+    tokens=frozenset({TokenKind.ID}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
+    ids=DASHED_UUID,
+    error_shape=shape_b,
+    operations=(
+        Operation(
+            id="E20",
+            summary="Create resource",
+            method=POST,
+            path="resource",
+            handler=create_resource,
+            scopes=NO_SCOPE,
+            body=Resource,
+            answer=bytes,
+            errors=frozenset({400, 401, 502, 504}),
+        ),
+    ),
+)

@@ -1,0 +1,331 @@
+"""Home automation: plants, topology, light status, scenes (E5-E8, Spec 2.2, 2.4, 2.7)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from domogate.domain.devices import DeviceKind, MetricType
+from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.plants import Ambient, Floor, Module, Plant, PlantStatus, PlantType
+from domogate.domain.states import LightState
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_b
+from domogate.families._family import CURRENT, GET, POST, Family, Operation, any_of
+from domogate.families._plants import (
+    AllowedUser,
+    Digits,
+    InvitedUser,
+    LongText,
+    ShortText,
+    allowed_to_wire,
+    digits_to_wire,
+    invited_to_wire,
+)
+from domogate.families._wire import Answer, Uuid, empty_answer, json_answer, kept_answer, nothing_found
+from domogate.services.world import ModuleView, PlantView
+
+WireType = Literal["Hotel", "House", "Office", "Hospital"]
+
+_TYPES: dict[PlantType, WireType] = {
+    PlantType.HOTEL: "Hotel",
+    PlantType.HOUSE: "House",
+    PlantType.OFFICE: "Office",
+    PlantType.HOSPITAL: "Hospital",
+}
+_STATUSES: dict[PlantStatus, Literal["Active", "Removed"]] = {PlantStatus.ACTIVE: "Active", PlantStatus.REMOVED: "Removed"}
+_DEVICES: dict[DeviceKind, tuple[Literal["Light", "Automation", "Scene"], Literal["Lighting", "Automation", "Scene"]]] = {
+    DeviceKind.LIGHT: ("Light", "Lighting"),
+    DeviceKind.AUTOMATION: ("Automation", "Automation"),
+    DeviceKind.SCENE: ("Scene", "Scene"),
+}
+_METRIC_TYPES: dict[MetricType, Literal["Text", "Number", "Object"]] = {
+    MetricType.TEXT: "Text",
+    MetricType.NUMBER: "Number",
+    MetricType.OBJECT: "Object",
+}
+
+
+class SceneOrder(msgspec.Struct):
+    """E5's body."""
+
+    status: Annotated[str, Meta(extra_json_schema={"enum": ["run"]})]
+
+
+class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Spec 2.2."""
+
+    id: str
+    owner_id: str
+    name: ShortText
+    type: WireType
+    status: Literal["Active", "Removed"]
+    allowed_users: list[AllowedUser]
+    invited_users: list[InvitedUser]
+    country: ShortText | UnsetType = UNSET
+    zip_code: Digits | UnsetType = UNSET
+    address: LongText | UnsetType = UNSET
+
+
+class Plants(msgspec.Struct):
+    """E6's answer."""
+
+    plants: list[WirePlant]
+
+
+class WireMetric(msgspec.Struct, rename="camel"):
+    label: str
+    metric_type: Literal["Text", "Number", "Object"]
+
+
+class WireModule(msgspec.Struct, rename="camel"):
+    device: Literal["Light", "Automation", "Scene"]
+    system: Literal["Lighting", "Automation", "Scene"]
+    id: Uuid
+    internal_id: Uuid
+    name: str
+    device_type: str
+    metrics: list[WireMetric]
+
+
+class WireAmbient(msgspec.Struct, rename="camel"):
+    id: Uuid
+    internal_id: Uuid
+    name: str
+    modules: list[WireModule]
+
+
+class WireFloor(msgspec.Struct, rename="camel"):
+    id: Uuid
+    internal_id: Uuid
+    name: str
+    ambients: list[WireAmbient]
+
+
+class PlantInside(msgspec.Struct, rename="camel"):
+    """Spec 2.4: `ambients` and `modules` are those on no floor and in no ambient."""
+
+    id: Uuid
+    internal_id: Uuid
+    name: str
+    type: WireType
+    floors: list[WireFloor]
+    ambients: list[WireAmbient]
+    modules: list[WireModule]
+
+
+class PlantTopology(msgspec.Struct):
+    """E7's answer."""
+
+    plant: PlantInside
+
+
+class ColorHSV(msgspec.Struct):
+    H: Annotated[float, Meta(ge=0, le=360)]
+    S: Annotated[float, Meta(ge=0, le=100)]
+    V: Annotated[float, Meta(ge=0, le=100)]
+
+
+class SenderModule(msgspec.Struct, rename="camel"):
+    id: Uuid
+    name: str
+    device_type: str
+
+
+class SenderPlant(msgspec.Struct):
+    id: Uuid
+    name: ShortText
+    type: WireType
+    module: SenderModule
+
+
+class LightSender(msgspec.Struct, rename="camel"):
+    address_type: str
+    system: str
+    plant: SenderPlant
+
+
+class Light(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Spec 2.7."""
+
+    status: Literal["on", "off"]
+    sender: LightSender
+    level: Annotated[int, Meta(ge=0, le=100)] | UnsetType = UNSET
+    color: ColorHSV | UnsetType = msgspec.field(name="colorHSV", default=UNSET)
+
+
+class LightStatus(msgspec.Struct):
+    """E8's answer."""
+
+    lights: list[Light]
+
+
+async def run_scene(services: Services, call: Call) -> Answer:
+    order: SceneOrder = call.body
+    if order.status != "run":
+        raise ValueOutOfRange("status must be run")
+    services.scenes.run_scene(call.plant.plant.id, call.module.module)
+    return empty_answer()
+
+
+async def list_plants(services: Services, call: Call) -> Answer:
+    person = await services.world.get_person(call.principal.user_id)
+    oldest = services.clock.now() - services.removed_plants_kept
+    listed = [plant for plant in person.plants if plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= oldest]
+    if not listed:
+        return nothing_found()
+    # A removed plant leaves the list as time passes, so the count is part of what the encoding is kept under.
+    return kept_answer(person.encodings, f"E6 {len(listed)}", lambda: Plants([_plant_to_wire(plant) for plant in listed]))
+
+
+async def read_topology(_: Services, call: Call) -> Answer:
+    return kept_answer(call.plant.encodings, "E7", lambda: PlantTopology(_topology_to_wire(call.plant)))
+
+
+async def read_light(services: Services, call: Call) -> Answer:
+    state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
+    assert isinstance(state, LightState)
+    color = state.color
+    return json_answer(
+        LightStatus(
+            [
+                Light(
+                    status="on" if state.on else "off",
+                    level=UNSET if state.level is None else state.level,
+                    color=UNSET if color is None else ColorHSV(color.hue, color.saturation, color.value),
+                    sender=_sender_to_wire(call.plant, call.module),
+                )
+            ]
+        )
+    )
+
+
+def _sender_to_wire(plant: PlantView, view: ModuleView) -> LightSender:
+    """Made once: nothing in it changes with the light's state."""
+    sender: LightSender | None = view.encodings.get("E8 sender")
+    if sender is None:
+        module = view.module
+        of_plant = SenderPlant(
+            id=plant.plant.id,
+            name=plant.plant.name,
+            type=_TYPES[plant.plant.type],
+            module=SenderModule(module.id, module.name, module.hardware.device_type),
+        )
+        sender = view.encodings["E8 sender"] = LightSender("addressLocation", "lighting", of_plant)
+    return sender
+
+
+def _plant_to_wire(plant: Plant) -> WirePlant:
+    return WirePlant(
+        id=plant.id,
+        owner_id=plant.owner.user_id,
+        name=plant.name,
+        type=_TYPES[plant.type],
+        status=_STATUSES[plant.status],
+        country=UNSET if plant.country is None else plant.country,
+        zip_code=digits_to_wire(plant.zip_code),
+        address=UNSET if plant.address is None else plant.address,
+        allowed_users=allowed_to_wire(plant),
+        invited_users=invited_to_wire(plant),
+    )
+
+
+def _topology_to_wire(view: PlantView) -> PlantInside:
+    plant = view.plant
+    return PlantInside(
+        id=plant.id,
+        internal_id=plant.internal_id,
+        name=plant.name,
+        type=_TYPES[plant.type],
+        floors=[_floor_to_wire(floor) for floor in view.topology.floors],
+        ambients=[_ambient_to_wire(ambient) for ambient in view.topology.ambients],
+        modules=_modules_to_wire(view.topology.modules),
+    )
+
+
+def _floor_to_wire(floor: Floor) -> WireFloor:
+    return WireFloor(floor.id, floor.internal_id, floor.name, [_ambient_to_wire(ambient) for ambient in floor.ambients])
+
+
+def _ambient_to_wire(ambient: Ambient) -> WireAmbient:
+    return WireAmbient(ambient.id, ambient.internal_id, ambient.name, _modules_to_wire(ambient.modules))
+
+
+def _modules_to_wire(modules: tuple[Module, ...]) -> list[WireModule]:
+    return [_module_to_wire(module) for module in modules if module.kind in _DEVICES]
+
+
+def _module_to_wire(module: Module) -> WireModule:
+    device, system = _DEVICES[module.kind]
+    hardware = module.hardware
+    return WireModule(
+        device=device,
+        system=system,
+        id=module.id,
+        internal_id=module.internal_id,
+        name=module.name,
+        device_type=hardware.device_type,
+        metrics=[WireMetric(metric.label, _METRIC_TYPES[metric.type]) for metric in hardware.metrics],
+    )
+
+
+FAMILY = Family(
+    name="home automation",
+    slug="homeauto",
+    prefix="/homeauto/v1.0",
+    lifecycle=CURRENT,
+    tokens=frozenset({TokenKind.ID}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
+    ids=DASHED_UUID,
+    error_shape=shape_b,
+    operations=(
+        Operation(
+            id="E5",
+            summary="Run a scene",
+            method=POST,
+            path="scene/comfort/addressLocation/plants/{plantid:plant}/modules/parameter/id/value/{moduleid:module}",
+            handler=run_scene,
+            scopes=any_of(Scope.SCENE_LAUNCH, Scope.SCENE_WRITE),
+            kinds=frozenset({DeviceKind.SCENE}),
+            body=SceneOrder,
+            answer=None,
+            errors=frozenset({400, 401, 403, 404, 442}),
+        ),
+        Operation(
+            id="E6",
+            summary="Get all plants",
+            method=GET,
+            path="plants",
+            handler=list_plants,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=Plants,
+            may_be_empty=True,
+            keeps_etag=True,
+            errors=frozenset({400, 401}),
+        ),
+        Operation(
+            id="E7",
+            summary="Get plant topology",
+            method=GET,
+            path="plants/{plantId:plant}/topology",
+            handler=read_topology,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=PlantTopology,
+            keeps_etag=True,
+            errors=frozenset({401, 403, 404}),
+        ),
+        Operation(
+            id="E8",
+            summary="Get light status",
+            method=GET,
+            path="light/lighting/addressLocation/plants/{plantid:plant}/modules/parameter/id/value/{moduleid:module}",
+            handler=read_light,
+            scopes=any_of(Scope.LIGHT_READ),
+            kinds=frozenset({DeviceKind.LIGHT}),
+            answer=LightStatus,
+            errors=frozenset({400, 401, 403, 404}),
+        ),
+    ),
+)

@@ -1,0 +1,243 @@
+"""Home control (legacy, deprecated): plugs, consumption, remotes and topology (E1-E4, Spec 2.6, 2.12, 2.13)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import ValueOutOfRange
+from domogate.domain.ids import HEX32
+from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.plants import Ambient, Module
+from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Unit
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_a
+from domogate.families._family import DEPRECATED, GET, POST, Family, Operation, any_of
+from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, print_time
+from domogate.services.world import PlantView
+
+_DEVICES: dict[DeviceKind, Literal["plug", "heater", "light", "automation", "energymeter", "remote"]] = {
+    DeviceKind.PLUG: "plug",
+    DeviceKind.HEATER: "heater",
+    DeviceKind.LIGHT: "light",
+    DeviceKind.AUTOMATION: "automation",
+    DeviceKind.ENERGYMETER: "energymeter",
+    DeviceKind.REMOTE: "remote",
+}
+_PLUG_ORDERS = {"on": True, "off": False}
+_BATTERIES: dict[Battery, Literal["full", "high", "medium", "low", "very_low", "unknown"]] = {
+    Battery.FULL: "full",
+    Battery.HIGH: "high",
+    Battery.MEDIUM: "medium",
+    Battery.LOW: "low",
+    Battery.VERY_LOW: "very_low",
+    Battery.UNKNOWN: "unknown",
+}
+_CONSUMPTION_UNITS: dict[Unit, Literal["watt", "watt_hour"]] = {Unit.WATT: "watt", Unit.WATT_HOUR: "watt_hour"}
+
+print_id = HEX32.print_id
+
+
+class PlugOrder(msgspec.Struct):
+    """E1's body."""
+
+    status: Annotated[str, Meta(extra_json_schema={"enum": list(_PLUG_ORDERS)})]
+
+
+class WireModule(msgspec.Struct, omit_defaults=True):
+    id: Hex32
+    name: str
+    hw_type: str
+    device: Literal["plug", "heater", "light", "automation", "energymeter", "remote"]
+    type: str | UnsetType = UNSET
+
+
+class WireAmbient(msgspec.Struct):
+    id: Hex32
+    name: str
+    type: str
+    modules: list[WireModule]
+
+
+class WirePlant(msgspec.Struct):
+    id: Hex32
+    ambients: list[WireAmbient]
+    modules: list[WireModule]
+
+
+class PlantTopology(msgspec.Struct):
+    """E3's answer: 2.6 under `plant`, as in the other topologies."""
+
+    plant: WirePlant
+
+
+class ModuleRef(msgspec.Struct):
+    id: Hex32
+
+
+class PlantRef(msgspec.Struct):
+    module: ModuleRef
+
+
+class RemoteSender(msgspec.Struct):
+    plant: PlantRef
+
+
+class Remote(msgspec.Struct, omit_defaults=True):
+    battery: Literal["full", "high", "medium", "low", "very_low", "unknown"]
+    reachable: bool | UnsetType = UNSET
+    sender: RemoteSender | UnsetType = UNSET
+    fw: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | UnsetType = UNSET
+
+
+class RemoteStatus(msgspec.Struct):
+    """E2's answer (Spec 2.12)."""
+
+    remotes: list[Remote]
+
+
+class Consumption(msgspec.Struct, omit_defaults=True):
+    unit: Literal["watt", "watt_hour"]
+    value: Annotated[int, Meta(ge=0, le=100_000)]
+    timestamp: str | UnsetType = UNSET
+
+
+class Consumptions(msgspec.Struct):
+    """E4's answer (Spec 2.13)."""
+
+    consumptions: list[Consumption]
+
+
+async def switch_plugs(services: Services, call: Call) -> Answer:
+    order: PlugOrder = call.body
+    on = _PLUG_ORDERS.get(order.status)
+    if on is None:
+        raise ValueOutOfRange("status must be on or off")
+    await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on)
+    return empty_answer()
+
+
+async def read_remote(services: Services, call: Call) -> Answer:
+    view = call.module
+    if services.control.find_fresh(view) is None:
+        await services.control.refresh(view)
+    # An offline remote is an answer, not a fault: it says so itself, with what is last known (Decision 0008).
+    state = view.state if isinstance(view.state, RemoteState) else RemoteState(battery=Battery.UNKNOWN)
+    return json_answer(
+        RemoteStatus(
+            [
+                Remote(
+                    battery=_BATTERIES[state.battery],
+                    reachable=view.reachable,
+                    sender=RemoteSender(PlantRef(ModuleRef(print_id(view.module.id)))),
+                    fw=UNSET if state.firmware is None else state.firmware,
+                )
+            ]
+        )
+    )
+
+
+async def read_topology(_: Services, call: Call) -> Answer:
+    return kept_answer(call.plant.encodings, "E3", lambda: PlantTopology(_plant_to_wire(call.plant)))
+
+
+async def read_consumptions(services: Services, call: Call) -> Answer:
+    state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
+    assert isinstance(state, PlugState)
+    readings = [reading for reading in (state.power, state.energy) if reading is not None]
+    return json_answer(Consumptions([_consumption_to_wire(reading) for reading in readings]))
+
+
+def _consumption_to_wire(reading: Reading) -> Consumption:
+    return Consumption(
+        unit=_CONSUMPTION_UNITS[reading.unit],
+        value=min(100_000, max(0, round(reading.value))),
+        timestamp=print_time(reading.at),
+    )
+
+
+def _plant_to_wire(view: PlantView) -> WirePlant:
+    return WirePlant(
+        id=print_id(view.plant.id),
+        ambients=[_ambient_to_wire(ambient) for ambient in view.topology.every_ambient()],
+        modules=_modules_to_wire(view.topology.modules),
+    )
+
+
+def _ambient_to_wire(ambient: Ambient) -> WireAmbient:
+    return WireAmbient(print_id(ambient.id), ambient.name, ambient.type, _modules_to_wire(ambient.modules))
+
+
+def _modules_to_wire(modules: tuple[Module, ...]) -> list[WireModule]:
+    return [
+        WireModule(
+            id=print_id(module.id),
+            name=module.name,
+            hw_type=module.hardware.hw_type,
+            device=_DEVICES[module.kind],
+            type=UNSET if module.type is None else module.type,
+        )
+        for module in modules
+        if module.kind in _DEVICES
+    ]
+
+
+_ERRORS = frozenset({400, 403, 404, 406, 500})
+
+FAMILY = Family(
+    name="home control",
+    slug="homectl",
+    prefix="/homectl/api/v1.0",
+    lifecycle=DEPRECATED,
+    tokens=frozenset({TokenKind.ACCESS}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE}),
+    ids=HEX32,
+    error_shape=shape_a,
+    operations=(
+        Operation(
+            id="E1",
+            summary="Set plug status on an ambient",
+            method=POST,
+            path="plug/energy/addressLocation/plants/{plantId:plant}/ambients/parameter/id/value/{ambientId:ambient}",
+            handler=switch_plugs,
+            scopes=any_of(Scope.PLUG_WRITE),
+            body=PlugOrder,
+            answer=None,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="E2",
+            summary="Get remote status",
+            method=GET,
+            path="remote/remote/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}",
+            handler=read_remote,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            kinds=frozenset({DeviceKind.REMOTE}),
+            answer=RemoteStatus,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="E3",
+            summary="Get plant topology",
+            method=GET,
+            path="plants/{plantId:plant}/topology",
+            handler=read_topology,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=PlantTopology,
+            keeps_etag=True,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="E4",
+            summary="Get plug consumptions",
+            method=GET,
+            path="plug/energy/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}/consumptions",
+            handler=read_consumptions,
+            scopes=any_of(Scope.PLUG_READ),
+            kinds=frozenset({DeviceKind.PLUG}),
+            answer=Consumptions,
+            errors=_ERRORS,
+        ),
+    ),
+)

@@ -1,0 +1,212 @@
+"""Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9)."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.plants import ThermostatDetail
+from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_b
+from domogate.families._family import GET, LEGACY, Family, Operation, any_of
+from domogate.families._wire import Answer, Uuid, json_answer, print_local_time, print_number, print_time
+from domogate.services.world import ModuleView
+
+WireMode = Literal["automatic", "manual", "boost", "off", "protection"]
+WireScale = Literal["C", "F"]
+
+_FUNCTIONS: dict[ThermostatFunction, Literal["heating", "cooling"]] = {
+    ThermostatFunction.HEATING: "heating",
+    ThermostatFunction.COOLING: "cooling",
+}
+_MODES: dict[ThermostatMode, WireMode] = {
+    ThermostatMode.AUTOMATIC: "automatic",
+    ThermostatMode.MANUAL: "manual",
+    ThermostatMode.BOOST: "boost",
+    ThermostatMode.OFF: "off",
+    ThermostatMode.PROTECTION: "protection",
+}
+_SCALES: dict[Unit, WireScale] = {Unit.CELSIUS: "C", Unit.FAHRENHEIT: "F"}
+
+LocalTime = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")]
+OffsetTime = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$")]
+
+
+class SetPoint(msgspec.Struct):
+    value: str
+    unit: WireScale
+
+
+class ActiveProgram(msgspec.Struct):
+    number: Annotated[int, Meta(ge=0, le=11)]
+
+
+class Temperature(msgspec.Struct, rename="camel"):
+    time_stamp: OffsetTime
+    value: str
+    unit: WireScale
+
+
+class Humidity(msgspec.Struct, rename="camel"):
+    time_stamp: OffsetTime
+    value: str
+    unit: Literal["%"]
+
+
+class Thermometer(msgspec.Struct):
+    measures: list[Temperature]
+
+
+class Hygrometer(msgspec.Struct):
+    measures: list[Humidity]
+
+
+class SenderModule(msgspec.Struct):
+    id: Uuid
+
+
+class SenderPlant(msgspec.Struct):
+    id: Uuid
+    module: SenderModule
+
+
+class Sender(msgspec.Struct, rename="camel"):
+    address_type: str
+    system: str
+    plant: SenderPlant
+
+
+class Chronothermostat(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Spec 2.8."""
+
+    function: Literal["heating", "cooling"]
+    mode: WireMode
+    temperature_format: WireScale
+    load_state: Literal["active", "inactive"]
+    time: OffsetTime
+    sender: Sender
+    set_point: SetPoint | UnsetType = UNSET
+    programs: list[ActiveProgram] | UnsetType = UNSET
+    activation_time: LocalTime | UnsetType = UNSET
+    thermometer: Thermometer | UnsetType = UNSET
+    hygrometer: Hygrometer | UnsetType = UNSET
+
+
+class ChronothermostatStatus(msgspec.Struct):
+    """E12's answer."""
+
+    chronothermostats: list[Chronothermostat]
+
+
+class WireProgram(msgspec.Struct):
+    number: Annotated[int, Meta(ge=0, le=11)]
+    name: str
+
+
+class ProgramsOfOne(msgspec.Struct):
+    programs: list[WireProgram]
+    sender: Sender
+
+
+class ProgramList(msgspec.Struct):
+    """E13's answer (Spec 2.9)."""
+
+    chronothermostats: list[ProgramsOfOne]
+
+
+async def read_status(services: Services, call: Call) -> Answer:
+    state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
+    assert isinstance(state, ThermostatState)
+    return json_answer(ChronothermostatStatus([_state_to_wire(state, call.module, services.clock.now())]))
+
+
+async def list_programs(services: Services, call: Call) -> Answer:
+    """The list is known here, but a thermostat that is disconnected is a 404 as in E12."""
+    _ = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
+    detail = call.module.module.detail
+    programs = detail.programs if isinstance(detail, ThermostatDetail) else ()
+    listed = [WireProgram(program.number, program.name) for program in programs]
+    return json_answer(ProgramList([ProgramsOfOne(listed, _sender_to_wire(call.module))]))
+
+
+def _state_to_wire(state: ThermostatState, view: ModuleView, now: float) -> Chronothermostat:
+    offset = state.utc_offset_minutes
+    shown: dict[str, Any] = {}
+    if state.mode is not ThermostatMode.BOOST:
+        # The bound 3..40 is Celsius, so the set point is always printed so (Decision 0011).
+        shown["set_point"] = SetPoint(print_number(state.set_point), "C")
+    if state.mode is ThermostatMode.AUTOMATIC and state.program is not None:
+        shown["programs"] = [ActiveProgram(state.program)]
+    if state.activation_time is not None:
+        shown["activation_time"] = print_local_time(state.activation_time, offset)
+    if state.temperature is not None:
+        shown["thermometer"] = Thermometer([_temperature_to_wire(state.temperature, offset)])
+    if state.humidity is not None:
+        humidity = state.humidity
+        shown["hygrometer"] = Hygrometer([Humidity(print_time(humidity.at, offset), print_number(humidity.value), "%")])
+    return Chronothermostat(
+        function=_FUNCTIONS[state.function],
+        mode=_MODES[state.mode],
+        temperature_format=_SCALES[state.scale],
+        load_state="active" if state.load_active else "inactive",
+        time=print_time(now, offset),
+        sender=_sender_to_wire(view),
+        **shown,
+    )
+
+
+def _temperature_to_wire(reading: Reading, offset: int) -> Temperature:
+    return Temperature(print_time(reading.at, offset), print_number(reading.value), _SCALES[reading.unit])
+
+
+def _sender_to_wire(view: ModuleView) -> Sender:
+    """Made once: nothing in it changes with the thermostat's state."""
+    sender: Sender | None = view.encodings.get("E12 sender")
+    if sender is None:
+        sender = view.encodings["E12 sender"] = Sender(
+            "addressLocation", "thermoregulation", SenderPlant(view.plant_id, SenderModule(view.module.id))
+        )
+    return sender
+
+
+_PATH = "chronothermostat/thermoregulation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}"
+_ERRORS = frozenset({400, 401, 404, 408, 469, 470, 500})
+
+FAMILY = Family(
+    name="thermostat",
+    slug="thermostat",
+    prefix="/thermostat/v2.0",
+    lifecycle=LEGACY,
+    tokens=frozenset({TokenKind.ID}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
+    ids=DASHED_UUID,
+    error_shape=shape_b,
+    operations=(
+        Operation(
+            id="E12",
+            summary="Get chronothermostat status",
+            method=GET,
+            path=_PATH,
+            handler=read_status,
+            scopes=any_of(Scope.COMFORT_READ),
+            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
+            answer=ChronothermostatStatus,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="E13",
+            summary="Get chronothermostat program list",
+            method=GET,
+            path=f"{_PATH}/programlist",
+            handler=list_programs,
+            scopes=any_of(Scope.COMFORT_READ),
+            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
+            answer=ProgramList,
+            errors=_ERRORS,
+        ),
+    ),
+)

@@ -1,0 +1,108 @@
+"""Touch panel (deprecated): plants, and a ticket that switches a camera on (E14, E15, Spec 2.3, 2.11)."""
+
+from typing import Literal
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.families._call import Call, Services
+from domogate.families._errors import shape_b
+from domogate.families._family import DEPRECATED, GET, Family, Operation, any_of
+from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found
+from domogate.services.tickets import TicketAction
+
+
+class PlantSummary(msgspec.Struct):
+    """Spec 2.3."""
+
+    id: Uuid
+    name: str
+    type: str
+
+
+class Plants(msgspec.Struct):
+    """E14's answer."""
+
+    plants: list[PlantSummary]
+
+
+class SenderPlant(msgspec.Struct):
+    id: Uuid
+
+
+class CameraSender(msgspec.Struct, rename="camel"):
+    address_type: Literal["addressLocation"]
+    system: Literal["videodoorentry"]
+    plant: SenderPlant
+
+
+class AudiovideoUnit(msgspec.Struct):
+    ticket: str
+    sender: CameraSender
+
+
+class CameraTicket(msgspec.Struct):
+    """E15's answer."""
+
+    audiovideounits: list[AudiovideoUnit]
+
+
+async def list_plants(services: Services, call: Call) -> Answer:
+    person = await services.world.get_person(call.principal.user_id)
+    plants = person.active_plants()
+    if not plants:
+        return nothing_found()
+    return kept_answer(
+        person.encodings, "E14", lambda: Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
+    )
+
+
+async def switch_on_camera(services: Services, call: Call) -> Answer:
+    """The unit must be there to be switched on: one that is offline gets no ticket."""
+    await services.control.read_state(call.module)
+    plant_id = call.plant.plant.id
+    ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)
+    sender = CameraSender("addressLocation", "videodoorentry", SenderPlant(plant_id))
+    return json_answer(CameraTicket([AudiovideoUnit(ticket, sender)]))
+
+
+FAMILY = Family(
+    name="touch panel",
+    slug="touchpanel",
+    prefix="/touchpanel/v1.0",
+    lifecycle=DEPRECATED,
+    tokens=frozenset({TokenKind.ID}),
+    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
+    ids=DASHED_UUID,
+    error_shape=shape_b,
+    operations=(
+        Operation(
+            id="E14",
+            summary="Get plants",
+            method=GET,
+            path="plants",
+            handler=list_plants,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=Plants,
+            may_be_empty=True,
+            keeps_etag=True,
+            errors=frozenset({400, 401, 404, 408, 469, 470, 500}),
+        ),
+        Operation(
+            id="E15",
+            summary="Switch on camera",
+            method=GET,
+            path=(
+                "audiovideounit/videodoorentry/addressLocation/plants/{plantId:plant}"
+                "/modules/parameter/id/value/{deviceId:module}/videoOut"
+            ),
+            handler=switch_on_camera,
+            scopes=any_of(Scope.AUDIOVIDEO_READ),
+            kinds=frozenset({DeviceKind.AUDIOVIDEO_UNIT}),
+            answer=CameraTicket,
+            errors=frozenset({400, 401, 404, 408, 500}),
+        ),
+    ),
+)
