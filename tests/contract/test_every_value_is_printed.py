@@ -1,0 +1,58 @@
+"""Over the demo estate, every enumeration value and every optional property of Spec 2 is printed at least once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from support.gateway import Gateway
+from support.http import expect_ok
+from support.spec_operations import BY_NAME
+from support.spec_schemas import BODIES, Schema
+
+pytestmark = pytest.mark.slow
+
+EXCUSED: dict[str, str] = {}
+"""What cannot be printed by any estate, with the reason."""
+
+
+def expected(schema: Schema, path: str) -> Iterator[str]:
+    """Everything that a schema can say, as `path`, `path=value`."""
+    for name, inner in schema.get("properties", {}).items():
+        yield f"{path}.{name}"
+        yield from expected(inner, f"{path}.{name}")
+    if "items" in schema:
+        yield from expected(schema["items"], f"{path}[]")
+    for value in schema.get("enum", ()):
+        yield f"{path}={value}"
+    if schema.get("type") == "boolean":
+        yield from (f"{path}=True", f"{path}=False")
+
+
+def printed(schema: Schema, path: str, body: Any) -> Iterator[str]:
+    """Everything that this body says."""
+    for name, inner in schema.get("properties", {}).items():
+        if name in body:
+            yield f"{path}.{name}"
+            yield from printed(inner, f"{path}.{name}", body[name])
+    if "items" in schema:
+        for item in body:
+            yield from printed(schema["items"], f"{path}[]", item)
+    if "enum" in schema or schema.get("type") == "boolean":
+        yield f"{path}={body}"
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_every_value_and_property_is_printed_at_least_once(demo: Gateway, name: str) -> None:
+    operation, seen = BY_NAME[name], set()
+    for who, target in demo.cases(operation):
+        answer = demo.send(operation, target, who=who)
+        if answer.status_code != 204:
+            seen |= set(printed(BODIES[name], name, expect_ok(operation, answer)))
+    missing = sorted(set(expected(BODIES[name], name)) - seen - EXCUSED.keys())
+    assert not missing, "never printed:\n" + "\n".join(missing)
+
+
+def test_no_excuse_is_idle() -> None:
+    sayable = {what for name, schema in BODIES.items() for what in expected(schema, name)}
+    assert EXCUSED.keys() <= sayable

@@ -1,0 +1,114 @@
+"""An exported estate, for tests that must know what is true without asking the operations they test."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from support.spec_operations import Operation, Target
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PlantView:
+    """One plant of the estate."""
+
+    record: Record
+
+    @property
+    def id(self) -> str:
+        return str(self.record["id"])
+
+    @property
+    def active(self) -> bool:
+        return self.record.get("status", "active") == "active"
+
+    @property
+    def owner(self) -> str:
+        return str(self.record["owner"])
+
+    @property
+    def people(self) -> set[str]:
+        """Owner and allowed users: those whose plant it is."""
+        return {self.owner, *self.record.get("allowed", ())}
+
+    @property
+    def floors(self) -> list[Record]:
+        return list(self.record.get("floors", ()))
+
+    @property
+    def loose_ambients(self) -> list[Record]:
+        return list(self.record.get("ambients", ()))
+
+    @property
+    def loose_modules(self) -> list[Record]:
+        return list(self.record.get("modules", ()))
+
+    def every_ambient(self) -> Iterator[Record]:
+        for floor in self.floors:
+            yield from floor.get("ambients", ())
+        yield from self.loose_ambients
+
+    def every_module(self) -> Iterator[Record]:
+        for ambient in self.every_ambient():
+            yield from ambient.get("modules", ())
+        yield from self.loose_modules
+
+    def modules(self, *kinds: str) -> list[Record]:
+        return [module for module in self.every_module() if module["kind"] in kinds]
+
+    @property
+    def is_site(self) -> bool:
+        return bool(self.record.get("emergencyLighting")) or bool(self.modules("emergency controller"))
+
+    @property
+    def plug_ambients(self) -> list[Record]:
+        return [room for room in self.every_ambient() if any(module["kind"] == "plug" for module in room.get("modules", ()))]
+
+
+class EstateView:
+    """Questions that tests ask of an estate file."""
+
+    def __init__(self, document: Record) -> None:
+        self.document = document
+        self.plants = [PlantView(record) for record in document.get("plants", ())]
+        self.users: list[Record] = list(document.get("users", ()))
+
+    def plant(self, plant_id: str) -> PlantView:
+        return next(plant for plant in self.plants if plant.id == plant_id)
+
+    def active_plants_of(self, email: str) -> list[PlantView]:
+        return [plant for plant in self.plants if plant.active and email in plant.people]
+
+    def find_plants(self, wanted: Callable[[PlantView], bool]) -> list[PlantView]:
+        return [plant for plant in self.plants if plant.active and wanted(plant)]
+
+    def standing(self, email: str) -> str:
+        return next(str(user.get("standing", "good")) for user in self.users if user["email"] == email)
+
+    def references(self) -> list[str]:
+        return [str(entry["unit"]) for entry in self.document.get("spareParts", ())]
+
+    def unreachable(self, module: Record) -> bool:
+        """Whether the estate says that this module cannot be reached, in any of the words it has for it."""
+        return module.get("reachable") is False or (module.get("state") or {}).get("reachable") is False
+
+
+def targets_in(plant: PlantView, operation: Operation) -> Iterator[Target]:
+    """Everything in the plant that the operation can be asked about; nothing for operations about no plant."""
+    if not operation.about_a_plant:
+        return
+    if "{ambient}" in operation.path:
+        for room in plant.plug_ambients:
+            yield {"plant": plant.id, "ambient": str(room["id"])}
+    elif operation.kind is not None:
+        for module in plant.modules(operation.kind):
+            yield {"plant": plant.id, "module": str(module["id"])}
+    elif operation.name == "E16":
+        if plant.modules("plug", "multisocket"):
+            yield {"plant": plant.id}
+    elif operation.name == "E18":
+        if plant.is_site:
+            yield {"plant": plant.id}
+    else:
+        yield {"plant": plant.id}

@@ -1,0 +1,60 @@
+"""Tokens that no honest client holds, made from a good one and signed with whatever key a test wants.
+
+The gateway's private key is read out of its own store, as a thief of the data folder would: only so can a test prove that a
+rightly signed token with one wrong claim is refused for that claim.
+"""
+
+import asyncio
+import base64
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jwt
+
+from domogate.app import open_tools
+from domogate.settings import Settings
+from support.gateway import Gateway
+
+
+def encode(part: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
+    return claims
+
+
+@dataclass
+class Forge:
+    """Re-signs tokens of one gateway."""
+
+    gateway: Gateway
+
+    @cached_property
+    def _key(self) -> dict[str, Any]:
+        async def newest() -> str:
+            async with open_tools(Settings(data=self.gateway.data)) as tools:
+                return [key for key in await tools.store.list_signing_keys() if key.retired_at is None][-1].jwk
+
+        key: dict[str, Any] = json.loads(asyncio.run(newest()))
+        return key
+
+    @cached_property
+    def public_key(self) -> dict[str, Any]:
+        published = self.gateway.api.http.get(f"{self.gateway.auth_url}/jwks").json()["keys"]
+        key: dict[str, Any] = next(key for key in published if key["kid"] == self._key["kid"])
+        return key
+
+    def resign(self, token: str, claims: dict[str, Any] | None = None, header: dict[str, Any] | None = None) -> str:
+        """The same token with other claims or header fields (None takes one away), under the gateway's own signature."""
+        head = {**jwt.get_unverified_header(token), **(header or {})}
+        body = {**claims_of(token), **(claims or {})}
+        # PyJWT signs what it is given; taking the raw signer keeps strange headers and claims as they are.
+        algorithm = jwt.get_algorithm_by_name(jwt.get_unverified_header(token)["alg"])
+        parts = [encode({k: v for k, v in part.items() if v is not None}) for part in (head, body)]
+        signed = ".".join(parts)
+        key = algorithm.from_jwk(self._key)
+        return f"{signed}.{base64.urlsafe_b64encode(algorithm.sign(signed.encode(), key)).rstrip(b'=').decode()}"

@@ -1,0 +1,294 @@
+"""A real gateway in a process of its own, started through the front door, and pytest fixtures that hand one out."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from support.estate_view import EstateView, PlantView, targets_in
+from support.http import Api, client
+from support.spec_operations import ALL_SCOPES, Operation, Target
+
+START_DEADLINE = 40.0
+STOP_DEADLINE = 15.0
+COMMAND_DEADLINE = 40.0
+PATIENCE = 15.0
+
+
+@dataclass(frozen=True)
+class Person:
+    """A user with the tokens that the ready file gives."""
+
+    email: str
+    password: str
+    id_token: str
+    access_token: str
+
+    def token_for(self, operation: Operation) -> str:
+        return self.access_token if operation.token == "access" else self.id_token
+
+
+def _run(arguments: list[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "domogate.cli", *arguments],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        timeout=COMMAND_DEADLINE,
+        check=False,
+    )
+
+
+@dataclass
+class Gateway:
+    """A running gateway, and everything a test needs to speak with it."""
+
+    process: "subprocess.Popen[bytes]"
+    data: Path
+    log_file: Path
+    ready: dict[str, Any]
+    environment: dict[str, str]
+    _tokens: dict[tuple[str, str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    @property
+    def base_url(self) -> str:
+        return str(self.ready["base_url"])
+
+    @property
+    def auth_url(self) -> str:
+        return str(self.ready["auth_url"])
+
+    @property
+    def subscription_key(self) -> str:
+        return str(self.ready["subscription_key"])
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text(errors="replace")
+
+    @cached_property
+    def people(self) -> dict[str, Person]:
+        """Users by e-mail; only those who have tokens."""
+        return {
+            user["email"]: Person(user["email"], user["password"], user["id_token"], user["access_token"])
+            for user in self.ready["users"]
+            if user.get("id_token")
+        }
+
+    @cached_property
+    def api(self) -> Api:
+        return Api(self.base_url, self.subscription_key)
+
+    @cached_property
+    def estate(self) -> EstateView:
+        """As it was when first asked for; `export` for how it is now."""
+        return self.export()
+
+    def export(self) -> EstateView:
+        return EstateView(yaml.safe_load(self.domogate("estate", "export")))
+
+    def domogate(self, *arguments: str) -> str:
+        """Run a command against this gateway's data; its standard output. Fails the test when the command fails."""
+        done = _run([*arguments, "--data", str(self.data)], self.environment)
+        assert done.returncode == 0, f"domogate {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def issue_token(self, email: str, kind: str, scopes: tuple[str, ...] = ALL_SCOPES, *extra: str) -> str:
+        """A token minted by the command line; the same one for the same wish."""
+        wish = (email, kind, (*scopes, *extra))
+        if wish not in self._tokens:
+            printed = self.domogate("token", "issue", email, "--kind", kind, "--scope", " ".join(scopes), *extra)
+            self._tokens[wish] = printed.split()[-1]
+        return self._tokens[wish]
+
+    def send(self, operation: Operation, target: Target | None = None, *, who: str | None = None, **how: Any) -> httpx.Response:
+        """Call as this user, or as the first of the estate's users in good standing."""
+        if "token" not in how:
+            how["token"] = self.people[who or self.anyone].token_for(operation)
+        return self.api.send(operation, target, **how)
+
+    # who and what to ask about
+
+    @cached_property
+    def good_people(self) -> list[str]:
+        return [email for email in self.people if self.estate.standing(email) == "good"]
+
+    @property
+    def anyone(self) -> str:
+        return self.good_people[0]
+
+    @cached_property
+    def nobody(self) -> str:
+        """A user in good standing to whom no plant belongs."""
+        return next(mail for mail in self.good_people if not any(mail in plant.people for plant in self.estate.plants))
+
+    def a_person_of(self, plant: PlantView) -> str:
+        return next(mail for mail in (plant.owner, *sorted(plant.people)) if mail in self.good_people)
+
+    def a_stranger_to(self, plant: PlantView) -> str:
+        """A user who has plants, but not this one."""
+        strangers = [mail for mail in self.good_people if mail not in plant.people]
+        return next((mail for mail in strangers if self.estate.active_plants_of(mail)), strangers[0])
+
+    def cases(self, operation: Operation) -> Iterator[tuple[str, Target]]:
+        """Everything in the estate that the operation can be asked about and that can be reached, and whom to ask as."""
+        if operation.name == "E19":
+            for reference in self.estate.references():
+                yield self.anyone, {"reference": reference}
+        elif not operation.about_a_plant:
+            for mail in self.good_people:
+                yield mail, {}
+        for plant in self.estate.find_plants(lambda plant: bool(plant.people & set(self.good_people))):
+            away = {str(module["id"]) for module in plant.every_module() if self.estate.unreachable(module)}
+            for target in targets_in(plant, operation):
+                if target.get("module") not in away:
+                    yield self.a_person_of(plant), target
+
+    def case(self, operation: Operation) -> tuple[str, Target]:
+        """One that answers 200: for lists, a user who has something to list."""
+        if operation.name == "E17":
+            return self.a_person_of(self.estate.find_plants(lambda plant: plant.is_site)[0]), {}
+        if operation.name in ("E6", "E10", "E14"):
+            return self.a_person_of(self.estate.find_plants(lambda plant: plant.owner in self.good_people)[0]), {}
+        if operation.name == "E18":
+            return next(
+                (mail, target)
+                for mail, target in self.cases(operation)
+                if self.estate.plant(target["plant"]).modules("emergency controller")
+            )
+        return next(self.cases(operation))
+
+    def stop(self) -> None:
+        if "api" in self.__dict__:
+            self.api.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(STOP_DEADLINE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError(f"the gateway did not stop when told to:\n{self.log[-4000:]}") from None
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment without a stray setting of ours, plus what the test sets."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("DOMOGATE_")}
+    return {**inherited, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", **settings}
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", ready_file: Path, log_file: Path) -> dict[str, Any]:
+    deadline = time.monotonic() + START_DEADLINE
+    while time.monotonic() < deadline:
+        if ready_file.exists():
+            try:
+                ready: dict[str, Any] = json.loads(ready_file.read_text())
+            except json.JSONDecodeError:
+                pass  # still being written
+            else:
+                return ready
+        if process.poll() is not None:
+            raise AssertionError(f"the gateway ended with {process.returncode}:\n{log_file.read_text()[-4000:]}")
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    raise AssertionError(f"the gateway was not ready in {START_DEADLINE:.0f} s:\n{log_file.read_text()[-4000:]}")
+
+
+def start(command: str, directory: Path, settings: Mapping[str, str] | None = None) -> Gateway:
+    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
+    ready_file.unlink(missing_ok=True)
+    environment = _environment(settings or {})
+    with log_file.open("ab") as log:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "domogate.cli", command),
+                *("--port", "0", "--data", str(data), "--ready-file", str(ready_file)),
+            ],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    ready = _wait_until_ready(process, ready_file, log_file)
+    return Gateway(process, data, log_file, ready, environment)
+
+
+def serve_estate(document: dict[str, Any], directory: Path, settings: Mapping[str, str] | None = None) -> Gateway:
+    """A gateway without the demo: import this estate into an empty store, then `domogate serve` it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    import_estate(document, directory, directory / "data", _environment(settings or {}))
+    return start("serve", directory, settings)
+
+
+def import_estate(
+    document: dict[str, Any], directory: Path, data: Path, environment: Mapping[str, str] | None = None, *flags: str
+) -> None:
+    estate_file = directory / "estate.yaml"
+    estate_file.write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
+    done = _run(["estate", "import", str(estate_file), "--data", str(data), *flags], environment or _environment({}))
+    assert done.returncode == 0, f"the estate was refused:\n{done.stdout}{done.stderr}\n{estate_file.read_text()}"
+
+
+def eventually(check: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    """Wait, within bounds, until something has become true."""
+    deadline = time.monotonic() + patience
+    while not check():
+        assert time.monotonic() < deadline, f"waited {patience:.0f} s in vain: {what}"
+        time.sleep(0.1)
+
+
+@contextmanager
+def simulated(gateway: Gateway, module_id: str, how: str) -> Iterator[None]:
+    """A simulated device that is offline, slow or refusing for a while."""
+    gateway.domogate("simulate", module_id, how)
+    try:
+        yield
+    finally:
+        gateway.domogate("simulate", module_id, "normal")
+
+
+@contextmanager
+def running(gateway: Gateway) -> Iterator[Gateway]:
+    try:
+        yield gateway
+    finally:
+        gateway.stop()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """The demo as anyone starts it, shared: tests only read from it, or put back what they change."""
+    with running(start("demo", tmp_path_factory.mktemp("demo"))) as gateway:
+        yield gateway
+
+
+# Devices are asked anew for every read and given up on quickly, so that a slow one shows at once.
+QUICK = {"DOMOGATE_DEVICE_DEADLINE": "0.6", "DOMOGATE_STATE_MAX_AGE": "0.001", "DOMOGATE_SIMULATOR_TICK": "0.5"}
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """A demo for tests that disturb devices, people and keys; each puts back what it disturbs."""
+    with running(start("demo", tmp_path_factory.mktemp("workshop"), QUICK)) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def web(demo: Gateway) -> Iterator[httpx.Client]:
+    """A bare client on the demo, without key or token."""
+    with client(demo.base_url) as bare:
+        yield bare
