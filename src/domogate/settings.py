@@ -1,10 +1,18 @@
 """Flags, DOMOGATE_* and a TOML file become one frozen Settings; a bad one stops the start and is named."""
 
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
+from types import UnionType
+from typing import Any, NamedTuple, get_args, get_origin
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.settings_rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, RULES, SECRET, Wrong
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,3 +86,218 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def auth_url(self) -> str:
         return f"{self.base_url}/auth"
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+class Mistake(msgspec.Struct, frozen=True):
+    """One thing wrong: with which setting, where it was given, and what would be right."""
+
+    setting: str
+    source: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.setting} ({self.source}): {self.problem}"
+
+
+class BadSettings(Exception):
+    """The gateway does not start like this; every mistake is in the message."""
+
+    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(map(str, self.mistakes)))
+
+
+class _Given(NamedTuple):
+    value: object
+    source: str
+    from_text: bool
+
+
+# --- loading ----------------------------------------------------------------------------------------------------------
+
+
+def load_settings(
+    flags: Mapping[str, object],
+    environ: Mapping[str, str],
+    file: Path | None = None,
+    *,
+    sunset_names: Collection[str] | None = None,
+) -> Settings:
+    """Flags come before DOMOGATE_* variables, these before the TOML file, and that before the defaults.
+
+    A flag that is None and a variable that is empty count as not given. `file` None: the one DOMOGATE_SETTINGS names, if any.
+    Raises BadSettings with all mistakes.
+    """
+    mistakes: list[Mistake] = []
+    types = {field.name: _without_none(field.type) for field in msgspec.structs.fields(Settings)}
+    file = file or (Path(environ[_FILE_VARIABLE]) if environ.get(_FILE_VARIABLE) else None)
+    given = {
+        **(_from_file(file, types, mistakes) if file is not None else {}),
+        **_from_environ(environ, types, mistakes),
+        **_from_flags(flags, types, mistakes),
+    }
+    values: dict[str, Any] = {}
+    for name, (value, source, from_text) in given.items():
+        try:
+            values[name] = RULES.get(name, _as_is)(_convert(value, types[name], from_text))
+            if name == "sunset":
+                _check_sunset_names(values[name], sunset_names)
+        except Wrong as wrong:
+            shown = "" if name in SECRET else f"{_shorten(value)} was given; "
+            mistakes.append(Mistake(name, source, f"{shown}{wrong}."))
+    mistakes += _check_together(values, given)
+    if mistakes:
+        raise BadSettings(mistakes)
+    return Settings(**values)
+
+
+_PREFIX = "DOMOGATE_"
+_FILE_VARIABLE = "DOMOGATE_SETTINGS"
+_ALL_ADDRESSES = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared with, not bound to
+
+
+def _from_flags(flags: Mapping[str, object], types: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, _Given]:
+    given: dict[str, _Given] = {}
+    for flag, value in flags.items():
+        name, source = flag.lstrip("-").replace("-", "_"), f"flag --{flag.lstrip('-').replace('_', '-')}"
+        if name not in types:
+            mistakes.append(Mistake(name, source, f"there is no such setting{_nearest(name, types)}."))
+        elif value is not None:
+            given[name] = _Given(value, source, isinstance(value, str))
+    return given
+
+
+def _from_environ(environ: Mapping[str, str], types: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, _Given]:
+    given: dict[str, _Given] = {}
+    for variable, text in environ.items():
+        if not variable.startswith(_PREFIX) or variable == _FILE_VARIABLE:
+            continue
+        name, source = variable.removeprefix(_PREFIX).lower(), f"variable {variable}"
+        if name not in types or variable != variable.upper():
+            hint = _nearest(name, types, lambda found: _PREFIX + found.upper())
+            mistakes.append(Mistake(name, source, f"there is no such setting{hint}."))
+        elif text:
+            given[name] = _Given(text, source, from_text=True)
+    return given
+
+
+def _from_file(file: Path, types: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, _Given]:
+    try:
+        text = file.read_text("utf-8")
+        document = tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        mistakes.append(Mistake("settings", f"file {file}", f"it cannot be read as TOML: {reason}."))
+        return {}
+    given: dict[str, _Given] = {}
+    for name, value in document.items():
+        source = f"{file.name}{_line_of(name, text)}"
+        if name not in types:
+            mistakes.append(Mistake(name, source, f"there is no such setting{_nearest(name, types)}."))
+        else:
+            given[name] = _Given(value, source, from_text=False)
+    return given
+
+
+def _convert(value: object, kind: Any, from_text: bool) -> Any:
+    """The value in its type; a text from a flag or variable is read as that type would be written by hand."""
+    if isinstance(value, str) and re.search(r"[\x00-\x1f\x7f]", value):
+        raise Wrong("control characters are not allowed")
+    if kind is Path:
+        if not isinstance(value, str | Path) or not str(value):
+            raise Wrong("a path is allowed")
+        return Path(value)
+    if from_text and isinstance(value, str):
+        value = _read_text(value.strip(), kind)
+    elif isinstance(value, dict):
+        value = {name: item.isoformat() if type(item) is date else item for name, item in value.items()}
+    if kind == dict[DeviceKind, float] and isinstance(value, dict):
+        value = {str(name).replace("_", " "): age for name, age in value.items()}
+    try:
+        converted = msgspec.convert(value, kind, strict=not from_text)
+    except (msgspec.ValidationError, OverflowError):
+        raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed{_kinds_hint(kind)}") from None
+    if kind == dict[str, str]:
+        _check_dates(converted)
+    return converted
+
+
+def _read_text(text: str, kind: Any) -> object:
+    if kind == tuple[str, ...]:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if get_origin(kind) is dict:
+        pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+        if not all(equals for _, equals, _ in pairs):
+            raise Wrong("pairs are allowed, such as name=value,other=value")
+        names = [name.strip() for name, _, _ in pairs]
+        if len(set(names)) < len(names):
+            raise Wrong("each name may stand once")
+        return {name.strip(): item.strip() for name, _, item in pairs}
+    return text
+
+
+def _check_dates(dates: Mapping[str, str]) -> None:
+    for name, day in dates.items():
+        try:
+            if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
+                raise ValueError
+            date.fromisoformat(day)
+        except ValueError:
+            raise Wrong(f"{name}: a date is allowed, such as 2027-06-30") from None
+
+
+def _check_sunset_names(dates: Mapping[str, str], names: Collection[str] | None) -> None:
+    for name in dates:
+        if names is None:
+            if not OPERATION_OR_FAMILY.fullmatch(name):
+                raise Wrong(f"{name!r} is no operation (E1 to E20) and no family's name")
+        elif name not in names:
+            raise Wrong(f"{name!r} is no operation and no family's name{_nearest(name, names)}")
+
+
+def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterator[Mistake]:
+    for one, other in (("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")):
+        if one in given and other not in given:
+            yield Mistake(
+                one, given[one].source, f"{other} is missing; a certificate and its key go together, or neither is set."
+            )
+    port, metrics_port = values.get("port", 8080), values.get("metrics_port")
+    host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
+    if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):
+        source = given["metrics_port"].source
+        yield Mistake("metrics_port", source, f"{port} is the port of the API itself; /metrics needs one of its own.")
+
+
+def _without_none(kind: Any) -> Any:
+    """`Path | None` is Path: what is not given is None already."""
+    others = [argument for argument in get_args(kind) if argument is not type(None)]
+    return others[0] if isinstance(kind, UnionType) else kind
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _kinds_hint(kind: Any) -> str:
+    return f" ({', '.join(DeviceKind)})" if kind == dict[DeviceKind, float] else ""
+
+
+def _nearest(name: str, names: Collection[str], spell: Callable[[str], str] = str) -> str:
+    found = get_close_matches(name, names, n=1)
+    return f"; did you mean {spell(found[0])}" if found else ""
+
+
+def _line_of(name: str, text: str) -> str:
+    spelled = rf"[\"']?{re.escape(name)}[\"']?"
+    for number, line in enumerate(text.splitlines(), start=1):
+        if re.match(rf"\s*(?:{spelled}\s*[=.]|\[+\s*{spelled}\s*[\].])", line):
+            return f" line {number}"
+    return ""
+
+
+def _shorten(value: object) -> str:
+    text = repr(str(value)) if isinstance(value, Path) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

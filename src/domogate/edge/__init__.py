@@ -1,0 +1,1 @@
+"""Around all surfaces: protocol guards, request ids, CORS, health, metrics, logs and drain."""

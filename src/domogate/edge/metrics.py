@@ -1,0 +1,127 @@
+"""Prometheus figures of this process, in a registry of its own, served by a tiny ASGI app on a bind of its own.
+
+Requests are counted in plain Python numbers and become metric families when somebody asks: the event loop is one thread, so
+prometheus_client's locks would cost more than the counting.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+Labelled = Mapping[tuple[str, ...], float]
+"""Values by their labels' values, in the order the label names were given."""
+
+
+class Durations:
+    """How long the requests of one operation took."""
+
+    __slots__ = ("buckets", "total")
+
+    def __init__(self) -> None:
+        self.total = 0.0
+        self.buckets = [0] * (len(_BOUNDS) + 1)
+
+    def add(self, seconds: float) -> None:
+        self.total += seconds
+        self.buckets[bisect_left(_BOUNDS, seconds)] += 1
+
+    def cumulated(self) -> list[tuple[str, float]]:
+        running, rows = 0, []
+        for bound, count in zip((*_BOUNDS, "+Inf"), self.buckets, strict=True):
+            running += count
+            rows.append((str(bound), float(running)))
+        return rows
+
+
+class Metrics:
+    """Counts requests, and shows what others have to show."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.in_flight = 0
+        self._durations: dict[str, Durations] = {}
+        self._counts: dict[tuple[str, int], int] = {}
+        self._refused: dict[int, int] = {}
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self.registry.register(_Collector(self._collect))
+        self.gauge("domogate_requests_in_flight", "Requests being answered now", lambda: self.in_flight)
+
+    def count_request(self, operation: str, status: int, seconds: float) -> None:
+        key = (operation, status)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        durations = self._durations.get(operation)
+        if durations is None:
+            durations = self._durations[operation] = Durations()
+        durations.add(seconds)
+
+    def count_refused(self, status: int) -> None:
+        """For `server.run(on_refused=…)`: what the HTTP parser and the protocol guards turned away."""
+        self._refused[status] = self._refused.get(status, 0) + 1
+
+    def gauge(
+        self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
+    ) -> None:
+        """Show what `value` says at the moment somebody asks; with `labels`, it answers a mapping."""
+        self._register(GaugeMetricFamily, name, text, value, labels)
+
+    def counter(
+        self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
+    ) -> None:
+        """As `gauge`, for a number that only grows."""
+        self._register(CounterMetricFamily, name, text, value, labels)
+
+    def _register(self, family: Any, name: str, text: str, value: Callable[[], Any], labels: tuple[str, ...]) -> None:
+        def collect() -> Iterator[Metric]:
+            metric = family(name, text, labels=labels)
+            now = value()
+            for label_values, number in now.items() if labels else [((), now)]:
+                metric.add_metric(label_values, number)
+            yield metric
+
+        self.registry.register(_Collector(collect))
+
+    def _collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily("domogate_requests", "Requests answered", labels=("operation", "status"))
+        for (operation, status), count in self._counts.items():
+            requests.add_metric((operation, str(status)), count)
+        yield requests
+        seconds = HistogramMetricFamily("domogate_request_seconds", "Time to answer a request", labels=("operation",))
+        for operation, durations in self._durations.items():
+            seconds.add_metric((operation,), durations.cumulated(), durations.total)
+        yield seconds
+        refused = CounterMetricFamily("domogate_refused_requests", "Requests the protocol guards refused", labels=("status",))
+        for status, count in self._refused.items():
+            refused.add_metric((str(status),), count)
+        yield refused
+
+    async def app(self, scope: Any, _receive: Any, send: Any) -> None:
+        """GET /metrics; nothing else lives here."""
+        if scope["type"] != "http":
+            return
+        if scope["path"] != "/metrics":
+            status, headers, body = 404, [(b"content-type", b"text/plain")], b"Metrics are at /metrics.\n"
+        elif scope["method"] not in ("GET", "HEAD"):
+            status, headers, body = 405, [(b"allow", b"GET, HEAD")], b""
+        else:
+            status, headers, body = 200, [(b"content-type", CONTENT_TYPE_LATEST.encode())], generate_latest(self.registry)
+        headers.append((b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+class _Collector:
+    """What prometheus_client wants of something that is asked at scrape time."""
+
+    def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
+        self.collect = collect
+
+    def describe(self) -> list[Metric]:
+        return []

@@ -1,0 +1,201 @@
+"""Around all surfaces, as one pure ASGI app: request id, CORS, HEAD, health, counting, and the last-resort answer.
+
+Every request passes here, so it costs one look at the headers and one wrapped `send`; what is rare lives in functions below.
+"""
+
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+import structlog
+
+from domogate.edge.metrics import Metrics
+from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
+
+Scope = Any
+Receive = Any
+Send = Any
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+OPERATION = "domogate.operation"
+"""Scope key by which an inner app names its operation ('E8') for the metrics; a small, fixed set of names."""
+REQUEST_ID = "domogate.request_id"
+
+_NOTED = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
+_HEALTH = frozenset(("/healthz", "/readyz"))
+_CLIENT_GONE = 499
+"""Counted, never sent: the inner app ended without an answer because there was nobody left to answer."""
+
+_VARY_ORIGIN: Header = (b"vary", b"Origin")
+_EXPOSED: Header = (
+    b"access-control-expose-headers",
+    b"ETag, X-Request-Id, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, "
+    b"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, "
+    b"X-RateLimit-Reset, X-Quota-Limit, X-Quota-Remaining",
+)
+_PREFLIGHT: tuple[Header, ...] = (
+    (b"vary", b"Access-Control-Request-Method, Access-Control-Request-Headers"),
+    (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, PATCH, DELETE"),
+    (
+        b"access-control-allow-headers",
+        b"Authorization, Ocp-Apim-Subscription-Key, Content-Type, Accept, If-None-Match, Last-Event-ID, X-Request-Id",
+    ),
+    (b"access-control-max-age", b"600"),
+)
+_JSON: Header = (b"content-type", b"application/json")
+_NO_STORE: Header = (b"cache-control", b"no-store")
+_BROKEN = b'{"statusCode":500,"message":"The gateway failed on this request. Its X-Request-Id finds the reason in the log."}'
+
+log = structlog.stdlib.get_logger("domogate.edge")
+access = structlog.stdlib.get_logger("domogate.access")
+
+
+class Edge:
+    """The outermost app."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        is_allowed_origin: Callable[[bytes], bool],
+        is_ready: Callable[[], bool],
+        metrics: Metrics | None,
+        access_log: bool,
+        surfaces: frozenset[str] = frozenset(),
+    ) -> None:
+        """`surfaces`: first path segments that may name a request in the metrics when no operation does."""
+        self._app = app
+        self._is_allowed_origin = is_allowed_origin
+        self._is_ready = is_ready
+        self._metrics = metrics
+        self._access_log = access_log
+        self._surfaces = surfaces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = perf_counter()
+        metrics = self._metrics
+        if metrics is not None:
+            metrics.in_flight += 1
+        origin = wanted_method = given_id = None
+        for name, value in scope["headers"]:
+            if name in _NOTED:
+                if name == b"origin":
+                    origin = value
+                elif name == b"x-request-id":
+                    given_id = value
+                else:
+                    wanted_method = value
+        request_id = given_id if given_id is not None and find_safe(given_id) else next_request_id()
+        scope[REQUEST_ID] = text_id = request_id.decode()
+        current_request_id.set(text_id)
+        # An answer to a request without Origin varies by it as well: a cache must not hand it to one that has an Origin.
+        added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
+        if origin is not None and self._is_allowed_origin(origin):
+            # Never a wildcard, never credentials: tokens and keys travel in headers, not in cookies.
+            added += ((b"access-control-allow-origin", origin), _EXPOSED)
+        status = 0
+
+        def tagged_send(message: Any) -> Any:
+            # Not a coroutine function: it hands on the server's own awaitable, which saves a frame a message.
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), *added]}
+            return send(message)
+
+        try:
+            method = scope["method"]
+            if wanted_method is not None and origin is not None and method == "OPTIONS":
+                await _answer(tagged_send, 204, self._preflight_headers(origin))
+            elif scope["path"] in _HEALTH:
+                await self._answer_health(scope, tagged_send)
+            elif method == "HEAD":
+                # A copy: the server must still know that it was HEAD.
+                inner = {**scope, "method": "GET"}
+                await self._app(inner, receive, _bodiless(tagged_send))
+                scope[OPERATION] = inner.get(OPERATION)
+            else:
+                await self._app(scope, receive, tagged_send)
+        except Exception:
+            if status:
+                raise  # half an answer is out: the server logs it and closes the connection
+            log.exception("request failed", method=scope["method"], path=_printable_path(scope))
+            await _answer(tagged_send, 500, (_JSON, _NO_STORE), b"" if scope["method"] == "HEAD" else _BROKEN)
+        finally:
+            seconds = perf_counter() - started
+            if metrics is not None:
+                metrics.in_flight -= 1
+                metrics.count_request(scope.get(OPERATION) or self._surface_of(scope), status or _CLIENT_GONE, seconds)
+            if self._access_log:
+                self._log_access(scope, status or _CLIENT_GONE, seconds)
+        if not status:
+            await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)  # the server drops it if the client is gone
+
+    # --- CORS ---------------------------------------------------------------------------------------------------------
+
+    def _preflight_headers(self, origin: bytes) -> tuple[Header, ...]:
+        """An unknown origin gets 204 too, without permission: the browser refuses, and no family has to shape an error."""
+        return _PREFLIGHT if self._is_allowed_origin(origin) else _PREFLIGHT[:1]
+
+    # --- health -------------------------------------------------------------------------------------------------------
+
+    async def _answer_health(self, scope: Scope, send: Send) -> None:
+        scope[OPERATION] = scope["path"][1:]
+        if scope["method"] not in ("GET", "HEAD"):
+            await _answer(send, 405, ((b"allow", b"GET, HEAD"),))
+        elif scope["path"] == "/healthz":
+            await _answer(send, 200, (_JSON, _NO_STORE), b'{"status":"alive"}')
+        elif self._is_ready():
+            await _answer(send, 200, (_JSON, _NO_STORE), b'{"status":"ready"}')
+        else:
+            await _answer(send, 503, (_JSON, _NO_STORE, (b"retry-after", b"1")), b'{"status":"not ready"}')
+
+    # --- after the answer ---------------------------------------------------------------------------------------------
+
+    def _surface_of(self, scope: Scope) -> str:
+        segment: str = scope["path"][1:].split("/", 1)[0]
+        return segment if segment in self._surfaces else "other"
+
+    def _log_access(self, scope: Scope, status: int, seconds: float) -> None:
+        """Never the query string or a header: that is where keys and tokens are."""
+        client = scope.get("client")
+        access.info(
+            "request",
+            method=scope["method"],
+            path=_printable_path(scope),
+            status=status,
+            ms=round(seconds * 1000, 2),
+            client=client[0] if client else None,
+            operation=scope.get(OPERATION) or self._surface_of(scope),
+        )
+
+
+def _printable_path(scope: Scope) -> str:
+    """As it came, percent-encoded: decoded, it could hold line ends and terminal sequences."""
+    raw: bytes = scope.get("raw_path") or b""
+    return raw.decode("ascii", "replace")
+
+
+def _bodiless(send: Send) -> Send:
+    """The answer to HEAD: all of a GET's headers and none of its body, complete even where GET would go on streaming."""
+    complete = False
+
+    async def send_head(message: Any) -> None:
+        nonlocal complete
+        if message["type"] == "http.response.start":
+            await send(message)
+        elif not complete:
+            complete = True
+            await send({"type": "http.response.body", "body": b""})
+
+    return send_head
+
+
+async def _answer(send: Send, status: int, headers: tuple[Header, ...], body: bytes = b"") -> None:
+    length: tuple[Header, ...] = () if status == 204 else ((b"content-length", b"%d" % len(body)),)
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
+    await send({"type": "http.response.body", "body": body})

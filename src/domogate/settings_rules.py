@@ -1,0 +1,146 @@
+"""What each setting may be, in words an operator understands; `settings.py` says where the value came from."""
+
+import re
+from collections.abc import Callable
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from domogate.domain.devices import DeviceKind
+
+
+class Wrong(Exception):
+    """What is wrong with one value, or with one entry of a table."""
+
+
+SECRET = frozenset(("database", "echo_url"))  # may hold a password: never repeated in a message
+_LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
+_LOG_FORMATS = ("text", "json")
+OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|[a-z][a-z0-9-]*")
+
+
+def _between(low: float, high: float) -> Callable[[Any], Any]:
+    def check(value: float) -> float:
+        if not low <= value <= high:
+            raise Wrong(f"a number from {low:g} to {high:g} is allowed")
+        return value
+
+    return check
+
+
+def _positive(value: float) -> float:
+    if not 0 < value < float("inf"):
+        raise Wrong("a number greater than 0 is allowed")
+    return value
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value.lower() not in words:
+            raise Wrong(f"allowed are {', '.join(words)}")
+        return value.lower()
+
+    return check
+
+
+def _host(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9._:%-]{1,255}", value):
+        raise Wrong("an address or a host name is allowed, such as 127.0.0.1, ::1 or 0.0.0.0")
+    return value
+
+
+def _url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or re.search(r"[\s\x00-\x1f\x7f#]", value):
+        raise Wrong("an absolute http:// or https:// URL without fragment is allowed")
+    return value
+
+
+def _public_url(value: str) -> str:
+    if "?" in _url(value) or "@" in value:
+        raise Wrong("an absolute http:// or https:// URL without user, query and fragment is allowed")
+    return value
+
+
+def _database(value: str) -> str:
+    if not re.match(r"[a-z0-9]+(\+[a-z0-9]+)?://", value):
+        raise Wrong("a database URL is allowed, such as postgresql+psycopg://user@host/name")
+    return value
+
+
+def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
+    for network in value:
+        try:
+            ip_network(network)
+        except ValueError:
+            raise Wrong(
+                f"{network!r} is no IP address and no network with a zero host part, such as 10.0.0.7 or 10.0.0.0/8"
+            ) from None
+    return value
+
+
+def _ages(value: dict[DeviceKind, float]) -> dict[DeviceKind, float]:
+    for kind, age in value.items():
+        if not 0 <= age < float("inf"):
+            raise Wrong(f"{kind}: a number of seconds from 0 on is allowed")
+    return value
+
+
+def _readable_file(value: Path) -> Path:
+    try:
+        with value.open("rb"):
+            return value
+    except OSError as error:
+        raise Wrong(f"the file cannot be read: {error.strerror}") from None
+
+
+RULES: dict[str, Callable[[Any], Any]] = {
+    "database": _database,
+    "host": _host,
+    "port": _between(0, 65_535),
+    "public_url": _public_url,
+    "tls_certificate": _readable_file,
+    "tls_key": _readable_file,
+    "trusted_proxies": _networks,
+    "metrics_host": _host,
+    "metrics_port": _between(0, 65_535),
+    "max_body": _between(1, 1 << 30),
+    "max_header": _between(1024, 1 << 20),
+    "header_deadline": _positive,
+    "body_deadline": _positive,
+    "keep_alive": _positive,
+    "drain": _between(0, 3600),
+    "device_deadline": _positive,
+    "state_max_age": _between(0, 1e9),
+    "state_max_ages": _ages,
+    "simulator_seed": _between(0, (1 << 63) - 1),
+    "simulator_tick": _positive,
+    "simulator_awake_plants": _between(0, 1_000_000),
+    "access_token_lifetime": _positive,
+    "id_token_lifetime": _positive,
+    "ticket_lifetime": _positive,
+    "echo_url": _url,
+    "echo_deadline": _positive,
+    "world_modules": _between(1, 1 << 40),
+    "changes_kept_days": _positive,
+    "readings_kept_days": _positive,
+    "removed_plants_kept_days": _positive,
+    "log_level": _one_of(*_LOG_LEVELS),
+    "log_format": _one_of(*_LOG_FORMATS),
+}
+
+KIND_OF_VALUE: dict[object, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    Path: "a path",
+    tuple[str, ...]: "a list of texts",
+    dict[DeviceKind, float]: "a table of numbers by device kind",
+    dict[str, str]: "a table of dates by family or operation",
+}
