@@ -105,7 +105,7 @@ class AwakePlants:
 
     def _under_way(self) -> list[asyncio.Task[None]]:
         attaching = [plant.work for plant in self._plants.values() if plant.work is not None]
-        return attaching + [*self._falling_asleep.values()]
+        return [*attaching, *self._falling_asleep.values()]
 
     # waking
 

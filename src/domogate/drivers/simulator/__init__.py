@@ -1,0 +1,5 @@
+"""Simulated plants: no hardware needed, alive, and the same in every run with the same seed, clock and orders."""
+
+from domogate.drivers.simulator.simulator import Simulator
+
+__all__ = ["Simulator"]

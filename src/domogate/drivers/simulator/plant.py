@@ -1,0 +1,163 @@
+"""A simulated plant: its devices, how each behaves, and what has been reported of it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import structlog
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.faults import DeviceOffline
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.domain.states import Reading, Report, State
+from domogate.drivers.simulator.behaviour import Behaviour, behaviour_of
+from domogate.drivers.simulator.chance import Chance
+from domogate.drivers.simulator.comfort import Heater, Light, Shutter
+from domogate.drivers.simulator.device import Device
+from domogate.drivers.simulator.entrance import Activation, Camera, Lock
+from domogate.drivers.simulator.power import EnergyMeter, Multisocket, Plug
+from domogate.drivers.simulator.thermal import Thermostat
+from domogate.drivers.simulator.wear import Emergency, Gateway, Remote
+from domogate.ports import Placed
+
+_log = structlog.get_logger(__name__)
+
+DEVICES: dict[DeviceKind, type[Device[Any]]] = {
+    DeviceKind.LIGHT: Light,
+    DeviceKind.AUTOMATION: Shutter,
+    DeviceKind.PLUG: Plug,
+    DeviceKind.HEATER: Heater,
+    DeviceKind.ENERGYMETER: EnergyMeter,
+    DeviceKind.REMOTE: Remote,
+    DeviceKind.GATEWAY: Gateway,
+    DeviceKind.LOCK: Lock,
+    DeviceKind.ACTIVATION: Activation,
+    DeviceKind.AUDIOVIDEO_UNIT: Camera,
+    DeviceKind.CHRONOTHERMOSTAT: Thermostat,
+    DeviceKind.MULTISOCKET: Multisocket,
+    DeviceKind.EMERGENCY_CONTROLLER: Emergency,
+    DeviceKind.EMERGENCY_UNIT: Emergency,
+}
+"""By kind. A scene is no device: it has no state and takes no order."""
+
+_MEASURES = ("power", "energy", "temperature", "humidity")
+
+
+class Simulated:
+    """A module in its plant: its device (none for a scene), how it behaves, and what was last reported of it."""
+
+    __slots__ = ("behaviour", "device", "id", "reachable", "reported")
+
+    def __init__(self, module: Module, device: Device[Any] | None, reported: State | None, reachable: bool) -> None:
+        self.id = module.id
+        self.device = device
+        self.behaviour = behaviour_of(module)
+        self.reported = reported
+        self.reachable = reachable
+
+    def still_is(self, module: Module) -> bool:
+        """Whether the device may go on: it is of that kind, and no option but its behaviour is different."""
+        if self.device is None:
+            return module.kind not in DEVICES
+        return self.device.kind is module.kind and _lasting(self.device.options) == _lasting(module.options)
+
+    @property
+    def has_news(self) -> bool:
+        if not self.behaviour.is_heard or self.device is None:
+            return False
+        state = self.device.state
+        return not self.reachable or (state is not self.reported and state != self.reported)
+
+
+class SimulatedPlant:
+    """All simulated modules of one plant."""
+
+    def __init__(self, plant_id: Id, seed: int) -> None:
+        self.id = plant_id
+        self._seed = seed
+        self._modules: dict[Id, Simulated] = {}
+
+    def find(self, module_id: Id) -> Simulated:
+        found = self._modules.get(module_id)
+        if found is None:
+            raise DeviceOffline("the simulator does not drive this module")
+        return found
+
+    def place(self, modules: Sequence[Placed], now: float) -> list[Report]:
+        """Simulate these modules and only these; one that is simulated already goes on as it is. Gives what is news."""
+        before, self._modules = self._modules, {}
+        reports: list[Report] = []
+        # Meters last: they measure what the others draw.
+        for placed in sorted(modules, key=lambda placed: placed.module.kind is DeviceKind.ENERGYMETER):
+            module = placed.module
+            there = before.get(module.id)
+            was_silent = there is not None and not there.behaviour.is_heard
+            if there is None:
+                there = self._create(module, placed.last, now)
+            elif not there.still_is(module):
+                there = self._create(module, FirstState(module.id, there.reported, there.reachable), now)
+            else:
+                there.behaviour = behaviour_of(module)
+            self._modules[module.id] = there
+            if isinstance(there.device, EnergyMeter):
+                there.device.evolve(now)
+            if there.behaviour is Behaviour.OFFLINE:
+                reports.append(self.report_absence(there, now))
+            elif there.has_news or (was_silent and there.behaviour.is_heard):
+                reports.append(self.report(there, now))
+        return reports
+
+    def _create(self, module: Module, last: FirstState, now: float) -> Simulated:
+        kind = DEVICES.get(module.kind)
+        if kind is None:
+            return Simulated(module, None, None, last.reachable)
+        state = last.state
+        if state is not None and not isinstance(state, kind.reports):
+            _log.warning("state of another kind ignored", module_id=module.id, kind=module.kind, state=type(state).__name__)
+            state = None
+        device = kind(module, state, Chance(self._seed, module.id), now)
+        if isinstance(device, EnergyMeter):
+            device.drawn = self._drawn
+        return Simulated(module, device, last.state, last.reachable)
+
+    def _drawn(self) -> float:
+        return sum(there.device.watts for there in self._modules.values() if isinstance(there.device, Plug))
+
+    def evolve(self, now: float) -> Iterator[None]:
+        """Let time pass, a part of the plant at each step of the iterator."""
+        for count, there in enumerate(tuple(self._modules.values()), start=1):
+            if there.device is not None and there.behaviour is not Behaviour.OFFLINE:
+                there.device.evolve(now)
+            if count % 200 == 0:
+                yield
+
+    def take_news(self, now: float) -> list[Report]:
+        """What is different from what was reported. It counts as reported now."""
+        return [self.report(there, now) for there in self._modules.values() if there.has_news]
+
+    def report(self, there: Simulated, now: float) -> Report:
+        """All that is to be said of the module, with the measures taken since it was last reported."""
+        if there.device is None:
+            return Report(self.id, there.id, now)
+        state = there.device.state
+        readings = tuple(_new_readings(there.reported, state))
+        there.reported, there.reachable = state, True
+        return Report(self.id, there.id, now, state=state, readings=readings)
+
+    def report_absence(self, there: Simulated, now: float) -> Report:
+        """It cannot be reached. What it was last in is said only if nobody was ever told."""
+        state = None if there.reported is not None or there.device is None else there.device.state
+        there.reported, there.reachable = there.reported or state, False
+        return Report(self.id, there.id, now, state=state, reachable=False)
+
+
+def _lasting(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "simulate"}
+
+
+def _new_readings(before: State | None, state: State) -> Iterator[tuple[str, Reading]]:
+    for what in _MEASURES:
+        reading = getattr(state, what, None)
+        if reading is not None and reading != getattr(before, what, None):
+            yield what, reading
