@@ -1,0 +1,301 @@
+import asyncio
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from domogate.domain.faults import KeyRefused, TooManyRequests
+from domogate.domain.people import Subscription
+from domogate.identity.admission import KeyAdmission
+from domogate.identity.subscriptions import new_key, new_subscription
+from domogate.ports import Admitted
+from support.identity import ManualClock, MemoryStore
+
+NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC).timestamp()
+
+
+class Entrance:
+    """Admission on a memory store, at noon, with the means to issue keys and to restart."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(NOON)
+        self.store = MemoryStore(self.clock)
+        self.restart()
+
+    def restart(self) -> None:
+        self.store.listeners.clear()
+        self.admission = KeyAdmission(self.store, self.clock)
+        self.store.listen(self.admission.apply)
+
+    async def issue(self, **limits: Any) -> tuple[bytes, Subscription]:
+        key = new_key()
+        subscription = new_subscription("app", key, self.clock.now(), **limits)
+        await self.store.add_subscription(subscription)
+        return key.encode(), subscription
+
+    async def admit(self, key: bytes) -> Admitted:
+        """As a surface does it."""
+        return self.admission.admit_known(key) or await self.admission.admit(key)
+
+    async def admit_times(self, key: bytes, times: int) -> Admitted:
+        for _ in range(times - 1):
+            await self.admit(key)
+        return await self.admit(key)
+
+    async def refusal(self, key: bytes) -> TooManyRequests:
+        with pytest.raises(TooManyRequests) as caught:
+            await self.admit(key)
+        return caught.value
+
+
+@pytest.fixture
+def entrance() -> Entrance:
+    return Entrance()
+
+
+class TestAKnownKey:
+    async def test_is_admitted_and_then_without_the_store(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue()
+        assert entrance.admission.admit_known(key) is None
+        assert await entrance.admission.admit(key) == Admitted(subscription.id)
+        entrance.store.reads.clear()
+        assert entrance.admission.admit_known(key) is entrance.admission.admit_known(key)
+        assert entrance.store.reads == []
+
+    async def test_without_limits_is_told_of_none(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue()
+        assert (await entrance.admit_times(key, 100)).headers == ()
+
+    async def test_is_refused_from_the_next_call_once_revoked(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue()
+        await entrance.admit(key)
+        await entrance.store.revoke_subscription(subscription.id, entrance.clock.now())
+        assert entrance.admission.admit_known(key) is None
+        with pytest.raises(KeyRefused):
+            await entrance.admission.admit(key)
+
+    async def test_is_refused_from_the_moment_it_expires(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(expires_at=NOON + 60)
+        await entrance.admit(key)
+        entrance.clock.advance(59.5)
+        assert entrance.admission.admit_known(key) is not None
+        entrance.clock.advance(0.5)
+        assert entrance.admission.admit_known(key) is None
+        with pytest.raises(KeyRefused):
+            await entrance.admission.admit(key)
+
+    async def test_that_is_renewed_is_admitted_again(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue(expires_at=NOON + 60)
+        await entrance.admit(key)
+        entrance.clock.advance(60)
+        await entrance.store.add_subscription(msgspec.structs.replace(subscription, expires_at=None))
+        assert (await entrance.admit(key)).subscription_id == subscription.id
+
+    async def test_revoked_while_the_store_was_asked_is_not_remembered_as_good(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue()
+        entrance.store.held = asyncio.Event()
+        admitting = asyncio.create_task(entrance.admission.admit(key))
+        await asyncio.sleep(0)
+        await entrance.store.revoke_subscription(subscription.id, entrance.clock.now())
+        entrance.store.held.set()
+        with pytest.raises(KeyRefused):
+            await admitting
+        assert entrance.admission.admit_known(key) is None
+
+
+class TestAKeyThatIsNotLetIn:
+    async def test_hears_the_same_whether_unknown_revoked_expired_or_no_key_at_all(self, entrance: Entrance) -> None:
+        revoked, subscription = await entrance.issue()
+        await entrance.store.revoke_subscription(subscription.id, entrance.clock.now())
+        expired, _ = await entrance.issue(expires_at=NOON)
+        messages = set()
+        for key in (b"unknown", revoked, expired, b"", b"x" * 10_000, b"\xff\x00"):
+            for _ in range(2):
+                assert entrance.admission.admit_known(key) is None
+                with pytest.raises(KeyRefused) as caught:
+                    await entrance.admission.admit(key)
+                messages.add(caught.value.message)
+        assert len(messages) == 1
+
+    async def test_is_not_looked_up_each_time_but_is_once_it_is_issued(self, entrance: Entrance) -> None:
+        key = new_key()
+        for _ in range(5):
+            with pytest.raises(KeyRefused):
+                await entrance.admission.admit(key.encode())
+        assert entrance.store.reads == ["subscription"]
+        await entrance.store.add_subscription(new_subscription("app", key, NOON))
+        assert await entrance.admission.admit(key.encode())
+
+    async def test_fills_no_memory_however_many_come(self, entrance: Entrance) -> None:
+        good, _ = await entrance.issue()
+        await entrance.admit(good)
+        for number in range(3000):
+            with pytest.raises(KeyRefused):
+                await entrance.admission.admit(b"guess-%d" % number)
+        assert len(entrance.admission._refused) <= 1024
+        assert entrance.admission.admit_known(good) is not None
+
+
+class TestARate:
+    async def test_refuses_beyond_it_and_recovers(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(rate="3/minute")
+        await entrance.admit(key)
+        entrance.clock.advance(20)
+        await entrance.admit_times(key, 2)
+        refusal = await entrance.refusal(key)
+        assert refusal.retry_after == 40
+        assert type(refusal.retry_after) is int
+        entrance.clock.advance(39)
+        assert (await entrance.refusal(key)).retry_after == 1
+        entrance.clock.advance(1)
+        await entrance.admit(key)
+        await entrance.refusal(key)
+        entrance.clock.advance(60)
+        await entrance.admit_times(key, 3)
+
+    async def test_of_seconds_still_says_at_least_one_second(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(rate="1/second")
+        await entrance.admit(key)
+        entrance.clock.advance(0.9)
+        assert (await entrance.refusal(key)).retry_after == 1
+
+    async def test_tells_what_remains_in_the_fields_of_the_draft_and_as_a_plain_number(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(rate="3/minute")
+        assert (await entrance.admit(key)).headers == (
+            (b"ratelimit-policy", b'"rate";q=3;w=60'),
+            (b"ratelimit", b'"rate";r=2;t=60'),
+            (b"x-ratelimit-remaining", b"2"),
+        )
+        entrance.clock.advance(10)
+        await entrance.admit_times(key, 2)
+        assert dict((await entrance.refusal(key)).headers) == {
+            b"ratelimit-policy": b'"rate";q=3;w=60',
+            b"ratelimit": b'"rate";r=0;t=50',
+            b"x-ratelimit-remaining": b"0",
+        }
+
+    async def test_is_each_keys_own(self, entrance: Entrance) -> None:
+        one, _ = await entrance.issue(rate="1/minute")
+        two, _ = await entrance.issue(rate="1/minute")
+        await entrance.admit(one)
+        await entrance.admit(two)
+        await entrance.refusal(one)
+
+    async def test_is_not_reset_by_a_change_of_the_subscription(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue(rate="1/minute")
+        await entrance.admit(key)
+        await entrance.store.add_subscription(msgspec.structs.replace(subscription, name="renamed"))
+        await entrance.refusal(key)
+
+
+class TestADailyQuota:
+    async def test_refuses_beyond_it_until_midnight_utc(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(daily_quota=3)
+        await entrance.admit_times(key, 3)
+        assert (await entrance.refusal(key)).retry_after == 12 * 3600
+        entrance.clock.advance(12 * 3600 - 0.5)
+        assert (await entrance.refusal(key)).retry_after == 1
+        entrance.clock.advance(0.5)
+        await entrance.admit_times(key, 3)
+        await entrance.refusal(key)
+
+    async def test_tells_what_remains(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(daily_quota=3, rate="10/second")
+        assert (await entrance.admit(key)).headers == (
+            (b"ratelimit-policy", b'"rate";q=10;w=1, "day";q=3;w=86400'),
+            (b"ratelimit", b'"rate";r=9;t=1, "day";r=2;t=43200'),
+            (b"x-ratelimit-remaining", b"9"),
+            (b"x-quota-remaining", b"2"),
+        )
+        await entrance.admit_times(key, 2)
+        refusal = await entrance.refusal(key)
+        assert dict(refusal.headers)[b"x-quota-remaining"] == b"0"
+
+    async def test_survives_a_restart(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue(daily_quota=5)
+        await entrance.admission.start()
+        await entrance.admit_times(key, 3)
+        await entrance.admission.stop()
+        assert entrance.store.usage == {(subscription.id, "2026-11-15"): 3}
+        entrance.restart()
+        headers = dict((await entrance.admit(key)).headers)
+        assert headers[b"x-quota-remaining"] == b"1"
+        await entrance.admit(key)
+        await entrance.refusal(key)
+
+    async def test_is_used_up_neither_by_refused_requests_nor_by_those_beyond_the_rate(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue(daily_quota=2, rate="1/second")
+        await entrance.admit(key)
+        for _ in range(5):
+            assert "rate" in (await entrance.refusal(key)).message
+        entrance.clock.advance(1)
+        await entrance.admit(key)
+        entrance.clock.advance(1)
+        for _ in range(5):
+            assert "quota" in (await entrance.refusal(key)).message
+        await entrance.admission.stop()
+        assert entrance.store.usage == {(subscription.id, "2026-11-15"): 2}
+
+    async def test_is_not_reset_by_a_change_of_the_subscription_and_a_new_quota_counts_at_once(
+        self, entrance: Entrance
+    ) -> None:
+        key, subscription = await entrance.issue(daily_quota=2)
+        await entrance.admit_times(key, 2)
+        await entrance.store.add_subscription(msgspec.structs.replace(subscription, daily_quota=3))
+        await entrance.admit(key)
+        await entrance.refusal(key)
+
+    async def test_is_shared_with_another_gateway_on_the_same_store(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(daily_quota=4)
+        other = KeyAdmission(entrance.store, entrance.clock)
+        await entrance.admit(key)
+        await other.admit(key)
+        await other.admit(key)
+        await other.stop()
+        await entrance.admission.stop()
+        await entrance.admit(key)
+        await entrance.refusal(key)
+
+    async def test_counts_every_one_of_many_first_requests_at_once(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue(daily_quota=5)
+        results = await asyncio.gather(*(entrance.admit(key) for _ in range(20)), return_exceptions=True)
+        assert sum(isinstance(it, Admitted) for it in results) == 5
+        assert sum(isinstance(it, TooManyRequests) for it in results) == 15
+        await entrance.admission.stop()
+        assert entrance.store.usage == {(subscription.id, "2026-11-15"): 5}
+
+    async def test_of_yesterday_is_written_to_yesterday(self, entrance: Entrance) -> None:
+        key, subscription = await entrance.issue(daily_quota=5)
+        await entrance.admit_times(key, 2)
+        entrance.clock.advance(86_400)
+        await entrance.admit(key)
+        await entrance.admission.stop()
+        assert entrance.store.usage == {(subscription.id, "2026-11-15"): 2, (subscription.id, "2026-11-16"): 1}
+
+    async def test_is_written_regularly_while_the_gateway_runs(self, entrance: Entrance) -> None:
+        entrance.admission = KeyAdmission(entrance.store, entrance.clock, write_every=0.001)
+        key, subscription = await entrance.issue(daily_quota=5)
+        await entrance.admission.start()
+        await entrance.admit(key)
+        async with asyncio.timeout(10):
+            while not entrance.store.usage:
+                await asyncio.sleep(0.001)
+        assert entrance.store.usage == {(subscription.id, "2026-11-15"): 1}
+        await entrance.admission.stop()
+
+    async def test_is_not_lost_when_a_write_fails(self, entrance: Entrance, caplog: pytest.LogCaptureFixture) -> None:
+        entrance.admission = KeyAdmission(entrance.store, entrance.clock, write_every=0.001)
+        key, subscription = await entrance.issue(daily_quota=5)
+        entrance.store.failure = OSError("disk full")
+        with caplog.at_level(logging.ERROR):
+            await entrance.admission.start()
+            await entrance.admit_times(key, 2)
+            async with asyncio.timeout(10):
+                while "could not be written" not in caplog.text:
+                    await asyncio.sleep(0.001)
+        assert key.decode() not in caplog.text
+        entrance.store.failure = None
+        await entrance.admission.stop()
+        assert entrance.store.usage == {(subscription.id, "2026-11-15"): 2}

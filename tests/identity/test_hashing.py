@@ -1,0 +1,97 @@
+import asyncio
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import argon2
+import pytest
+
+from domogate.identity.hashing import PasswordHasher, hash_secret, verify_secret
+
+
+@pytest.fixture
+def hasher() -> Iterator[PasswordHasher]:
+    hasher = PasswordHasher(memory_kib=64, passes=1)
+    yield hasher
+    hasher.close()
+
+
+class TestPasswordHasher:
+    async def test_a_password_verifies_against_its_hash_and_no_other_does(self, hasher: PasswordHasher) -> None:
+        password_hash = await hasher.hash_password("correct horse")
+        assert password_hash.startswith("$argon2id$")
+        assert "horse" not in password_hash
+        assert await hasher.verify_password("correct horse", password_hash)
+        for wrong in ("", "correct hors", "Correct horse", "correct horse ", "\ud800"):
+            assert not await hasher.verify_password(wrong, password_hash)
+
+    async def test_two_hashes_of_one_password_differ(self, hasher: PasswordHasher) -> None:
+        assert await hasher.hash_password("x") != await hasher.hash_password("x")
+
+    async def test_the_same_letters_composed_otherwise_are_the_same_password(self, hasher: PasswordHasher) -> None:
+        assert await hasher.verify_password("cafe\u0301", await hasher.hash_password("caf\u00e9"))
+
+    async def test_an_unknown_user_costs_the_same_work_as_a_wrong_password(
+        self, hasher: PasswordHasher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        verified: list[argon2.Parameters] = []
+        original = argon2.PasswordHasher.verify
+
+        def spy(self: Any, password_hash: str, password: str) -> Any:
+            verified.append(argon2.extract_parameters(password_hash))
+            return original(self, password_hash, password)
+
+        monkeypatch.setattr(argon2.PasswordHasher, "verify", spy)
+        assert not await hasher.verify_password("guess", None)
+        assert not await hasher.verify_password("guess", await hasher.hash_password("other"))
+        assert len(verified) == 2
+        assert verified[0] == verified[1]
+
+    async def test_nobody_logs_in_with_the_password_of_nobody(self, hasher: PasswordHasher) -> None:
+        assert not await hasher.verify_password("nobody has this password", None)
+
+    async def test_a_text_that_is_not_unicode_is_refused(self, hasher: PasswordHasher) -> None:
+        with pytest.raises(ValueError, match="surrogates"):
+            await hasher.hash_password("\ud800")
+
+    async def test_at_most_two_threads_work_and_never_the_event_loops(
+        self, hasher: PasswordHasher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: set[int] = set()
+        niceness: set[int] = set()
+        original = argon2.PasswordHasher.hash
+
+        def spy(self: Any, password: str) -> str:
+            seen.add(threading.get_ident())
+            niceness.add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+            return original(self, password)
+
+        monkeypatch.setattr(argon2.PasswordHasher, "hash", spy)
+        before = os.getpriority(os.PRIO_PROCESS, 0)
+        await asyncio.gather(*(hasher.hash_password("x") for _ in range(8)))
+        assert 1 <= len(seen) <= 2
+        assert threading.get_ident() not in seen
+        if sys.platform == "linux":
+            assert min(niceness) >= 10
+            assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
+
+    def test_the_default_cost_is_no_less_than_recommended(self) -> None:
+        hasher = PasswordHasher()
+        parameters = argon2.extract_parameters(hasher._argon2.hash("x"))
+        hasher.close()
+        assert (parameters.memory_cost, parameters.time_cost, parameters.parallelism) == (19_456, 2, 1)
+
+
+class TestSecrets:
+    def test_a_secret_is_kept_as_its_sha_256(self) -> None:
+        assert hash_secret("s3cret") == hashlib.sha256(b"s3cret").hexdigest()
+
+    def test_only_the_secret_itself_verifies(self) -> None:
+        assert verify_secret("s3cret", hash_secret("s3cret"))
+        assert not verify_secret("S3cret", hash_secret("s3cret"))
+        assert not verify_secret("", None)
+        assert not verify_secret("s3cret", None)
+        assert not verify_secret("s3cret", "")

@@ -1,0 +1,185 @@
+"""An identity with nothing around it: a clock one can turn, a store in memory, and one user with a client and a grant."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import jwt as pyjwt
+import msgspec
+
+from domogate.domain.events import (
+    Change,
+    ClientChanged,
+    Event,
+    GrantRevoked,
+    SigningKeysChanged,
+    SubscriptionChanged,
+    UserChanged,
+)
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Client, Grant, Principal, Subscription, TokenKind, User
+from domogate.identity.signing import KeyRing, TokenSigner
+from domogate.identity.tokens import TokenVerifier
+from domogate.ports import Listener, SigningKey, Usage
+
+ISSUER = "https://gateway.example/auth"
+AUDIENCE = "https://gateway.example"
+NOW = 1_800_000_000.25
+
+
+class ManualClock:
+    def __init__(self, now: float = NOW) -> None:
+        self.time = now
+
+    def now(self) -> float:
+        return self.time
+
+    def advance(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class MemoryStore:
+    """The part of ports.Store that identity needs. With `held` set, answers are taken at once but given later."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.users: dict[str, User] = {}
+        self.clients: dict[str, Client] = {}
+        self.grants: dict[str, Grant] = {}
+        self.subscriptions: dict[str, Subscription] = {}
+        self.signing_keys: list[SigningKey] = []
+        self.usage: dict[tuple[str, str], int] = {}
+        self.listeners: list[Listener] = []
+        self.reads: list[str] = []
+        self.held: asyncio.Event | None = None
+        self.failure: Exception | None = None
+
+    def listen(self, listener: Listener) -> None:
+        self.listeners.append(listener)
+
+    def tell(self, *events: Event) -> None:
+        changes = [Change(number, self.clock.now(), event) for number, event in enumerate(events, 1)]
+        for listener in self.listeners:
+            listener(changes)
+
+    async def _answer(self, question: str, value: Any) -> Any:
+        self.reads.append(question)
+        if self.held is not None:
+            await self.held.wait()
+        else:
+            await asyncio.sleep(0)
+        return value
+
+    async def find_user(self, user_id: Id) -> User | None:
+        return await self._answer("user", self.users.get(user_id))
+
+    async def find_client(self, client_id: str) -> Client | None:
+        return await self._answer("client", self.clients.get(client_id))
+
+    async def find_grant(self, grant_id: Id) -> Grant | None:
+        return await self._answer("grant", self.grants.get(grant_id))
+
+    async def save_user(self, user: User) -> None:
+        self.users[user.id] = user
+        self.tell(UserChanged(user_id=user.id))
+
+    async def delete_user(self, user_id: Id) -> bool:
+        found = self.users.pop(user_id, None) is not None
+        self.tell(UserChanged(user_id=user_id))
+        return found
+
+    async def save_client(self, client: Client) -> None:
+        self.clients[client.id] = client
+        self.tell(ClientChanged(client_id=client.id))
+
+    async def add_grant(self, grant: Grant) -> None:
+        self.grants[grant.id] = grant
+
+    async def revoke_grant(self, grant_id: Id, at: float) -> bool:
+        self.grants[grant_id] = msgspec.structs.replace(self.grants[grant_id], revoked_at=at)
+        self.tell(GrantRevoked(grant_id=grant_id))
+        return True
+
+    async def find_subscription(self, key_hash: str) -> Subscription | None:
+        return await self._answer("subscription", self.subscriptions.get(key_hash))
+
+    async def add_subscription(self, subscription: Subscription) -> None:
+        self.subscriptions[subscription.key_hash] = subscription
+        self.tell(SubscriptionChanged(key_hash=subscription.key_hash))
+
+    async def revoke_subscription(self, subscription_id: Id, at: float) -> bool:
+        for found in [it for it in self.subscriptions.values() if it.id == subscription_id]:
+            await self.add_subscription(msgspec.structs.replace(found, revoked_at=at))
+        return True
+
+    async def add_usage(self, usages: Sequence[Usage]) -> None:
+        await self._answer("add usage", None)
+        if self.failure is not None:
+            raise self.failure
+        for it in usages:
+            self.usage[it.subscription_id, it.day] = self.usage.get((it.subscription_id, it.day), 0) + it.count
+
+    async def find_usage(self, subscription_id: Id, day: str) -> int:
+        return await self._answer("usage", self.usage.get((subscription_id, day), 0))
+
+    async def list_signing_keys(self) -> Sequence[SigningKey]:
+        return await self._answer("signing keys", tuple(self.signing_keys))
+
+    async def add_signing_key(self, key: SigningKey) -> None:
+        await asyncio.sleep(0)
+        self.signing_keys.append(key)
+        self.tell(SigningKeysChanged())
+
+
+class Identity:
+    """Everything of the identity leaf on one memory store, with Anna, her app, and what she granted it."""
+
+    def __init__(self, **verifier_options: Any) -> None:
+        self.clock = ManualClock()
+        self.store = MemoryStore(self.clock)
+        self.keyring = KeyRing(self.store, self.clock)
+        self.signer = TokenSigner(self.keyring, self.clock, ISSUER, AUDIENCE, access_lifetime=3600.0, id_lifetime=3600.0)
+        self.verifier = TokenVerifier(self.keyring, self.store, self.clock, ISSUER, AUDIENCE, **verifier_options)
+        self.store.listen(self.keyring.apply)
+        self.store.listen(self.verifier.apply)
+        self.anna = User(new_id(), "anna@example.com", "Anna", password_hash="$argon2id$…")
+        self.app = Client("demo-app", "Demo app")
+        self.grant = Grant(new_id(), self.anna.id, self.app.id, ("topology.read", "light.read"))
+        self.store.users[self.anna.id] = self.anna
+        self.store.clients[self.app.id] = self.app
+        self.store.grants[self.grant.id] = self.grant
+
+    async def mint(self, kind: TokenKind = TokenKind.ACCESS, lifetime: float | None = None) -> bytes:
+        return (await self.signer.mint_token(kind, self.anna, self.app, self.grant, lifetime)).encode()
+
+    async def verify(self, token: bytes) -> Principal:
+        return await self.verifier.verify(token)
+
+    def claims(self, **changed: Any) -> dict[str, Any]:
+        """The claims of a good access token; a value of None leaves the claim out."""
+        claims = {
+            "iss": ISSUER,
+            "sub": self.anna.id,
+            "aud": AUDIENCE,
+            "client_id": self.app.id,
+            "grant": self.grant.id,
+            "scope": "topology.read",
+            "iat": int(self.clock.now()),
+            "exp": int(self.clock.now()) + 3600,
+            "jti": "1",
+        }
+        return {name: value for name, value in (claims | changed).items() if value is not None}
+
+    def forge(self, claims: dict[str, Any], *, typ: str | None = "at+jwt", kid: str | None = None, **header: Any) -> bytes:
+        """What another implementation signs with the gateway's own private key."""
+        stored = self.store.signing_keys[0]
+        key = pyjwt.PyJWK(json.loads(stored.jwk), algorithm=stored.algorithm).key
+        headers = {"typ": typ, "kid": stored.kid if kid is None else kid, **header}
+        return pyjwt.encode(claims, key, algorithm=stored.algorithm, headers=headers).encode()
+
+
+async def new_identity(**verifier_options: Any) -> Identity:
+    identity = Identity(**verifier_options)
+    await identity.keyring.start()
+    return identity
