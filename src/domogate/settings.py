@@ -128,7 +128,7 @@ def load_settings(
 ) -> Settings:
     """Flags come before DOMOGATE_* variables, these before the TOML file, and that before the defaults.
 
-    A flag that is None and a variable that is empty count as not given. `file` None: the one DOMOGATE_SETTINGS names, if any.
+    A flag that is None and a variable that is empty count as not given. `file` None: the one DOMOGATE_CONFIG names, if any.
     Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
@@ -155,7 +155,9 @@ def load_settings(
 
 
 _PREFIX = "DOMOGATE_"
-_FILE_VARIABLE = "DOMOGATE_SETTINGS"
+_FILE_VARIABLE = "DOMOGATE_CONFIG"
+_NO_SETTINGS = frozenset((_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"))
+"""Variables of the command line and of ./dev."""
 _ALL_ADDRESSES = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared with, not bound to
 
 
@@ -173,7 +175,7 @@ def _from_flags(flags: Mapping[str, object], types: Mapping[str, Any], mistakes:
 def _from_environ(environ: Mapping[str, str], types: Mapping[str, Any], mistakes: list[Mistake]) -> dict[str, _Given]:
     given: dict[str, _Given] = {}
     for variable, text in environ.items():
-        if not variable.startswith(_PREFIX) or variable == _FILE_VARIABLE:
+        if not variable.startswith(_PREFIX) or variable in _NO_SETTINGS:
             continue
         name, source = variable.removeprefix(_PREFIX).lower(), f"variable {variable}"
         if name not in types or variable != variable.upper():
@@ -190,7 +192,7 @@ def _from_file(file: Path, types: Mapping[str, Any], mistakes: list[Mistake]) ->
         document = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        mistakes.append(Mistake("settings", f"file {file}", f"it cannot be read as TOML: {reason}."))
+        mistakes.append(Mistake("config", f"file {file}", f"it cannot be read as TOML: {reason}."))
         return {}
     given: dict[str, _Given] = {}
     for name, value in document.items():

@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import errno
+import functools
 import signal
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +17,31 @@ import uvicorn
 
 from domogate.edge.protocol import GuardedConfig, Guards, Limits
 
+__all__ = ["CannotListen", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
+
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 _BACKLOG = 2048
 
 
-class CannotListen(Exception):
+class CannotListen(OSError):
     """The gateway cannot start like this; the message names the setting."""
 
+    def __init__(self, message: str, number: int = 0) -> None:
+        super().__init__(number, message)
 
-class Bound(msgspec.Struct, frozen=True):
-    """Where the gateway really listens: `port` is the one picked when 0 was asked for."""
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """Ports that are ours, but accept nothing before `run`: `port` is the one picked when 0 was asked for."""
 
     host: str
     port: int
+    sockets: tuple[socket.socket, ...]
     metrics_port: int | None = None
+    metrics_sockets: tuple[socket.socket, ...] = ()
 
 
 class Tls(msgspec.Struct, frozen=True):
@@ -38,14 +49,6 @@ class Tls(msgspec.Struct, frozen=True):
 
     certificate: Path
     key: Path
-
-
-class MetricsBind(msgspec.Struct, frozen=True):
-    """A second listener, so that /metrics never shares a bind with the API."""
-
-    app: ASGIApp
-    host: str
-    port: int
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
@@ -57,22 +60,33 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     return uvloop.new_event_loop
 
 
+@contextlib.asynccontextmanager
+async def listen(host: str, port: int, metrics_host: str, metrics_port: int | None) -> AsyncIterator[Listening]:
+    """Take the ports, so that the real one is known before anything is wired. Raises CannotListen."""
+    with contextlib.ExitStack() as opened:
+        sockets = await _bind(host, port, "port", opened)
+        beside = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
+        yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(beside) if beside else None, tuple(beside))
+
+
 async def run(
     app: ASGIApp,
+    listening: Listening,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8080,
     limits: Limits | None = None,
     drain: float = 10.0,
     tls: Tls | None = None,
     trusted_proxies: Sequence[str] = (),
-    metrics: MetricsBind | None = None,
-    on_ready: Callable[[Bound], Awaitable[None]] | None = None,
+    metrics: ASGIApp | None = None,
+    on_ready: Callable[[Listening], Awaitable[None]] | None = None,
     on_drain: Callable[[], None] | None = None,
     on_refused: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Serve until SIGTERM, SIGINT or `stop`, then drain. Raises CannotListen before anything is accepted."""
+    """Serve until SIGTERM, SIGINT or `stop`, then drain: finish what runs, close what is idle, cut after `drain` seconds.
+
+    A second signal cuts at once. `on_ready` is called when requests are accepted. Raises CannotListen before that.
+    """
     limits = limits or Limits()
     config = GuardedConfig(
         app,
@@ -85,17 +99,15 @@ async def run(
         **_COMMON,
     )
     _load(config)
-    with contextlib.ExitStack() as open_sockets:
-        sockets = await _bind(host, port, "port", open_sockets)
-        metrics_sockets = await _bind(metrics.host, metrics.port, "metrics_port", open_sockets) if metrics else []
-        bound = Bound(host, _port_of(sockets), _port_of(metrics_sockets) if metrics else None)
-        server = DrainingServer(config, on_ready=_call_with(on_ready, bound), on_drain=on_drain)
-        beside: list[tuple[DrainingServer, list[socket.socket]]] = []
-        if metrics is not None:
-            metrics_config = GuardedConfig(metrics.app, Guards(limits), timeout_graceful_shutdown=1, **_COMMON)
-            beside.append((DrainingServer(metrics_config), metrics_sockets))
-        with _stopped_by_signals(server):
-            await _serve_together(server, sockets, beside, stop)
+    ready = None if on_ready is None else functools.partial(on_ready, listening)
+    server = DrainingServer(config, on_ready=ready, on_drain=on_drain)
+    beside: DrainingServer | None = None
+    if metrics is not None and listening.metrics_sockets:
+        beside = DrainingServer(GuardedConfig(metrics, Guards(limits), timeout_graceful_shutdown=1, **_COMMON))
+    for listener in (*listening.sockets, *listening.metrics_sockets):
+        _accept(listener)
+    with _stopped_by_signals(server):
+        await _serve_together(server, listening, beside, stop)
 
 
 _COMMON: dict[str, Any] = {
@@ -183,23 +195,21 @@ class DrainingServer(uvicorn.Server):
 
 
 async def _serve_together(
-    server: DrainingServer,
-    sockets: list[socket.socket],
-    beside: list[tuple[DrainingServer, list[socket.socket]]],
-    stop: asyncio.Event | None,
+    server: DrainingServer, listening: Listening, beside: DrainingServer | None, stop: asyncio.Event | None
 ) -> None:
-    """The servers beside the first one live as long as it does, its drain included."""
-    others = [asyncio.create_task(other.serve(its_sockets)) for other, its_sockets in beside]
+    """The server beside lives as long as the first one, its drain included."""
+    helpers = []
+    if beside is not None:
+        helpers.append(asyncio.create_task(beside.serve(list(listening.metrics_sockets))))
     watcher = asyncio.create_task(_stop_when(stop, server)) if stop is not None else None
     try:
-        await server.serve(sockets)
+        await server.serve(list(listening.sockets))
     finally:
         if watcher is not None:
             watcher.cancel()
-        for other, _ in beside:
-            other.stop()
-        if others:
-            await asyncio.wait(others)
+        if beside is not None:
+            beside.stop()
+            await asyncio.wait(helpers)
     if server.failure is not None:
         raise server.failure
 
@@ -207,10 +217,6 @@ async def _serve_together(
 async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
     await stop.wait()
     server.stop()
-
-
-def _call_with(on_ready: Callable[[Bound], Awaitable[None]] | None, bound: Bound) -> Callable[[], Awaitable[None]] | None:
-    return None if on_ready is None else lambda: on_ready(bound)
 
 
 @contextlib.contextmanager
@@ -247,7 +253,7 @@ def _load(config: uvicorn.Config) -> None:
         ) from error
 
 
-async def _bind(host: str, port: int, setting: str, open_sockets: contextlib.ExitStack) -> list[socket.socket]:
+async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack) -> list[socket.socket]:
     """One listening socket for each address of `host`, all on the same port."""
     host_setting = setting.replace("port", "host")
     try:
@@ -259,25 +265,33 @@ async def _bind(host: str, port: int, setting: str, open_sockets: contextlib.Exi
     sockets: list[socket.socket] = []
     for family, kind, protocol, _, address in dict.fromkeys(found):
         try:
-            listener = open_sockets.enter_context(socket.socket(family, kind, protocol))
+            listener = opened.enter_context(socket.socket(family, kind, protocol))
         except OSError:
             continue  # a machine without IPv6
         listener.setblocking(False)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if port:  # with one that is picked, it would allow another process to be given the same
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         try:
             listener.bind((address[0], _port_of(sockets) if sockets else port, *address[2:]))
-            listener.listen(_BACKLOG)
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
                 listener.close()
                 continue  # ::1 of localhost where IPv6 is off
-            raise CannotListen(_why_not(error, host, port, setting, host_setting)) from error
+            raise CannotListen(_why_not(error, host, port, setting, host_setting), error.errno or 0) from error
         sockets.append(listener)
     if not sockets:
         raise CannotListen(f"{host_setting}: {host!r} is not an address of this machine{_hint(host_setting)}.")
     return sockets
+
+
+def _accept(listener: socket.socket) -> None:
+    try:
+        listener.listen(_BACKLOG)
+    except OSError as error:  # two gateways that started at the same moment both got this far
+        host, port = listener.getsockname()[:2]
+        raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error
 
 
 def _why_not(error: OSError, host: str, port: int, setting: str, host_setting: str) -> str:

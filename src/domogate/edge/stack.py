@@ -31,8 +31,7 @@ _VARY_ORIGIN: Header = (b"vary", b"Origin")
 _EXPOSED: Header = (
     b"access-control-expose-headers",
     b"ETag, X-Request-Id, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, "
-    b"RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, "
-    b"X-RateLimit-Reset, X-Quota-Limit, X-Quota-Remaining",
+    b"RateLimit, RateLimit-Policy, X-RateLimit-Remaining, X-Quota-Remaining",
 )
 _PREFLIGHT: tuple[Header, ...] = (
     (b"vary", b"Access-Control-Request-Method, Access-Control-Request-Headers"),
