@@ -1,0 +1,140 @@
+"""What a schema cannot say: that names are used once, and that what one record names exists in another.
+
+A document with other mistakes is checked too, so that all are told at once: what is not of the right shape is passed over.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from domogate.estate.explain import Finding
+from domogate.estate.format import digest
+from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
+from domogate.estate.plant_checks import check_plant
+from domogate.estate.records import every_module, records, text, texts
+
+Record = dict[str, Any]
+
+
+def check_document(document: Any, drivers: Collection[str] | None) -> Iterator[Finding]:
+    if not isinstance(document, dict):
+        return
+    yield from _users(document)
+    yield from _subscriptions(document)
+    yield from _clients(document)
+    emails = {email.lower(): email for _, user in records(document, "users") if (email := text(user, "email"))}
+    for path, plant in records(document, "plants"):
+        yield from _people(path, plant, emails)
+        yield from check_plant(path, plant)
+    yield from _identities(document)
+    yield from _drivers(document, drivers)
+    yield from _spare_parts(document)
+
+
+def _users(document: Record) -> Iterator[Finding]:
+    emails, ids = _Once("e-mail address"), _Once("id")
+    for path, user in records(document, "users"):
+        yield from emails.see(path, user, "email")
+        yield from ids.see(path, user, "id")
+        yield from _either(path, user, "password", "passwordHash")
+
+
+def _subscriptions(document: Record) -> Iterator[Finding]:
+    ids = _Once("id")
+    first_by_hash: dict[str, Path] = {}
+    for path, subscription in records(document, "subscriptions"):
+        yield from ids.see(path, subscription, "id")
+        yield from _either(path, subscription, "key", "keyHash")
+        if "key" not in subscription and "keyHash" not in subscription:
+            yield Finding(path, "the subscription has no key", "'key', or 'keyHash' as an export writes it")
+        if "hint" in subscription and "keyHash" not in subscription:
+            yield Finding((*path, "hint"), "'hint' goes with 'keyHash' only", at_key=True)
+        key, key_hash = text(subscription, "key"), text(subscription, "keyHash")
+        told = digest(key) if key is not None else key_hash
+        if told is not None and (first := first_by_hash.setdefault(told, path)) is not path:
+            at = (*path, "key" if key is not None else "keyHash")
+            yield Finding(at, f"this key is that of {print_path(first)} already")
+
+
+def _clients(document: Record) -> Iterator[Finding]:
+    ids = _Once("client id", fold=False)
+    for path, client in records(document, "clients"):
+        yield from ids.see(path, client, "id")
+        yield from _either(path, client, "secret", "secretHash")
+
+
+def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Finding]:
+    owner = text(plant, "owner")
+    members: dict[str, str] = {}
+    if owner is not None:
+        yield from _is_user((*path, "owner"), owner, emails)
+        members[owner.lower()] = "the owner"
+    for at, email in texts(path, plant, "allowed"):
+        yield from _is_user(at, email, emails)
+        if role := members.get(email.lower()):
+            yield Finding(at, f"{quoted(email)} is {role} already")
+        members[email.lower()] = "allowed here"
+    for at, email in texts(path, plant, "invited"):
+        if role := members.get(email.lower()):
+            yield Finding(at, f"{quoted(email)} is {role} already")
+        members[email.lower()] = "invited"
+
+
+def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding]:
+    if email.lower() not in emails:
+        problem = f"no user has the e-mail address {quoted(email)}"
+        yield Finding(path, problem, "an e-mail address that stands under users", did_you_mean(email, emails.values(), 0.85))
+
+
+def _identities(document: Record) -> Iterator[Finding]:
+    """Plants, floors, ambients and modules share one space of ids, and one of internal ids."""
+    for key in ("id", "internalId"):
+        once = _Once(key)
+        for plant_path, plant in records(document, "plants"):
+            yield from once.see(plant_path, plant, key)
+            for floor_path, floor in records(plant, "floors", plant_path):
+                yield from once.see(floor_path, floor, key)
+                for path, ambient in records(floor, "ambients", floor_path):
+                    yield from once.see(path, ambient, key)
+            for path, ambient in records(plant, "ambients", plant_path):
+                yield from once.see(path, ambient, key)
+            for path, module in every_module(plant_path, plant):
+                yield from once.see(path, module, key)
+
+
+def _drivers(document: Record, drivers: Collection[str] | None) -> Iterator[Finding]:
+    if drivers is None:
+        return
+    for plant_path, plant in records(document, "plants"):
+        for path, module in every_module(plant_path, plant):
+            driver = text(module, "driver")
+            if driver is not None and driver not in drivers:
+                problem = f"there is no driver {quoted(driver)}"
+                yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
+
+
+def _spare_parts(document: Record) -> Iterator[Finding]:
+    once = _Once("unit reference", fold=False)
+    for path, entry in records(document, "spareParts"):
+        yield from once.see(path, entry, "unit")
+
+
+def _either(path: Path, record: Record, key: str, other: str) -> Iterator[Finding]:
+    if key in record and other in record:
+        yield Finding((*path, other), f"{key!r} and {other!r} cannot both be given", at_key=True)
+
+
+class _Once:
+    """Tells of a value that was seen before, and where."""
+
+    def __init__(self, noun: str, *, fold: bool = True) -> None:
+        self._noun = noun
+        self._fold = fold
+        self._seen: dict[str, Path] = {}
+
+    def see(self, path: Path, record: Record, key: str) -> Iterator[Finding]:
+        value = text(record, key)
+        if value is None:
+            return
+        first = self._seen.setdefault(value.lower() if self._fold else value, path)
+        if first is not path:
+            yield Finding((*path, key), f"the {self._noun} {quoted(value)} is that of {print_path(first)} already")

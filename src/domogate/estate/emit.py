@@ -1,0 +1,94 @@
+"""Plain data as YAML that a person likes to edit: short records on one line, long ones in blocks, quotes where needed.
+
+Text is quoted wherever any YAML reader, of version 1.1 or 1.2, could take it for something else.
+"""
+
+import json
+import re
+from typing import Any
+
+WIDTH = 128
+
+# Lists of these nouns are always written one entry below the other.
+_BLOCK_KEYS = frozenset(
+    {"users", "subscriptions", "clients", "plants", "floors", "ambients", "modules", "units", "steps", "spareParts"}
+)
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
+_PLAIN = re.compile(r"[^\W\d_](?:[\w ./@+()&'-]*[\w./@+()&'-])?").fullmatch
+_TAKEN_FOR_SOMETHING_ELSE = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+# What json.dumps leaves as it is but YAML 1.2 §5.1 counts as unprintable, or as a line break.
+_TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def emit(document: dict[str, Any]) -> str:
+    lines: list[str] = []
+    for key, value in document.items():
+        if lines:
+            lines.append("")
+        _entry(lines, "", key, value)
+    return "\n".join(lines) + "\n"
+
+
+def scalar(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    text = str(value)
+    if _UUID(text) or (_PLAIN(text) and text.casefold() not in _TAKEN_FOR_SOMETHING_ELSE):
+        return text
+    return _TO_ESCAPE.sub(lambda odd: f"\\u{ord(odd[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _key(key: str) -> str:
+    # The format's own keys stay bare, `on` too: its reader knows that a key is a word.
+    return key if re.fullmatch(r"[A-Za-z]+", key) and key.casefold() not in _TAKEN_FOR_SOMETHING_ELSE - {"on"} else scalar(key)
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return scalar(value)
+
+
+def _fits(value: Any, room: int) -> bool:
+    return not _has_block(value) and len(_flow(value)) <= room
+
+
+def _has_block(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any((key in _BLOCK_KEYS and item) or _has_block(item) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(map(_has_block, value))
+
+
+def _entry(lines: list[str], indent: str, key: str, value: Any, first: str | None = None) -> None:
+    """One key of a block mapping. `first` is what stands before it instead of the indent."""
+    head = f"{indent if first is None else first}{_key(key)}:"
+    is_block_list = key in _BLOCK_KEYS and isinstance(value, list) and bool(value)
+    if not isinstance(value, dict | list | tuple) or (not is_block_list and _fits(value, WIDTH - len(head) - 1)) or not value:
+        lines.append(f"{head} {_flow(value)}")
+        return
+    lines.append(head)
+    _block(lines, f"{indent}  ", value)
+
+
+def _block(lines: list[str], indent: str, value: Any) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _entry(lines, indent, key, item)
+        return
+    for item in value:
+        dash = f"{indent}- "
+        if not item or not isinstance(item, dict | list | tuple) or _fits(item, WIDTH - len(dash)):
+            lines.append(f"{dash}{_flow(item)}")
+        elif isinstance(item, dict):
+            for index, (key, inner) in enumerate(item.items()):
+                _entry(lines, f"{indent}  ", key, inner, dash if index == 0 else None)
+        else:
+            lines.append(f"{indent}-")
+            _block(lines, f"{indent}  ", item)

@@ -1,0 +1,78 @@
+"""What is wrong with an estate file, said to the person who wrote it: where, what, and what would be right."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import msgspec
+
+Path = tuple[str | int, ...]
+
+_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*").fullmatch
+_LONGEST_QUOTE = 60
+
+
+class Mistake(msgspec.Struct, frozen=True, order=True):
+    """One mistake: its place in the text (both from 1) and in the document, and what would be right instead."""
+
+    line: int
+    column: int
+    path: str
+    problem: str
+    allowed: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.line}:{self.column} {self.path}: " if self.path else f"{self.line}:{self.column} "
+        text += self.problem
+        if self.allowed:
+            text += f"; allowed: {self.allowed}"
+        return f"{text}. {self.hint}" if self.hint else text
+
+
+class EstateMistakes(Exception):
+    """Everything that is wrong with one estate file, in the order of the file."""
+
+    def __init__(self, source: str, mistakes: Iterable[Mistake]) -> None:
+        self.source = source
+        self.mistakes = tuple(sorted(set(mistakes)))
+        super().__init__(source, self.mistakes)
+
+    def lines(self) -> list[str]:
+        """As `estate.yaml:14:12 plants[0].type: 'castle' is not …`, one a mistake."""
+        return [f"{self.source}:{mistake}" for mistake in self.mistakes]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def print_path(path: Sequence[str | int]) -> str:
+    """As `plants[0].floors[1].name`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _WORD(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quoted(step)}]"
+    return text
+
+
+def quoted(value: object) -> str:
+    """A value as it may stand in a message: in quotes if it is text, and never long."""
+    text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 2]}…{text[-1]}"
+
+
+def listed(words: Iterable[object]) -> str:
+    return ", ".join(str(word) for word in words)
+
+
+def did_you_mean(word: object, candidates: Iterable[str], likeness: float = 0.6) -> str:
+    """A question when one of the candidates looks much like the word; otherwise nothing."""
+    if not isinstance(word, str) or len(word) > _LONGEST_QUOTE:
+        return ""
+    by_fold = {candidate.casefold(): candidate for candidate in candidates}
+    near = get_close_matches(word.casefold(), by_fold, n=1, cutoff=likeness)
+    return f"Did you mean {by_fold[near[0]]!r}?" if near else ""

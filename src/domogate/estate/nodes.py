@@ -1,0 +1,184 @@
+"""Text to nodes that know their line and column. Nothing is constructed: a scalar stays the text that was written.
+
+Nodes are put together from the parser's events with a stack of our own, so that neither nesting nor aliases can exhaust
+anything: both are bounded or refused while reading.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+import yaml
+
+from domogate.estate.mistakes import Mistake, Path, print_path, quoted
+from domogate.estate.syntax import syntax_mistake
+
+MAX_CHARACTERS = 64 * 1024 * 1024
+MAX_DEPTH = 40
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# YAML 1.2 §5.1, less the surrogates that Python may hold; NUL is refused in escapes too, since no database keeps it.
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]").search
+_UNKEEPABLE = re.compile("[\x00\ud800-\udfff]").search
+
+
+class Scalar(msgspec.Struct, frozen=True, gc=False):
+    """Text, and whether it was written without quotes."""
+
+    text: str
+    plain: bool
+    line: int
+    column: int
+
+
+class Listing(msgspec.Struct, frozen=True):
+    items: list["Node"]
+    line: int
+    column: int
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A value and where its key stands."""
+
+    node: "Node"
+    line: int
+    column: int
+
+
+class Mapping(msgspec.Struct, frozen=True):
+    entries: dict[str, Entry]
+    line: int
+    column: int
+
+
+Node: TypeAlias = Scalar | Listing | Mapping
+
+
+def compose(text: str) -> tuple[Node | None, list[Mistake]]:
+    """The document's root, and what is wrong with the YAML itself. No root: nothing more can be said."""
+    text = text.removeprefix("\ufeff")
+    if len(text) > MAX_CHARACTERS:
+        return None, [Mistake(1, 1, "", f"the file has {len(text)} characters", f"at most {MAX_CHARACTERS}")]
+    if odd := _UNPRINTABLE(text):
+        line = text.count("\n", 0, odd.start())
+        column = odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
+        problem = f"the character U+{ord(odd[0]):04X} cannot stand in a text file"
+        return None, [Mistake(line + 1, column + 1, "", problem, "it may be written as an escape in double quotes")]
+    composer = _Composer()
+    try:
+        for event in yaml.parse(text, Loader=_LOADER):
+            if not composer.take(event):
+                return None, composer.mistakes
+    except yaml.YAMLError as error:
+        return None, [*composer.mistakes, syntax_mistake(error)]
+    if composer.root is None:
+        composer.mistakes.append(Mistake(1, 1, "", "the file is empty"))
+    return composer.root, composer.mistakes
+
+
+def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
+    """Where the value at the path stands, or its key; of what is missing, where its nearest parent stands."""
+    node, place = root, (root.line, root.column)
+    for step in path:
+        if isinstance(node, Mapping) and isinstance(step, str) and step in node.entries:
+            entry = node.entries[step]
+            node = entry.node
+            place = (entry.line, entry.column) if key else (node.line, node.column)
+        elif isinstance(node, Listing) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            place = (node.line, node.column)
+        else:
+            break
+    return place
+
+
+class _Open:
+    """A list or mapping that is still being read."""
+
+    def __init__(self, node: Listing | Mapping) -> None:
+        self.node = node
+        self.key: Scalar | None = None
+        self.at_value = False
+
+    @property
+    def step(self) -> str | int:
+        return len(self.node.items) if isinstance(self.node, Listing) else self.key.text if self.key else "?"
+
+
+class _Composer:
+    def __init__(self) -> None:
+        self.root: Node | None = None
+        self.mistakes: list[Mistake] = []
+        self._stack: list[_Open] = []
+        self._documents = 0
+
+    def take(self, event: yaml.Event) -> bool:
+        """False: there is no sense in reading on."""
+        mark = event.start_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        for problem in self._refusals(event):
+            self._report(line, column, problem)
+        if isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                self._report(line, column, "a second document begins here", "one document a file")
+                return False
+        elif isinstance(event, yaml.ScalarEvent):
+            self._scalar(Scalar(event.value, not event.style, line, column))
+        elif isinstance(event, yaml.AliasEvent):
+            self._scalar(Scalar("", True, line, column))
+        elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
+            if len(self._stack) == MAX_DEPTH:
+                self._report(line, column, "this is nested too deeply", f"{MAX_DEPTH} levels")
+                return False
+            is_list = isinstance(event, yaml.SequenceStartEvent)
+            self._stack.append(_Open(Listing([], line, column) if is_list else Mapping({}, line, column)))
+        elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
+            self._add(self._stack.pop().node)
+        return True
+
+    @staticmethod
+    def _refusals(event: yaml.Event) -> Iterator[str]:
+        if isinstance(event, yaml.AliasEvent):
+            yield f"the alias '*{event.anchor}' cannot be used here: write the value out"
+        elif isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            yield f"the anchor '&{event.anchor}' cannot be used here: leave it out"
+        if (tag := getattr(event, "tag", None)) is not None:
+            yield f"the tag {quoted(tag)} cannot be used here: leave it out"
+        if isinstance(event, yaml.ScalarEvent) and (odd := _UNKEEPABLE(event.value)):
+            yield f"the character U+{ord(odd[0]):04X} cannot be kept"
+
+    def _scalar(self, scalar: Scalar) -> None:
+        top = self._stack[-1] if self._stack else None
+        if top is None or isinstance(top.node, Listing) or top.at_value:
+            self._add(scalar)
+        else:
+            top.key, top.at_value = scalar, True
+
+    def _add(self, node: Node) -> None:
+        if not self._stack:
+            self.root = node
+            return
+        top = self._stack[-1]
+        if isinstance(top.node, Listing):
+            top.node.items.append(node)
+            return
+        if not top.at_value:
+            self._report(node.line, node.column, "a key must be a word, not a list or a mapping")
+            top.key, top.at_value = None, True
+            return
+        key, top.at_value = top.key, False
+        if key is None:
+            return
+        if (first := top.node.entries.get(key.text)) is not None:
+            self._report(
+                key.line, key.column, f"{quoted(key.text)} stands here twice; it was first written in line {first.line}"
+            )
+            return
+        top.node.entries[key.text] = Entry(node, key.line, key.column)
+        top.key = None
+
+    def _report(self, line: int, column: int, problem: str, allowed: str = "") -> None:
+        path = print_path([opened.step for opened in self._stack if not isinstance(opened.node, Mapping) or opened.key])
+        self.mistakes.append(Mistake(line, column, path, problem, allowed))

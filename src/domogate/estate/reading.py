@@ -1,0 +1,188 @@
+"""From an estate file to an Estate: read, checked as a whole, and only then built."""
+
+import asyncio
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Subscription, User
+from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
+from domogate.estate import format as words
+from domogate.estate.checks import check_document
+from domogate.estate.explain import Finding
+from domogate.estate.mistakes import EstateMistakes, Mistake, print_path
+from domogate.estate.nodes import Node, compose, locate
+from domogate.estate.schema import check_schema, guide
+from domogate.estate.shapes import IDENTITY
+from domogate.ports import Hasher
+
+Record = dict[str, Any]
+
+HINT_LENGTH = 6
+
+
+class EstateFile(msgspec.Struct, frozen=True):
+    """A correct estate file. Its estate lacks only the hashes of passwords; beside it, the secrets that it gives in clear."""
+
+    source: str
+    estate: Estate
+    passwords: dict[Id, str]
+    """By user id."""
+    keys: dict[Id, str]
+    """By subscription id."""
+    secrets: dict[str, str]
+    """By client id."""
+
+    def __repr__(self) -> str:
+        return f"EstateFile({self.source!r})"
+
+
+def read_estate(text: str, source: str, *, drivers: Collection[str] | None = None) -> EstateFile:
+    """Raises EstateMistakes with all mistakes at once. `drivers` are the names a module's driver may have; None: any."""
+    root, mistakes = compose(text)
+    if root is None:
+        raise EstateMistakes(source, mistakes)
+    document = guide().to_data(root)
+    refused = list(check_schema(document))
+    spoken_for = {finding.path for finding in refused}
+    refused += [finding for finding in check_document(document, drivers) if finding.path not in spoken_for]
+    mistakes += [_placed(finding, root) for finding in refused]
+    if mistakes:
+        raise EstateMistakes(source, mistakes)
+    return _Builder(document).build(source)
+
+
+async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
+    """The estate with all passwords hashed, but for users (by e-mail) whose password is kept anyway: their hash is None."""
+    kept = {email.lower() for email in known}
+
+    async def with_hash(user: User) -> User:
+        password = file.passwords.get(user.id)
+        if password is None or user.email.lower() in kept:
+            return user
+        return msgspec.structs.replace(user, password_hash=await hasher.hash_password(password))
+
+    users = await asyncio.gather(*map(with_hash, file.estate.users))
+    return msgspec.structs.replace(file.estate, users=tuple(users))
+
+
+def _placed(finding: Finding, root: Node) -> Mistake:
+    line, column = locate(root, finding.path, key=finding.at_key)
+    return Mistake(line, column, print_path(finding.path), finding.problem, finding.allowed, finding.hint)
+
+
+def _ids(record: Record) -> dict[str, Id]:
+    identity = IDENTITY.read(record["id"])
+    internal = IDENTITY.read(record["internalId"]) if "internalId" in record else words.derived_id("internal", identity)
+    return {"id": identity, "internal_id": internal}
+
+
+class _Builder:
+    """Turns a document that has passed all checks into the domain's values."""
+
+    def __init__(self, document: Record) -> None:
+        self._document = document
+        self._passwords: dict[Id, str] = {}
+        self._keys: dict[Id, str] = {}
+        self._secrets: dict[str, str] = {}
+        self._members: dict[str, Member] = {}
+
+    def build(self, source: str) -> EstateFile:
+        told = self._document
+        estate = Estate(
+            users=tuple(map(self._user, told.get("users", ()))),
+            subscriptions=tuple(map(self._subscription, told.get("subscriptions", ()))),
+            clients=tuple(map(self._client, told.get("clients", ()))),
+            plants=tuple(map(self._plant, told.get("plants", ()))),
+            spare_parts=tuple(map(words.SPARE_PARTS.read, told.get("spareParts", ()))),
+        )
+        return EstateFile(source, estate, self._passwords, self._keys, self._secrets)
+
+    def _user(self, record: Record) -> User:
+        email = record["email"]
+        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("user", email.lower())
+        if "password" in record:
+            self._passwords[identity] = record["password"]
+        self._members[email.lower()] = Member(identity, email)
+        return words.USER.read(record, id=identity)
+
+    def _subscription(self, record: Record) -> Subscription:
+        key = record.get("key")
+        key_hash = words.digest(key) if key is not None else record["keyHash"]
+        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("subscription", key_hash)
+        if key is not None:
+            self._keys[identity] = key
+        hint = key[:HINT_LENGTH] if key is not None else record.get("hint", "")
+        return words.SUBSCRIPTION.read(record, id=identity, key_hash=key_hash, hint=hint)
+
+    def _client(self, record: Record) -> Client:
+        more = {}
+        if "secret" in record:
+            self._secrets[record["id"]] = record["secret"]
+            more["secret_hash"] = words.digest(record["secret"])
+        return words.CLIENT.read(record, scopes=tuple(record["scopes"]), **more)
+
+    def _plant(self, record: Record) -> EstatePlant:
+        states: list[FirstState] = []
+        topology = Topology(
+            floors=tuple(
+                Floor(**_ids(floor), name=floor["name"], ambients=_ambients(floor, states))
+                for floor in record.get("floors", ())
+            ),
+            ambients=_ambients(record, states),
+            modules=_modules(record, states),
+        )
+        is_site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module())
+        plant = words.PLANT.read(
+            record,
+            **_ids(record),
+            owner=self._members[record["owner"].lower()],
+            allowed=tuple(self._members[email.lower()] for email in record.get("allowed", ())),
+            invited=tuple(map(Invitation, record.get("invited", ()))),
+            emergency_lighting=is_site or record.get("emergencyLighting", False),
+        )
+        return EstatePlant(plant, topology, tuple(states))
+
+
+def _ambients(holder: Record, states: list[FirstState]) -> tuple[Ambient, ...]:
+    return tuple(
+        Ambient(**_ids(told), name=told["name"], type=told.get("type", "other"), modules=_modules(told, states))
+        for told in holder.get("ambients", ())
+    )
+
+
+def _modules(holder: Record, states: list[FirstState]) -> tuple[Module, ...]:
+    modules = []
+    for told in holder.get("modules", ()):
+        kind = DeviceKind(told["kind"])
+        controller = IDENTITY.read(told["controller"]) if "controller" in told else None
+        modules.append(_module(told, kind, controller, states))
+        modules += [_module(unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in told.get("units", ())]
+    return tuple(modules)
+
+
+def _module(told: Record, kind: DeviceKind, controller: Id | None, states: list[FirstState]) -> Module:
+    ids = _ids(told)
+    state, reachable = words.read_state(kind, told), told.get("reachable", True)
+    if state is not None or not reachable:
+        states.append(FirstState(ids["id"], state, reachable))
+    name, detail = told.get("name", ""), _detail(kind, told)
+    return words.MODULE.read(told, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
+
+
+def _detail(kind: DeviceKind, told: Record) -> Detail | None:
+    match kind:
+        case DeviceKind.SCENE:
+            return SceneDetail(words.STEPS.read(told.get("steps", ())))
+        case DeviceKind.CHRONOTHERMOSTAT:
+            return words.THERMOSTAT_DETAIL.read(told)
+        case DeviceKind.EMERGENCY_CONTROLLER:
+            return words.CONTROLLER_DETAIL.read(told)
+        case DeviceKind.EMERGENCY_UNIT:
+            return words.UNIT_DETAIL.read(told)
+        case _:
+            return None

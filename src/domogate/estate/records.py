@@ -1,0 +1,44 @@
+"""Walking a document that may not be well-formed: what is not of the right shape is passed over."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from domogate.estate.mistakes import Path
+
+Record = dict[str, Any]
+
+
+def records(parent: Record, key: str, path: Path = ()) -> Iterator[tuple[Path, Record]]:
+    """The mappings in the list under the key, each with its path."""
+    items = parent.get(key)
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict):
+            yield (*path, key, index), item
+
+
+def texts(path: Path, parent: Record, key: str) -> Iterator[tuple[Path, str]]:
+    items = parent.get(key)
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, str):
+            yield (*path, key, index), item
+
+
+def text(record: Record, key: str) -> str | None:
+    value = record.get(key)
+    return value if isinstance(value, str) else None
+
+
+def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
+    """All modules of a plant wherever they stand, the units of a controller right after it."""
+    for floor_path, floor in records(plant, "floors", path):
+        for ambient_path, ambient in records(floor, "ambients", floor_path):
+            yield from _modules(ambient_path, ambient)
+    for ambient_path, ambient in records(plant, "ambients", path):
+        yield from _modules(ambient_path, ambient)
+    yield from _modules(path, plant)
+
+
+def _modules(path: Path, holder: Record) -> Iterator[tuple[Path, Record]]:
+    for module_path, module in records(holder, "modules", path):
+        yield module_path, module
+        yield from records(module, "units", module_path)

@@ -1,0 +1,13 @@
+"""What is shipped beside the code: the demo estate, and the schema of the format for editors."""
+
+from importlib.resources import files
+
+
+def demo_text() -> str:
+    """The demo estate, as an estate file."""
+    return (files("domogate.estate") / "demo.yaml").read_text(encoding="utf-8")
+
+
+def schema_text() -> str:
+    """The JSON Schema (Draft 2020-12) of the estate file."""
+    return (files("domogate.estate") / "estate.schema.json").read_text(encoding="utf-8")

@@ -1,0 +1,60 @@
+"""The format's JSON Schema at work: which of its rules a document breaks."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError, validators
+from jsonschema.protocols import Validator
+
+from domogate.estate.explain import Finding, explain
+from domogate.estate.resources import schema_text
+from domogate.estate.times import parse_time
+from domogate.estate.values import SchemaGuide
+
+# Addresses of these would run or show something instead of leading back to an application.
+_NO_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
+
+_formats = FormatChecker(formats=())
+
+
+@_formats.checks("moment")
+def _is_moment(value: object) -> bool:
+    return not isinstance(value, str) or parse_time(value) is not None
+
+
+@_formats.checks("redirect-uri", raises=ValueError)
+def _is_redirect_uri(value: object) -> bool:
+    """RFC 6749 §3.1.2: absolute, without a fragment."""
+    if not isinstance(value, str):
+        return True
+    parts = urlsplit(value)
+    if "#" in value or not parts.scheme or parts.scheme in _NO_REDIRECT:
+        return False
+    return bool(parts.hostname) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
+
+
+def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
+    # Python's '$' lets a last line break pass, JSON Schema's does not; no pattern of ours is about several lines.
+    if isinstance(instance, str) and ("\n" in instance or not re.search(pattern, instance)):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+@cache
+def guide() -> SchemaGuide:
+    return SchemaGuide(json.loads(schema_text()))
+
+
+@cache
+def _validator() -> Validator:
+    extend: Callable[..., type[Validator]] = validators.extend
+    return extend(Draft202012Validator, {"pattern": _pattern})(json.loads(schema_text()), format_checker=_formats)
+
+
+def check_schema(document: Any) -> Iterator[Finding]:
+    """Everything in the document that the schema refuses."""
+    for error in _validator().iter_errors(document):
+        yield from explain(error, document)

@@ -1,0 +1,99 @@
+"""Nodes to plain data, by what the schema expects: where text is expected every word is text, however it looks.
+
+`on`, `062520`, `1e3` and `2026-11-15` are therefore the text that was written where the format wants text, numbers are
+decimal numbers, and only `true` and `false` are booleans. A value that does not fit is left as text for the schema to refuse.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from domogate.estate.nodes import Listing, Mapping, Node, Scalar
+
+Schema = dict[str, Any]
+
+# Numbers are JSON's; longer integers than every store and client can hold stay text.
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
+_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+class SchemaGuide:
+    """Knows which parts of the schema apply to a node."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def to_data(self, node: Node) -> Any:
+        return self._convert(node, [self._schema])
+
+    def _convert(self, node: Node, schemas: Iterable[Schema | bool]) -> Any:
+        applicable = [part for schema in schemas for part in self._expand(node, schema)]
+        if isinstance(node, Scalar):
+            return read_scalar(node, as_text=any("string" in _types(part) for part in applicable))
+        if isinstance(node, Listing):
+            items = [part["items"] for part in applicable if "items" in part]
+            return [self._convert(item, items) for item in node.items]
+        return {
+            key: self._convert(
+                entry.node, [part["properties"][key] for part in applicable if key in part.get("properties", ())]
+            )
+            for key, entry in node.entries.items()
+        }
+
+    def _expand(self, node: Node, schema: Schema | bool) -> Iterator[Schema]:
+        if isinstance(schema, bool):
+            return
+        yield schema
+        if "$ref" in schema:
+            yield from self._expand(node, self._resolve(schema["$ref"]))
+        for part in schema.get("allOf", ()):
+            yield from self._expand(node, part)
+        if "if" in schema and _holds(schema["if"], node):
+            yield from self._expand(node, schema["then"])
+
+    def _resolve(self, reference: str) -> Schema:
+        schema: Schema = self._schema["$defs"][reference.removeprefix("#/$defs/")]
+        return schema
+
+
+def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
+    """No value at all is None everywhere; quotes make anything text."""
+    if not scalar.plain:
+        return scalar.text
+    word = _WORDS.get(scalar.text, scalar.text)
+    if word is None or (isinstance(word, bool) and not as_text):
+        return word
+    return scalar.text if as_text else _number(scalar.text)
+
+
+def _number(text: str) -> int | float | str:
+    if _INTEGER(text):
+        return int(text)
+    if _DECIMAL(text) and not text.lstrip("-").isdigit():
+        number = float(text)
+        return number if math.isfinite(number) else text
+    return text
+
+
+def _types(schema: Schema) -> list[str]:
+    told = schema.get("type", [])
+    return [told] if isinstance(told, str) else told
+
+
+def _holds(condition: Schema, node: Node) -> bool:
+    """The few kinds of condition that the estate's schema has: the type, keys that must be there, words they must have."""
+    if "type" in condition:
+        return isinstance(node, Scalar) if condition["type"] == "string" else isinstance(node, Mapping)
+    if not isinstance(node, Mapping):
+        return False
+    return all(key in node.entries for key in condition.get("required", ())) and all(
+        _is_one_of(node.entries[key].node, told.get("enum", [told.get("const")]))
+        for key, told in condition["properties"].items()
+        if key in node.entries
+    )
+
+
+def _is_one_of(node: Node, words: list[str]) -> bool:
+    return isinstance(node, Scalar) and node.text in words
