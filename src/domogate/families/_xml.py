@@ -47,13 +47,13 @@ def _text(value: str | bool | int | float) -> str:
         return "true" if value else "false"
     text = str(value)
     if _NO_XML_CHARACTER.search(text):
-        raise MalformedRequest("the body holds a control character, which XML cannot carry")
+        raise MalformedRequest("the body holds a character that XML cannot carry")
     return text
 
 
 def _name(key: str) -> str:
     if _NO_XML_CHARACTER.search(key):
-        raise MalformedRequest("a key holds a control character, which XML cannot carry")
+        raise MalformedRequest("a key holds a character that XML cannot carry")
     if not key:
         return "_"
     first, rest = key[0], _LOOKS_ESCAPED.sub("_x005F_", key[1:]) if len(key) > 1 else ""

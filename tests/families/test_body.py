@@ -1,0 +1,126 @@
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.domain.faults import BodyTooLarge, MalformedRequest
+from domogate.families._body import check_content_type, convert, parse_json, read_body
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+class TestStrictJson:
+    @given(_JSON)
+    def test_reads_what_is_json(self, value):
+        assert parse_json(json.dumps(value).encode()) == value
+
+    @given(st.binary())
+    def test_refuses_everything_else_with_one_fault(self, body):
+        try:
+            parse_json(body)
+        except MalformedRequest:
+            return
+        assert json.loads(body) is not NotImplemented
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b'{"status":"on","status":"off"}',
+            b'{"a":{"b":1,"b":2}}',
+            b'{"a":NaN}',
+            b'{"a":-Infinity}',
+            b'{"a":1e400}',
+            b'{"a":' + b"9" * 5000 + b"}",
+            b"\xef\xbb\xbf{}",
+            '{"a":1}'.encode("utf-16"),
+            b'{"a":"\xff"}',
+            b"[" * 100_000,
+            b"{} {}",
+            b"{'a':1}",
+        ],
+        ids=lambda body: repr(body[:24]),
+    )
+    def test_refuses_what_others_take_silently(self, body):
+        with pytest.raises(MalformedRequest):
+            parse_json(body)
+
+
+class TestConversion:
+    class Body(msgspec.Struct):
+        status: str
+
+    @pytest.mark.parametrize("value", [[], None, "on", 1, {}, {"status": 1}, {"status": True}, {"status": None}])
+    def test_refuses_other_types(self, value):
+        with pytest.raises(MalformedRequest):
+            convert(value, self.Body)
+
+    def test_passes_over_what_it_does_not_know(self):
+        assert convert({"status": "on", "more": 1}, self.Body).status == "on"
+
+
+class TestContentType:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            None,
+            b"",
+            b"application/json",
+            b"Application/JSON; charset=UTF-8",
+            b"application/vnd.x+json",
+            b"application/json;v=1",
+        ],
+    )
+    def test_json_or_nothing_is_accepted(self, value):
+        check_content_type(value)
+
+    @pytest.mark.parametrize(
+        "value",
+        [b"text/plain", b"application/xml", b"application/x-www-form-urlencoded", b"json", b"application/json; charset=utf-16"],
+    )
+    def test_anything_else_is_not(self, value):
+        with pytest.raises(MalformedRequest):
+            check_content_type(value)
+
+
+def _receiving(*chunks):
+    messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    messages[-1]["more_body"] = False
+
+    async def receive():
+        return messages.pop(0)
+
+    return receive
+
+
+class TestReadingTheBody:
+    @pytest.mark.parametrize("chunks", [(b"abc",), (b"a", b"b", b"c"), (b"", b"abc")])
+    async def test_gives_all_of_it(self, chunks):
+        assert await read_body(_receiving(*chunks), None, 3) == b"abc"
+
+    async def test_refuses_a_length_over_the_limit_before_reading(self):
+        async def never():
+            raise AssertionError("nothing is read")
+
+        with pytest.raises(BodyTooLarge):
+            await read_body(never, b"4", 3)
+
+    @pytest.mark.parametrize("chunks", [(b"abcd",), (b"ab", b"cd"), (b"abc", b"d", b"e")])
+    async def test_stops_at_the_limit_however_it_is_sent(self, chunks):
+        with pytest.raises(BodyTooLarge):
+            await read_body(_receiving(*chunks), None, 3)
+
+    async def test_refuses_a_body_that_never_ends_well(self):
+        messages = [{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.disconnect"}]
+
+        async def receive():
+            return messages.pop(0)
+
+        with pytest.raises(MalformedRequest):
+            await read_body(receive, None, 30)

@@ -1,0 +1,121 @@
+"""A contradictory or incomplete declaration fails when it is imported."""
+
+import msgspec
+import pytest
+
+from domogate.domain import faults
+from domogate.domain.devices import DeviceKind
+from domogate.domain.people import Scope
+from domogate.families import FAMILIES
+from domogate.families._family import GET, NO_SCOPE, POST, DeclarationError, Operation, any_of
+from domogate.families._ladder import LADDER, OUTSIDE, status_of
+
+
+async def _handler(services, call):
+    raise AssertionError("never called here")
+
+
+def _declare(**differences):
+    declaration = {
+        "id": "E0",
+        "summary": "An example",
+        "method": GET,
+        "path": "plants/{plantId:plant}/modules/{moduleId:module}",
+        "handler": _handler,
+        "scopes": any_of(Scope.LIGHT_READ),
+        "kinds": frozenset({DeviceKind.LIGHT}),
+        "answer": None,
+        "errors": frozenset({400, 401, 404, 408}),
+    }
+    return Operation(**declaration | differences)
+
+
+class TestAnOperation:
+    def test_as_it_should_be_is_accepted(self):
+        assert [parameter.role for parameter in _declare().parameters] == ["plant", "module"]
+
+    @pytest.mark.parametrize(
+        ("differences", "complaint"),
+        [
+            ({"path": "plants/{plantId:house}"}, "unknown roles"),
+            ({"path": "plants/{plantId}"}, "one role of its own"),
+            ({"path": "plants/{a:plant}/{b:plant}"}, "one role of its own"),
+            ({"path": "modules/{moduleId:module}"}, "looked up in a plant"),
+            ({"kinds": frozenset()}, "go together"),
+            ({"path": "plants/{plantId:plant}"}, "go together"),
+            ({"method": POST}, "POST and a body"),
+            ({"body": dict}, "POST and a body"),
+            ({"errors": frozenset({400, 401, 404, 418})}, "no fault leads to"),
+            ({"errors": frozenset({400, 401, 404, 469})}, "469 and 470"),
+            ({"errors": frozenset({401})}, "lists no status for MalformedId"),
+        ],
+    )
+    def test_that_contradicts_itself_is_refused(self, differences, complaint):
+        with pytest.raises(DeclarationError, match=complaint):
+            _declare(**differences)
+
+    def test_that_forgets_its_scope_is_refused(self):
+        with pytest.raises(DeclarationError):
+            any_of()
+        with pytest.raises(TypeError):
+            Operation(id="E0", summary="", method=GET, path="x", handler=_handler, errors=frozenset(), answer=None)
+
+
+class TestAFamily:
+    @pytest.mark.parametrize(
+        ("differences", "complaint"),
+        [
+            ({"prefix": "nothing"}, "prefix"),
+            ({"prefix": "/x/"}, "prefix"),
+            ({"operations": ()}, "needs operations"),
+            ({"tokens": frozenset()}, "needs operations, token kinds"),
+            ({"operations": (FAMILIES[0].operations[0], FAMILIES[0].operations[0])}, "twice"),
+        ],
+    )
+    def test_that_contradicts_itself_is_refused(self, differences, complaint):
+        with pytest.raises(DeclarationError, match=complaint):
+            msgspec.structs.replace(FAMILIES[0], **differences)
+
+    def test_has_a_root_and_a_slug_of_its_own(self):
+        assert len({family.root for family in FAMILIES}) == len({family.slug for family in FAMILIES}) == 9
+
+    def test_only_the_demonstration_needs_no_scope(self):
+        assert [one.id for family in FAMILIES for one in family.operations if one.scopes == NO_SCOPE] == ["E20"]
+
+
+class TestTheLadder:
+    def test_knows_every_fault(self):
+        assert set(LADDER) == set(faults.Fault.__subclasses__())
+
+    def test_gives_every_operation_a_status_for_every_fault_that_can_reach_it(self):
+        anywhere = (faults.KeyRefused, faults.TokenRefused, faults.ScopeMissing, faults.TooManyRequests, faults.Internal)
+        for family in FAMILIES:
+            for operation in family.operations:
+                for kind in anywhere:
+                    assert status_of(kind, operation.errors) in operation.errors | OUTSIDE
+
+    @pytest.mark.parametrize(
+        ("kind", "listed", "status"),
+        [
+            (faults.NotYourPlant, {401, 403}, 403),
+            (faults.NotYourPlant, {401, 404}, 401),
+            (faults.NoSuchPlant, {400, 401}, 400),
+            (faults.MalformedId, {401, 404}, 404),
+            (faults.ValueOutOfRange, {400, 442}, 442),
+            (faults.ValueOutOfRange, {400}, 400),
+            (faults.DeviceTimeout, {404, 408, 500}, 408),
+            (faults.DeviceTimeout, {404, 500}, 500),
+            (faults.DeviceTimeout, {404}, 404),
+            (faults.DeviceOffline, {404, 500}, 404),
+        ],
+    )
+    def test_takes_the_first_status_that_is_listed(self, kind, listed, status):
+        assert status_of(kind, frozenset(listed)) == status
+
+    def test_never_answers_what_only_some_operations_may_where_they_do_not_list_it(self):
+        with pytest.raises(LookupError):
+            status_of(faults.PasswordToRenew, frozenset({400, 401}))
+
+    def test_codes_are_one_to_a_fault(self):
+        codes = [fault.code for fault in LADDER]
+        assert len(set(codes)) == len(codes)

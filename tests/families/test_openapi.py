@@ -1,0 +1,30 @@
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from domogate.families import FAMILIES
+from domogate.families._openapi import openapi_document
+
+
+@pytest.fixture(params=FAMILIES, ids=[family.slug for family in FAMILIES])
+def family(request):
+    return request.param
+
+
+class TestTheOpenApiDocument:
+    def test_is_valid_by_an_independent_validator(self, family):
+        document = openapi_document(family, base_url="http://127.0.0.1:8080", version="1")
+        assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+    def test_has_every_operation_at_its_place_in_the_contract(self, family):
+        paths = openapi_document(family, base_url="http://127.0.0.1:8080", version="1")["paths"]
+        for operation in family.operations:
+            described = paths[f"{family.prefix}/{operation.contract_path}"][operation.method.lower()]
+            assert described["operationId"] == operation.id
+            assert {str(status) for status in operation.errors} <= set(described["responses"])
+            assert ("requestBody" in described) == (operation.body is not None)
+
+    def test_says_what_is_deprecated(self, family):
+        for path in openapi_document(family, base_url="http://x", version="1")["paths"].values():
+            for described in path.values():
+                expected = described["operationId"] in {"E1", "E2", "E3", "E4", "E11", "E14", "E15"}
+                assert described.get("deprecated", False) is expected

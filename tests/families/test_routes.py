@@ -1,0 +1,49 @@
+import pytest
+
+from domogate.domain.faults import Fault, MalformedRequest, WrongMethod, WrongUrl
+from domogate.families import FAMILIES
+from domogate.families._family import _PLACEHOLDER
+from domogate.families._routes import Routes
+
+_ALL = [(family, operation) for family in FAMILIES for operation in family.operations]
+
+
+class TestRoutes:
+    @pytest.mark.parametrize(("family", "operation"), _ALL, ids=[operation.id for _, operation in _ALL])
+    def test_every_operation_is_found_with_its_parameters(self, family, operation):
+        path = f"{family.prefix}/{_PLACEHOLDER.sub(lambda match: match[2].upper(), operation.path)}".encode()
+        found, roles, values = Routes(family).find(operation.method, path)
+        assert found is operation
+        assert values == tuple(role.upper() for role in roles)
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            b"/homeauto/v1.0/plants/",
+            b"/homeauto/v1.0//plants",
+            b"/homeauto/v1.0/Plants",
+            b"/homeauto/v1.0/x/../plants",
+            b"/homeauto/v1.0/%2e%2e/v1.0/plants",
+            b"/homeauto/v1.0/plants/a%2Fb",
+            b"/homeauto/v1x0/plants",
+            b"/homeauto/v1.0/plants//topology",
+            b"/homeauto/v1.0/plants/a/b/topology",
+        ],
+    )
+    def test_no_other_path_is_one(self, path):
+        with pytest.raises(WrongUrl):
+            Routes(FAMILIES[1]).find("GET", path)
+
+    def test_an_encoded_slash_stays_in_its_parameter(self):
+        _, _, values = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
+        assert values == ("a/b c",)
+
+    def test_another_method_is_told_which_there_are(self):
+        with pytest.raises(WrongMethod) as refusal:
+            Routes(FAMILIES[1]).find("DELETE", b"/homeauto/v1.0/plants")
+        assert refusal.value.allow == "GET, HEAD"
+
+    def test_percent_encoding_that_is_no_text_is_refused(self):
+        with pytest.raises(MalformedRequest) as refusal:
+            Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/%ff/spare-parts")
+        assert isinstance(refusal.value, Fault)

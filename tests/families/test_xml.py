@@ -1,0 +1,58 @@
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.domain.faults import MalformedRequest
+from domogate.families._xml import to_xml
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+class TestTheJsonToXmlPolicy:
+    @given(st.dictionaries(st.text(), _JSON))
+    def test_gives_well_formed_xml_or_says_what_cannot_be_carried(self, resource):
+        try:
+            document = to_xml(resource)
+        except MalformedRequest:
+            return  # a control character, which XML cannot carry
+        assert ElementTree.fromstring(document).tag == "Document"
+
+    @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"])))
+    def test_keeps_every_text(self, text):
+        assert (ElementTree.fromstring(to_xml({"a": text})).findtext("a") or "") == text
+
+    def test_names_values_and_lists(self):
+        document = to_xml(
+            {"vehicleType": "train", "maxSpeed": 125, "avg": 90.5, "on": True, "none": None, "stops": [1, {"x": 2}]}
+        )
+        assert document.partition(b"?>")[2].strip() == (
+            b"<Document><vehicleType>train</vehicleType><maxSpeed>125</maxSpeed><avg>90.5</avg><on>true</on><none />"
+            b"<stops>1</stops><stops><x>2</x></stops></Document>"
+        )
+
+    @pytest.mark.parametrize(
+        ("key", "element"),
+        [
+            ("a<b", "a_x003C_b"),
+            ("1st", "_x0031_st"),
+            ("max speed", "max_x0020_speed"),
+            ("ns:name", "ns_x003A_name"),
+            ("-", "_x002D_"),
+            ("_x0041_", "_x005F_x0041_"),
+            ("a_x0041_", "a_x005F_x0041_"),
+            ("", "_"),
+            ("größe", "größe"),
+        ],
+    )
+    def test_a_key_that_is_no_name_is_escaped(self, key, element):
+        assert ElementTree.fromstring(to_xml({key: 1})).find(element) is not None
+
+    def test_markup_in_values_stays_text(self):
+        text = "<b>&amp; ]]> \"'"
+        assert ElementTree.fromstring(to_xml({"a": text})).findtext("a") == text
