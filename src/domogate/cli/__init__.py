@@ -1,0 +1,33 @@
+"""The command line: one file a noun, each going through `app.py`."""
+
+from typing import Annotated
+
+import typer
+
+from domogate.cli import backup, demo, estate, key, openapi, serve, simulate, token, user, version
+from domogate.cli._flags import CONFIG_HELP, FLAGS
+
+cli = typer.Typer(
+    name="domogate",
+    help="A self-hosted gateway for connected homes and buildings.",
+    epilog="Exit codes: 0 done; 1 could not be done, standard error says why; 2 wrong command line or setting.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for noun in (serve, demo, estate, key, token, user, simulate, openapi, backup, version):
+    noun.register(cli)
+
+
+@cli.callback()
+def _before_every_command(
+    data: Annotated[str | None, typer.Option(metavar="DIR", help=FLAGS["data"].help)] = None,
+    config: Annotated[str | None, typer.Option(metavar="FILE", help=CONFIG_HELP)] = None,
+) -> None:
+    """A self-hosted gateway for connected homes and buildings."""
+
+
+def main() -> None:
+    cli()

@@ -1,0 +1,5 @@
+"""`python -m domogate.cli`."""
+
+from domogate.cli import main
+
+main()

@@ -1,0 +1,78 @@
+"""Settings as flags: one row per setting, so that `serve` and `demo` take them all and no other command repeats them.
+
+A flag is text here, as an environment variable is; `settings.py` parses and judges both.
+"""
+
+import inspect
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+import typer
+
+WHERE = ("data", "database")
+"""What every command that opens the store takes."""
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """How a setting is shown in --help."""
+
+    metavar: str
+    help: str
+    panel: str
+
+
+_PLACE, _GUARDS, _DEVICES = "Where", "Protocol guards", "Devices"
+_IDENTITY, _FAMILIES, _RETENTION, _LOGS = "Identity", "Families", "Memory and retention", "Logs"
+
+FLAGS: dict[str, Flag] = {
+    "data": Flag("DIR", "Where the gateway keeps what is its own.", _PLACE),
+    "database": Flag("URL", "A SQLAlchemy URL, for PostgreSQL; without one it is SQLite in the data folder.", _PLACE),
+    "host": Flag("ADDRESS", "Where to listen; loopback by default.", _PLACE),
+    "port": Flag("PORT", "0 picks a free one.", _PLACE),
+    "public_url": Flag("URL", "What clients call this gateway, behind a proxy for instance.", _PLACE),
+    "tls_certificate": Flag("FILE", "Certificate chain (PEM); with --tls-key the gateway speaks HTTPS.", _PLACE),
+    "tls_key": Flag("FILE", "Private key of the certificate (PEM).", _PLACE),
+    "trusted_proxies": Flag("LIST", "Addresses or networks, parted by commas, whose forwarded headers are believed.", _PLACE),
+    "metrics_host": Flag("ADDRESS", "Where /metrics listens.", _PLACE),
+    "metrics_port": Flag("PORT", "Port of /metrics; without one there is none.", _PLACE),
+    "max_body": Flag("BYTES", "Longest request body.", _GUARDS),
+    "max_header": Flag("BYTES", "Longest request head.", _GUARDS),
+    "header_deadline": Flag("SECONDS", "Within which a request's head must have come.", _GUARDS),
+    "body_deadline": Flag("SECONDS", "Within which a request's body must have come.", _GUARDS),
+    "keep_alive": Flag("SECONDS", "How long an idle connection is kept.", _GUARDS),
+    "drain": Flag("SECONDS", "How long requests under way may go on after SIGTERM.", _GUARDS),
+    "device_deadline": Flag("SECONDS", "Within which a device must answer (408).", _DEVICES),
+    "state_max_age": Flag("SECONDS", "How old a state may be before the device is asked again.", _DEVICES),
+    "state_max_ages": Flag("KIND=SECONDS,…", "The same for some kinds of devices.", _DEVICES),
+    "simulator_seed": Flag("NUMBER", "The same seed gives the same simulated life.", _DEVICES),
+    "simulator_tick": Flag("SECONDS", "How often simulated devices move.", _DEVICES),
+    "simulator_awake_plants": Flag("NUMBER", "How many plants are simulated at once.", _DEVICES),
+    "access_token_lifetime": Flag("SECONDS", "Life of an access token.", _IDENTITY),
+    "id_token_lifetime": Flag("SECONDS", "Life of an id token.", _IDENTITY),
+    "ticket_lifetime": Flag("SECONDS", "Life of a door-entry ticket.", _IDENTITY),
+    "echo_url": Flag("URL", "The echo backend; without one it is embedded.", _FAMILIES),
+    "echo_deadline": Flag("SECONDS", "Within which the echo backend must answer.", _FAMILIES),
+    "sunset": Flag("NAME=DATE,…", "Removal dates of families or operations (touchpanel=2030-01-31,E11=2029-12-31).", _FAMILIES),
+    "world_modules": Flag("NUMBER", "How many modules the read model may hold at once.", _RETENTION),
+    "changes_kept_days": Flag("DAYS", "How long changes are kept.", _RETENTION),
+    "readings_kept_days": Flag("DAYS", "How long readings are kept.", _RETENTION),
+    "removed_plants_kept_days": Flag("DAYS", "How long a removed plant is still listed as Removed.", _RETENTION),
+    "log_level": Flag("LEVEL", "debug, info, warning or error.", _LOGS),
+    "log_format": Flag("FORMAT", "text or json.", _LOGS),
+    "access_log": Flag("true|false", "A line for every request; it costs half the throughput.", _LOGS),
+}
+
+CONFIG_HELP = "A TOML file with settings; flags and DOMOGATE_* variables go before it."
+
+
+def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
+    """Typer options for these settings, and --config."""
+
+    def option(name: str, metavar: str, text: str, panel: str) -> inspect.Parameter:
+        spelled = f"--{name.replace('_', '-')}"
+        shown = typer.Option(spelled, metavar=metavar, help=text, rich_help_panel=panel, show_default=False)
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, shown])
+
+    options = [option(name, FLAGS[name].metavar, FLAGS[name].help, FLAGS[name].panel) for name in names]
+    return [*options, option("config", "FILE", CONFIG_HELP, _PLACE)]

@@ -1,0 +1,71 @@
+"""What `domogate demo` says once it is ready."""
+
+from ipaddress import ip_address
+
+from domogate.cli._demo_calls import find_calls
+from domogate.cli._ready import Ready
+from domogate.domain.estate import Estate
+from domogate.domain.people import Standing, TokenKind
+from domogate.settings import Settings
+
+
+def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
+    """Addresses, credentials, and a call for every family that works when pasted."""
+    minutes = settings.id_token_lifetime / 60
+    return "\n".join(
+        (
+            "",
+            "Domogate serves the demo estate. Its keys and passwords are well known: put nothing of yours in it.",
+            *_warning(settings),
+            "",
+            f"  base URL          {ready.base_url}",
+            f"  auth URL          {ready.auth_url}",
+            f"  subscription key  {ready.subscription_key}",
+            f"  data              {settings.data}",
+            "",
+            *_users(ready, estate),
+            "",
+            f"Calls to paste, one family after the other. Their tokens are good for {minutes:g} minutes; for another:",
+            f"  domogate token issue --user EMAIL --kind id --data {settings.data}",
+            *_calls(ready, estate),
+            "",
+            "Ctrl-C ends it.",
+        )
+    )
+
+
+def _warning(settings: Settings) -> list[str]:
+    return (
+        [] if _is_loopback(settings.host) else [f"WARNING: {settings.host} is not loopback. Whoever can reach it can log in."]
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _users(ready: Ready, estate: Estate) -> list[str]:
+    passwords = {user.email: user.password for user in ready.users}
+    width = max((len(user.email) for user in estate.users), default=0)
+    lines = ["Users and their passwords"]
+    for user in estate.users:
+        remark = "" if user.standing is Standing.GOOD else f"  ({user.standing})"
+        lines.append(f"  {user.email:{width}}  {passwords.get(user.email, '(not active yet)')}{remark}")
+    return lines
+
+
+def _calls(ready: Ready, estate: Estate) -> list[str]:
+    tokens = {
+        (user.email, kind): token
+        for user in ready.users
+        for kind, token in ((TokenKind.ID, user.id_token), (TokenKind.ACCESS, user.access_token))
+    }
+    lines: list[str] = []
+    for call in find_calls(estate):
+        token = tokens[call.email, call.proposal.token]
+        lines += ["", f"# {call.proposal.family}: {call.proposal.wish} ({call.proposal.operation}), as {call.email}"]
+        lines.append(call.to_curl(ready.base_url, ready.subscription_key or "", token))
+    return lines

@@ -1,0 +1,79 @@
+"""How others learn where the gateway is: scripts by the ready file, our own commands by a note in the data folder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from domogate.cli._output import write_file
+from domogate.settings import Settings
+
+ReadyFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write this JSON file once requests are accepted; it is removed at the end."),
+]
+
+
+class ReadyUser(msgspec.Struct, frozen=True):
+    """A user who can be let in, and tokens of every kind."""
+
+    email: str
+    password: str
+    id_token: str
+    access_token: str
+
+
+class ReadyClient(msgspec.Struct, frozen=True):
+    client_id: str
+    client_secret: str | None
+    redirect_uris: tuple[str, ...]
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """What the ready file holds. Only the demo has credentials to tell."""
+
+    base_url: str
+    auth_url: str
+    subscription_key: str | None = None
+    users: tuple[ReadyUser, ...] = ()
+    clients: tuple[ReadyClient, ...] = ()
+
+
+def write_ready(path: Path, ready: Ready) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, msgspec.json.format(msgspec.json.encode(ready), indent=2).decode() + "\n")
+
+
+@contextmanager
+def withdraw(path: Path | None) -> Iterator[None]:
+    """No ready file from an earlier run at the start, and none of this run at the end."""
+    if path is not None:
+        path.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+
+_ADDRESS = "address"
+
+
+def note_address(settings: Settings) -> None:
+    """Leave word of the address that tokens must be issued under."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    write_file(settings.data / _ADDRESS, settings.base_url + "\n")
+
+
+def at_noted_address(settings: Settings) -> Settings:
+    """As the gateway on this data folder is called, unless the settings say so themselves.
+
+    The address is part of every token, and a port may have been picked when the gateway started.
+    """
+    note = settings.data / _ADDRESS
+    if settings.public_url is not None or not note.is_file():
+        return settings
+    return msgspec.structs.replace(settings, public_url=note.read_text("utf-8").strip())

@@ -1,0 +1,44 @@
+"""`domogate backup` and `domogate restore`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from domogate.app import open_tools, restore_backup
+from domogate.cli._command import Mistake, command
+from domogate.cli._output import Force, note
+from domogate.settings import Settings
+
+
+def register(cli: typer.Typer) -> None:
+    command(cli, "backup")(back_up)
+    command(cli, "restore")(restore)
+
+
+async def back_up(
+    settings: Settings,
+    file: Annotated[Path, typer.Argument(help="Where to write it; it holds secrets.")],
+    force: Force = False,
+) -> None:
+    """Write a consistent copy of everything the gateway keeps, while it goes on running."""
+    if file.exists() and not force:
+        raise Mistake(f"{file} is there already; --force replaces it.")
+    async with open_tools(settings) as tools:
+        await tools.store.backup(file)
+    note(f"Wrote {file}. Keep it safe: it holds signing keys and password hashes.")
+
+
+async def restore(
+    settings: Settings,
+    file: Annotated[Path, typer.Argument(help="A file that `domogate backup` wrote.")],
+    force: Force = False,
+) -> None:
+    """Put a backup in the place of what the gateway keeps. Stop the gateway first."""
+    if not file.is_file():
+        raise Mistake(f"there is no file {file}.")
+    try:
+        await restore_backup(settings, file, force=force)
+    except (ValueError, FileExistsError) as error:
+        raise Mistake(str(error)) from None
+    note(f"Restored {file}.")

@@ -1,0 +1,89 @@
+"""`domogate demo`: the gateway with the demo estate, for whoever writes or tests an application against it."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import msgspec
+import typer
+
+from domogate.app import Gateway, open_tools
+from domogate.app import serve as serve_gateway
+from domogate.cli._command import Mistake, command
+from domogate.cli._flags import FLAGS
+from domogate.cli._greeting import greeting
+from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_ready
+from domogate.cli.token import DEMO_CLIENT, add_grant
+from domogate.domain.people import Scope, TokenKind
+from domogate.estate import EstateFile, build_estate, demo_text, read_estate
+from domogate.settings import Settings
+
+
+def register(cli: typer.Typer) -> None:
+    command(cli, "demo", flags=tuple(FLAGS))(demo)
+
+
+async def demo(settings: Settings, ready_file: ReadyFile = None) -> None:
+    """Serve the demo estate: simulated plants, well-known users, and calls to paste. On loopback unless told otherwise.
+
+    With --data the estate is kept from one run to the next; without, it lives in a temporary folder.
+    """
+    told = read_estate(demo_text(), "the demo estate")
+
+    async def on_ready(gateway: Gateway) -> None:
+        note_address(gateway.settings)
+        ready = await _make_ready(gateway, told)
+        if ready_file is not None:
+            write_ready(ready_file, ready)
+        typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
+
+    with _data_folder(settings) as placed, withdraw(ready_file):
+        await _import_once(placed, told)
+        await serve_gateway(placed, on_ready)
+
+
+@contextmanager
+def _data_folder(settings: Settings) -> Iterator[Settings]:
+    context = click.get_current_context()
+    flags = (context.params.get("data"), context.find_root().params.get("data"), os.environ.get("DOMOGATE_DATA"))
+    if any(flags) or settings.data != Settings().data:
+        yield settings
+        return
+    with tempfile.TemporaryDirectory(prefix="domogate-demo-") as folder:
+        yield msgspec.structs.replace(settings, data=Path(folder))
+
+
+async def _import_once(settings: Settings, told: EstateFile) -> None:
+    """A store that holds the demo already is kept as it is; one that holds something else gets no well-known password."""
+    async with open_tools(settings) as tools:
+        users = {user.id for user in await tools.store.list_users()}
+        if not users and not await tools.store.list_clients():
+            await tools.store.import_estate(await build_estate(told, tools.hasher), prune=False)
+        elif not users & told.passwords.keys() or await tools.store.find_client(DEMO_CLIENT) is None:
+            raise Mistake(
+                f"{settings.data} holds another estate, and the demo would open it to well-known passwords.\n"
+                "Use `domogate serve` for it, or give the demo a folder of its own."
+            )
+
+
+async def _make_ready(gateway: Gateway, told: EstateFile) -> Ready:
+    """Tokens of both kinds for everybody who is active, minted for the client that follows the specification strictly."""
+    client = await gateway.store.find_client(DEMO_CLIENT)
+    assert client is not None
+    users = []
+    for user in await gateway.store.list_users():
+        if user.active and user.id in told.passwords:
+            grant = await add_grant(gateway.store, user, client, tuple(Scope), gateway.clock.now())
+            minted = {kind: await gateway.signer.mint_token(kind, user, client, grant) for kind in TokenKind}
+            users.append(ReadyUser(user.email, told.passwords[user.id], minted[TokenKind.ID], minted[TokenKind.ACCESS]))
+    order = [user.email for user in told.estate.users]
+    return Ready(
+        base_url=gateway.settings.base_url,
+        auth_url=gateway.settings.auth_url,
+        subscription_key=next(iter(told.keys.values())),
+        users=tuple(sorted(users, key=lambda user: order.index(user.email))),
+        clients=tuple(ReadyClient(one.id, told.secrets.get(one.id), one.redirect_uris) for one in told.estate.clients),
+    )

@@ -1,0 +1,108 @@
+"""`domogate estate …`: the file that describes all that one gateway serves."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from domogate.app import open_tools
+from domogate.cli._command import FAILED, Mistake, command, plainly, until_applied
+from domogate.cli._output import AsJson, Force, note, print_json, write_file
+from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
+from domogate.ports import ImportSummary
+from domogate.settings import Settings
+
+estates = typer.Typer(help="The estate file: check, import, export, and its JSON Schema.", no_args_is_help=True)
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file; - is standard input.")]
+
+
+def register(cli: typer.Typer) -> None:
+    cli.add_typer(estates, name="estate")
+
+
+@estates.command("check")
+def check_estate(file: File, as_json: AsJson = False) -> None:
+    """Say everything that is wrong with an estate file, each with its line and what is allowed. Touches no store."""
+    with plainly():
+        try:
+            _read(file)
+        except EstateMistakes as found:
+            if as_json:
+                print_json({"good": False, "mistakes": found.mistakes})
+            else:
+                note(str(found))
+            raise typer.Exit(FAILED) from None
+        if as_json:
+            print_json({"good": True, "mistakes": []})
+        else:
+            note(f"{file}: good.")
+
+
+@command(estates, "import")
+async def import_estate(
+    settings: Settings,
+    file: File,
+    prune: Annotated[bool, typer.Option("--prune", help="Also remove what is in the store and not in the file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the store to what the file says: all of it, or nothing. Live states and passwords are kept."""
+    try:
+        read = _read(file)
+    except EstateMistakes as found:
+        raise Mistake(f"nothing is imported; the file has mistakes:\n{found}") from None
+    async with open_tools(settings) as tools:
+        known = [user.email for user in await tools.store.list_users() if user.active]
+        estate = await build_estate(read, tools.hasher, known=known)
+        summary = await tools.store.import_estate(estate, prune=prune)
+        if as_json:
+            print_json(summary)
+        else:
+            note(_told(summary))
+        await until_applied(tools.store)
+
+
+@command(estates, "export")
+async def export_estate(
+    settings: Settings,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; standard output by default.")] = None,
+    force: Force = False,
+) -> None:
+    """Write everything the store holds as an estate file. Passwords and keys are in it as hashes."""
+    if file is not None and str(file) != "-" and file.exists() and not force:
+        raise Mistake(f"{file} is there already; --force replaces it.")
+    async with open_tools(settings) as tools:
+        text = print_estate(await tools.store.export_estate())
+    if file is None or str(file) == "-":
+        typer.echo(text, nl=False)
+    else:
+        write_file(file, text)
+        note(f"Wrote {file}.")
+
+
+@estates.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of the estate file, for editors."""
+    typer.echo(schema_text(), nl=False)
+
+
+def _read(file: Path) -> EstateFile:
+    if str(file) == "-":
+        return read_estate(sys.stdin.read(), "standard input")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise Mistake(f"{file} is not UTF-8 text.") from None
+    except OSError as error:
+        raise Mistake(f"{file} cannot be read: {error.strerror}.") from None
+    return read_estate(text, str(file))
+
+
+def _told(summary: ImportSummary) -> str:
+    parts = [
+        f"{word}: {', '.join(f'{count} {noun}' for noun, count in counts.items() if count)}"
+        for word, counts in (("Added", summary.added), ("Updated", summary.updated), ("Removed", summary.removed))
+        if any(counts.values())
+    ]
+    return "\n".join(parts) or "Nothing to change: the store holds all of it already."

@@ -1,0 +1,44 @@
+"""`domogate openapi`: each family's OpenAPI 3.1 document, as the gateway serves it under /openapi/."""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from domogate.app import openapi_document
+from domogate.cli._command import Mistake, command
+from domogate.cli._output import note
+from domogate.families import FAMILIES
+from domogate.settings import Settings
+
+
+def register(cli: typer.Typer) -> None:
+    command(cli, "openapi", flags=("public_url",))(print_openapi)
+
+
+async def print_openapi(
+    settings: Settings,
+    family: Annotated[str | None, typer.Argument(help="As homeauto; the first word of the family's paths.")] = None,
+    everything: Annotated[
+        Path | None, typer.Option("--all", metavar="DIR", help="Write those of all into this folder.")
+    ] = None,
+) -> None:
+    """Print the OpenAPI document of a family, or write those of all."""
+    known = [one.slug for one in FAMILIES]
+    if (family is None) == (everything is None):
+        raise typer.BadParameter(f"name one family, or --all DIR; there are: {', '.join(known)}.")
+    if family is not None:
+        if family not in known:
+            raise Mistake(f"there is no family {family!r}; there are: {', '.join(known)}.")
+        typer.echo(_text(family, settings))
+    if everything is not None:
+        everything.mkdir(parents=True, exist_ok=True)
+        for name in known:
+            (everything / f"{name}.json").write_text(_text(name, settings) + "\n", encoding="utf-8")
+        note(f"Wrote {len(known)} documents into {everything}.")
+
+
+def _text(family: str, settings: Settings) -> str:
+    document = openapi_document(family, settings)
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
