@@ -3,10 +3,14 @@
 import ast
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 
+from domogate.families._family import DEPRECATED
+from domogate.services.safety import SafetyStatus
+from domogate.settings import Settings
 from support.markdown import headings, links, section, tables
 
 ROOT = Path(__file__).parent.parent
@@ -54,10 +58,12 @@ EXTRA_STATUSES = {
     "401-home-control": "E1 to E4",
     "404-wrong-url": "all",
     "405": "all",
+    "408-slow-request": "all",
     "413": "E1, E5, E20",
     "429": "all",
     "431": "all",
     "500": "E5 to E8, E10, E11, E16 to E20",
+    "501-transfer-coding": "all",
     "502": "E20",
     "503": "all",
     "504": "E20",
@@ -231,6 +237,32 @@ class TestRecords:
             if number not in known
         }
         assert dangling == set()
+
+
+class TestDecidedNumbers:
+    """What a decision says in numbers is what an operator gets who sets nothing."""
+
+    def test_lifetimes_of_tokens_and_tickets(self) -> None:
+        assert (Settings().access_token_lifetime, Settings().id_token_lifetime, Settings().ticket_lifetime) == (3600, 3600, 60)
+
+    def test_the_device_deadline_behind_408(self) -> None:
+        assert Settings().device_deadline == 5
+
+    def test_how_long_a_removed_plant_is_listed(self) -> None:
+        assert Settings().removed_plants_kept_days == 30
+
+    def test_how_long_a_request_may_take_to_arrive(self) -> None:
+        assert (Settings().header_deadline, Settings().body_deadline) == (10, 30)
+
+    def test_since_when_deprecated_operations_are(self) -> None:
+        assert DEPRECATED.deprecated_since == date(2026, 11, 15)
+
+    def test_the_integers_of_emergency_lighting(self) -> None:
+        assert [(status.name, status.value) for status in SafetyStatus] == [
+            ("WORKING", 0),
+            ("IN_FAILURE", 1),
+            ("NO_COMMUNICATION", 2),
+        ]
 
 
 class TestTheseChecks:

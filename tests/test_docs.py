@@ -1,0 +1,262 @@
+"""The documents agree with the code, with each other, and speak of nothing but the project."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from domogate.domain import faults
+from domogate.domain.people import TokenKind
+from domogate.families import FAMILIES
+from domogate.families._errors import challenge
+from domogate.families._family import Family, Operation
+from domogate.families._ladder import LADDER, OUTSIDE
+from support.markdown import anchors, headings, links, section, tables
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+ENTRANCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", DOCS / "index.md"]
+
+# Put together from parts, so that this file does not name what it forbids.
+HOSTS = (
+    *("pypi" + ".org", "python" + "hosted.org", "npm" + "js.", "yarn" + "pkg.com", "docker" + ".io", "ghcr" + ".io"),
+    *("quay" + ".io", "anaconda" + ".org", "crates" + ".io", "arti" + "factory", "verda" + "ccio", "index" + "-url"),
+)
+FOLDERS = ["home", "Users", "root", "work", "tmp", "mnt", "workspace"]
+
+NAMES_A_HOST = re.compile("|".join(re.escape(host) for host in HOSTS), re.IGNORECASE)
+NAMES_A_FOLDER = re.compile(rf"(?<![\w.}}/-])(?:/(?:{'|'.join(FOLDERS)})/[\w.~-]|[A-Z]:\\Users\\)")
+
+TEXT = {
+    f".{suffix}"
+    for suffix in [
+        "cfg",
+        "css",
+        "html",
+        "ini",
+        "j2",
+        "js",
+        "json",
+        "lock",
+        "mako",
+        "md",
+        "py",
+        "sh",
+        "toml",
+        "txt",
+        "yaml",
+        "yml",
+    ]
+}
+NOT_OURS = {"__pycache__", "dist", "build", "node_modules", "htmlcov", "domogate-data"}
+
+
+def documents() -> list[Path]:
+    found = [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
+    return [path for path in found if path.is_file()]
+
+
+def relative_links(path: Path) -> Iterator[tuple[str, Path, str]]:
+    for link in links(path.read_text()):
+        if not re.match(r"[a-z][a-z0-9+.-]*:", link.target):
+            file, _, fragment = link.target.partition("#")
+            yield link.target, (path.parent / unquote(file)).resolve() if file else path, fragment
+
+
+def broken_links(path: Path) -> list[str]:
+    broken = []
+    for written, target, fragment in relative_links(path):
+        if not target.exists() or not target.is_relative_to(ROOT if path.is_relative_to(ROOT) else path.parent):
+            broken.append(f"{written}: no such file")
+        elif fragment and (target.suffix != ".md" or fragment not in anchors(target.read_text())):
+            broken.append(f"{written}: no such heading")
+    return broken
+
+
+def files_of_the_project(folder: Path = ROOT) -> Iterator[Path]:
+    """Every text file that is ours: hidden folders hold tools and caches, .ci excepted."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            if (
+                path.name not in NOT_OURS
+                and not path.name.endswith(".egg-info")
+                and (path.name == ".ci" or path.name[0] != ".")
+            ):
+                yield from files_of_the_project(path)
+        elif path.suffix in TEXT or path.name in {"dev", "run", ".gitignore"}:
+            yield path
+
+
+def lines_matching(pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
+        for path in files_of_the_project()
+        if path.name != "uv.lock"  # git-ignored: it names hosts
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def words(cell: str) -> set[str]:
+    """What stands in backquotes in a cell."""
+    return set(re.findall(r"`([^`]+)`", cell))
+
+
+def numbers(cell: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\b\d{3}\b", cell)]
+
+
+def every_fault(kind: type[faults.Fault] = faults.Fault) -> Iterator[type[faults.Fault]]:
+    for child in kind.__subclasses__():
+        if child.__module__ == faults.__name__:
+            yield child
+        yield from every_fault(child)
+
+
+def every_operation() -> list[tuple[Family, Operation]]:
+    return [(family, operation) for family in FAMILIES for operation in family.operations]
+
+
+class TestLinks:
+    @pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+    def test_every_relative_link_leads_somewhere(self, path: Path) -> None:
+        assert broken_links(path) == []
+
+    def test_every_document_can_be_reached_from_an_entrance(self) -> None:
+        reached: set[Path] = set()
+        waiting = [path for path in ENTRANCES if path.is_file()]
+        while waiting:
+            path = waiting.pop()
+            if path not in reached:
+                reached.add(path)
+                if path.suffix == ".md":
+                    waiting += [target for _, target, _ in relative_links(path) if target.is_file()]
+        lost = {str(path.relative_to(ROOT)) for path in DOCS.rglob("*") if path.is_file() and path not in reached}
+        assert lost == set()
+
+    def test_a_broken_link_is_noticed(self, tmp_path: Path) -> None:
+        (tmp_path / "other.md").write_text("# One heading: `x`, two\n\n# Same\n\n# Same\n")
+        page = tmp_path / "page.md"
+        page.write_text("[a](other.md#one-heading-x-two) [b](other.md#same-1) [c](https://example.com/x) [d](#own)\n\n# Own\n")
+        assert broken_links(page) == []
+        page.write_text("[a](gone.md) [b](other.md#gone) [c](../../outside.md) [d](#own)\n\n```\n[e](fenced.md)\n```\n")
+        assert len(broken_links(page)) == 4
+
+
+class TestWhatIsNotSaid:
+    def test_no_file_names_a_package_registry(self) -> None:
+        assert lines_matching(NAMES_A_HOST) == []
+
+    def test_no_file_names_a_path_of_somebodys_machine(self) -> None:
+        assert lines_matching(NAMES_A_FOLDER) == []
+
+    @pytest.mark.parametrize("before", ["see ", '"', "`", "=", ":", "("])
+    @pytest.mark.parametrize("folder", FOLDERS)
+    def test_such_a_path_is_recognised(self, before: str, folder: str) -> None:
+        assert NAMES_A_FOLDER.search(f"{before}/{folder}/anna")
+
+    @pytest.mark.parametrize("line", ["/homectl/api/v1.0", "${TMPDIR:-/tmp}/x", "https://example.com/home/page", "docs/work/x"])
+    def test_other_paths_are_not(self, line: str) -> None:
+        assert not NAMES_A_FOLDER.search(line)
+
+    def test_the_files_that_are_looked_at_are_all_kinds_of_ours(self) -> None:
+        seen = {str(path.relative_to(ROOT)) for path in files_of_the_project()}
+        assert {"README.md", "pyproject.toml", "dev", "src/domogate/settings.py", "docs/errors.md"} <= seen
+
+
+class TestErrorsPage:
+    PAGE = (DOCS / "errors.md").read_text()
+
+    def rows(self) -> list[dict[str, str]]:
+        (table,) = tables(section(self.PAGE, "Faults and their statuses"))
+        return table
+
+    def test_it_has_every_fault_with_its_code_in_order(self) -> None:
+        shown = [(int(row["code"]), row["fault"].strip("`")) for row in self.rows()]
+        assert shown == sorted((kind.code, kind.__name__) for kind in every_fault())
+
+    def test_codes_are_not_shared(self) -> None:
+        codes = [kind.code for kind in every_fault()]
+        assert len(set(codes)) == len(codes)
+
+    def test_it_shows_the_ladders_as_they_are(self) -> None:
+        shown = {row["fault"].strip("`"): tuple(numbers(row["ladder"])) for row in self.rows()}
+        assert shown == {kind.__name__: ladder for kind, ladder in LADDER.items()}
+
+    def test_it_shows_every_value_of_www_authenticate(self) -> None:
+        (table,) = tables(section(self.PAGE, "WWW-Authenticate"))
+        shown = {value for row in table for value in words(row["value"])}
+        assert shown == {
+            challenge(faults.KeyRefused("")).decode(),
+            challenge(faults.TokenRefused("", given=False)).decode(),
+            challenge(faults.TokenRefused("")).decode(),
+            challenge(faults.ScopeMissing("", ("…",))).decode("utf-8"),
+        }
+
+    def test_statuses_outside_the_lists_are_those_that_the_index_of_decisions_has(self) -> None:
+        (table,) = tables(section((DOCS / "decisions" / "index.md").read_text(), "Statuses outside an operation's list"))
+        shown = {int(match[1]) for row in table if (match := re.match(r"`(\d{3})\b", row["point"]))}
+        assert shown == OUTSIDE | {400, 408, 501}  # the last three come from the protocol guards alone
+
+
+class TestChangeHistory:
+    KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+    def test_what_is_not_released_stands_on_top_and_every_release_has_its_date(self) -> None:
+        releases = [heading.text for heading in headings((ROOT / "CHANGELOG.md").read_text()) if heading.level == 2]
+        assert releases[0] == "[Unreleased]"
+        assert [text for text in releases[1:] if not re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", text)] == []
+
+    def test_changes_are_told_by_kind(self) -> None:
+        kinds = {heading.text for heading in headings((ROOT / "CHANGELOG.md").read_text()) if heading.level == 3}
+        assert kinds
+        assert kinds <= self.KINDS
+
+    def test_it_tells_what_is_deprecated(self) -> None:
+        deprecated = section((ROOT / "CHANGELOG.md").read_text(), "Deprecated").lower()
+        names = {family.name for family in FAMILIES if family.lifecycle.deprecated_since}
+        assert {name for name in names if name not in deprecated} == set()
+
+
+class TestFamiliesPage:
+    PAGE = (DOCS / "families.md").read_text()
+    KINDS = {
+        "an access token": {TokenKind.ACCESS},
+        "an id token": {TokenKind.ID},
+        "an access token or an id token": {TokenKind.ACCESS, TokenKind.ID},
+    }
+
+    def test_it_has_every_family_with_its_prefix_token_ids_and_lifecycle(self) -> None:
+        (table,) = tables(section(self.PAGE, "The nine families"))
+        shown = [
+            (words(row["prefix"]), self.KINDS[row["token"]], row["ids"], row["errors"], row["lifecycle"].split(";")[0])
+            for row in table
+        ]
+        assert shown == [
+            (
+                {family.prefix},
+                set(family.tokens),
+                {"_print_hex32": "32 hexadecimal characters", "_print_dashed": "UUID"}[family.ids.print_id.__name__],
+                {"shape_a": "shape A", "shape_b": "shape B"}[family.error_shape.__name__],
+                family.lifecycle.word,
+            )
+            for family in FAMILIES
+        ]
+
+    def operations(self) -> dict[str, dict[str, str]]:
+        return {row["operation"].split(" ")[0]: row for table in tables(self.PAGE) for row in table if "operation" in row}
+
+    def test_it_has_every_operation_once(self) -> None:
+        shown = [row["operation"].split(" ")[0] for table in tables(self.PAGE) for row in table if "operation" in row]
+        assert sorted(shown) == sorted(operation.id for _, operation in every_operation())
+
+    @pytest.mark.parametrize(("family", "operation"), every_operation(), ids=lambda value: getattr(value, "id", ""))
+    def test_it_shows_the_operation_as_it_is_declared(self, family: Family, operation: Operation) -> None:
+        row = self.operations()[operation.id]
+        assert words(row["request"]) == {f"{operation.method} {family.prefix}/{operation.contract_path}"}
+        assert words(row["scope"]) == {str(scope) for scope in operation.scopes}
+        answers = {200, 204} if operation.may_be_empty else {200}
+        assert numbers(row["statuses"]) == sorted(answers | operation.errors)
+        assert ("deprecated" in row["operation"]) == (operation.lifecycle is not None)
