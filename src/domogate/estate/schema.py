@@ -13,7 +13,7 @@ from jsonschema.protocols import Validator
 from domogate.estate.explain import Finding, explain
 from domogate.estate.resources import schema_text
 from domogate.estate.times import parse_time
-from domogate.estate.values import SchemaGuide
+from domogate.estate.values import Schema, SchemaGuide, condition_holds
 
 # Addresses of these would run or show something instead of leading back to an application.
 _NO_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
@@ -43,6 +43,19 @@ def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[Validatio
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
+# The next two do what jsonschema's own do, for the few forms that our schema has, in a fraction of the time.
+
+
+def _reference(validator: Any, reference: str, instance: Any, _: Any) -> Iterator[ValidationError]:
+    yield from validator.descend(instance, guide().resolve(reference))
+
+
+def _all_of(validator: Any, parts: list[Schema], instance: Any, _: Any) -> Iterator[ValidationError]:
+    for index, part in enumerate(parts):
+        if condition_holds(part["if"], instance):
+            yield from validator.descend(instance, part["then"], schema_path=index)
+
+
 @cache
 def guide() -> SchemaGuide:
     return SchemaGuide(json.loads(schema_text()))
@@ -51,7 +64,8 @@ def guide() -> SchemaGuide:
 @cache
 def _validator() -> Validator:
     extend: Callable[..., type[Validator]] = validators.extend
-    return extend(Draft202012Validator, {"pattern": _pattern})(json.loads(schema_text()), format_checker=_formats)
+    strict = extend(Draft202012Validator, {"pattern": _pattern, "$ref": _reference, "allOf": _all_of})
+    return strict(json.loads(schema_text()), format_checker=_formats)
 
 
 def check_schema(document: Any) -> Iterator[Finding]:

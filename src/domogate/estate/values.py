@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from domogate.estate.nodes import Listing, Mapping, Node, Scalar
+from domogate.estate.nodes import Entry, Listing, Mapping, Node, Scalar
 
 Schema = dict[str, Any]
 
@@ -47,13 +47,13 @@ class SchemaGuide:
             return
         yield schema
         if "$ref" in schema:
-            yield from self._expand(node, self._resolve(schema["$ref"]))
+            yield from self._expand(node, self.resolve(schema["$ref"]))
         for part in schema.get("allOf", ()):
             yield from self._expand(node, part)
-        if "if" in schema and _holds(schema["if"], node):
+        if "if" in schema and condition_holds(schema["if"], node):
             yield from self._expand(node, schema["then"])
 
-    def _resolve(self, reference: str) -> Schema:
+    def resolve(self, reference: str) -> Schema:
         schema: Schema = self._schema["$defs"][reference.removeprefix("#/$defs/")]
         return schema
 
@@ -82,18 +82,23 @@ def _types(schema: Schema) -> list[str]:
     return [told] if isinstance(told, str) else told
 
 
-def _holds(condition: Schema, node: Node) -> bool:
-    """The few kinds of condition that the estate's schema has: the type, keys that must be there, words they must have."""
+def condition_holds(condition: Schema, value: Any) -> bool:
+    """The few kinds of `if` that the estate's schema has: the type, keys that must be there, words they must have.
+
+    Told of a node as of the data made from it.
+    """
     if "type" in condition:
-        return isinstance(node, Scalar) if condition["type"] == "string" else isinstance(node, Mapping)
-    if not isinstance(node, Mapping):
+        return isinstance(value, Scalar | str) if condition["type"] == "string" else isinstance(value, Mapping | dict)
+    entries: Any = value.entries if isinstance(value, Mapping) else value
+    if not isinstance(entries, dict):
         return False
-    return all(key in node.entries for key in condition.get("required", ())) and all(
-        _is_one_of(node.entries[key].node, told.get("enum", [told.get("const")]))
+    return all(key in entries for key in condition.get("required", ())) and all(
+        _word(entries[key]) in told.get("enum", (told.get("const"),))
         for key, told in condition["properties"].items()
-        if key in node.entries
+        if key in entries
     )
 
 
-def _is_one_of(node: Node, words: list[str]) -> bool:
-    return isinstance(node, Scalar) and node.text in words
+def _word(value: Any) -> Any:
+    node = value.node if isinstance(value, Entry) else value
+    return node.text if isinstance(node, Scalar) else node
