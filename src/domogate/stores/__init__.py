@@ -1,0 +1,8 @@
+"""The Store: one truth on SQLAlchemy Core, in a SQLite file or a PostgreSQL database."""
+
+from domogate.stores.backup import restore
+from domogate.stores.engine import sqlite_url
+from domogate.stores.migrate import DatabaseTooNew
+from domogate.stores.store import SqlStore
+
+__all__ = ["DatabaseTooNew", "SqlStore", "restore", "sqlite_url"]

@@ -1,0 +1,100 @@
+"""Online backup of a SQLite database, and putting one back."""
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from domogate.domain.ids import new_id
+from domogate.stores.engine import Database, SqliteDatabase
+
+
+def back_up(database: Database, path: Path) -> None:
+    """A consistent copy at `path` while writes go on; it appears there only when it is whole and on disk."""
+    if not isinstance(database, SqliteDatabase):
+        raise ValueError("a PostgreSQL database is backed up with pg_dump, not by Domogate")
+    if path.exists():
+        raise FileExistsError(f"{path} exists already: a backup never overwrites anything")
+    unfinished = _beside(path)
+    try:
+        with closing(_connect_readonly(database.path)) as source, closing(_connect_privately(unfinished)) as copy:
+            # In one step: in smaller ones, SQLite would begin anew at every write of others. Writers are not held up.
+            source.backup(copy, pages=-1)
+            copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is one file
+            copy.execute("DELETE FROM gateways")
+            copy.commit()
+        _check(unfinished)
+        _publish(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def restore(backup_path: Path, data_file: Path) -> None:
+    """Put a backup in the place of a database that is not there (any more). Raises ValueError for what is no good backup."""
+    for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
+        if leftover.exists():
+            raise FileExistsError(f"{leftover} exists already: move it away before restoring")
+    if not backup_path.is_file():
+        raise FileNotFoundError(f"there is no backup {backup_path}")
+    _check(backup_path)
+    data_file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = _beside(data_file)
+    try:
+        with backup_path.open("rb") as source, os.fdopen(_create_privately(unfinished), "wb") as copy:
+            shutil.copyfileobj(source, copy)
+        _check(unfinished)
+        _publish(unfinished, data_file)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _check(path: Path) -> None:
+    try:
+        with closing(_connect_readonly(path)) as connection:
+            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not {"alembic_version", "changes", "plants"} <= tables:
+                raise ValueError(f"{path} is no Domogate database")
+            mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} cannot be read as a database: {error}") from error
+    if mistakes:
+        raise ValueError(f"{path} is damaged: {'; '.join(mistakes)}")
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{new_id()}")
+
+
+def _create_privately(path: Path) -> int:
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+
+
+def _connect_readonly(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _connect_privately(path: Path) -> sqlite3.Connection:
+    os.close(_create_privately(path))
+    return sqlite3.connect(path)
+
+
+def _publish(unfinished: Path, path: Path) -> None:
+    """On disk first, then by its name; a hard link refuses to replace what came to be there meanwhile."""
+    _sync(unfinished)
+    try:
+        path.hardlink_to(unfinished)
+    except FileExistsError:
+        raise FileExistsError(f"{path} exists already") from None
+    except OSError:  # a file system without hard links
+        unfinished.rename(path)
+    with suppress(OSError):  # not every system can sync a folder
+        _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

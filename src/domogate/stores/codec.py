@@ -1,0 +1,39 @@
+"""How values that have no column of their own are written as JSON text, and e-mails as keys."""
+
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import Capability, Metric
+from domogate.domain.events import Event
+from domogate.domain.people import GrantType
+from domogate.domain.plants import Detail
+from domogate.domain.safety import SparePart
+from domogate.domain.states import State
+
+# Deterministic, so that an import can tell by the text alone whether anything differs.
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def to_json(value: Any) -> str:
+    return _encode(value).decode()
+
+
+def to_json_or_none(value: Any) -> str | None:
+    return None if value is None else _encode(value).decode()
+
+
+decode_state = msgspec.json.Decoder[State](State).decode
+decode_event = msgspec.json.Decoder[Event](Event).decode
+decode_detail = msgspec.json.Decoder[Detail](Detail).decode
+decode_metrics = msgspec.json.Decoder(tuple[Metric, ...]).decode
+decode_capabilities = msgspec.json.Decoder(tuple[Capability, ...]).decode
+decode_options = msgspec.json.Decoder(dict[str, Any]).decode
+decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
+decode_grant_types = msgspec.json.Decoder(tuple[GrantType, ...]).decode
+decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
+
+
+def email_key(email: str) -> str:
+    """What two spellings of one e-mail have in common."""
+    return email.casefold()

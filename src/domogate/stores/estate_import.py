@@ -1,0 +1,181 @@
+"""Importing an estate, all or nothing: adds and updates, and removes what is gone only when told to prune.
+
+Live states are kept: a first state is used only where none is stored. Only differences are written, so importing the same
+file again changes nothing and emits nothing.
+"""
+
+from collections.abc import Iterator
+
+from sqlalchemy import bindparam, delete, select, update
+
+from domogate.domain.estate import Estate
+from domogate.domain.events import PlantChanged, SparePartsChanged
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module, PlantStatus
+from domogate.ports import ImportSummary
+from domogate.stores.codec import to_json, to_json_or_none
+from domogate.stores.engine import execute_many
+from domogate.stores.estate_people import import_clients, import_members, import_subscriptions, import_users
+from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
+from domogate.stores.people import remove_clients, remove_users
+from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, write, write_rows
+from domogate.stores.rows import module_to_row, plant_to_row
+from domogate.stores.subscriptions import remove_subscriptions, subscription_from_values
+from domogate.stores.tables import ambients, floors, modules, plants, spare_parts, states
+from domogate.stores.transaction import Transaction
+
+_COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
+_PLANT_ID = 1
+"""Where floors, ambients and modules have their plant's id."""
+
+
+def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
+    """Raises ValueError where the estate contradicts itself or what is stored; nothing is changed then."""
+    all_plants = tx.connection.execute(select(plants.c.id)).scalars().all()
+    people_before = people_of(tx.connection, all_plants)
+    differences: dict[str, Difference] = {}
+
+    imported_users = import_users(tx, estate, prune=prune)
+    differences["users"] = imported_users.difference
+    differences["clients"] = import_clients(tx, estate, prune=prune)
+    differences["subscriptions"] = import_subscriptions(tx, estate, prune=prune)
+
+    plant_rows = collect("plants", _plant_rows(tx, estate))
+    differences["plants"] = compare(tx, plants, plant_rows, prune=prune)
+    differences["floors"] = compare(tx, floors, collect("floors", _floor_rows(estate)), prune=prune)
+    differences["ambients"] = compare(tx, ambients, collect("ambients", _ambient_rows(estate)), prune=prune)
+    module_rows = collect("modules", _module_rows(estate))
+    differences["modules"] = compare(tx, modules, module_rows, prune=prune)
+    parts = collect("spare parts", ((each.unit, to_json(each.parts)) for each in estate.spare_parts))
+    differences["spare parts"] = compare(tx, spare_parts, parts, prune=prune)
+
+    tables = {"plants": plants, "floors": floors, "ambients": ambients, "modules": modules, "spare parts": spare_parts}
+    for noun, table in tables.items():
+        write(tx, table, differences[noun])
+    _follow_moves(tx, differences)
+    changed_people = import_members(tx, (each.plant for each in estate.plants), imported_users, prune=prune)
+    first_states_of = _import_states(tx, estate, module_rows, differences["modules"])
+    for noun in ("modules", "ambients", "floors", "plants", "spare parts"):
+        remove(tx, tables[noun], differences[noun])
+    remove_users(tx, [row[0] for row in differences["users"].gone])
+    remove_clients(tx, [row[0] for row in differences["clients"].gone])
+    remove_subscriptions(tx, [subscription_from_values(row) for row in differences["subscriptions"].gone])
+
+    concerned = changed_people | first_states_of | take_up_invitations(tx) | differences["plants"].touched(0)
+    for noun in ("floors", "ambients", "modules"):
+        concerned |= differences[noun].touched(_PLANT_ID)
+    for user_id in imported_users.renamed:
+        concerned.update(list_plants_of_user(tx.connection, user_id))
+    _emit(tx, concerned, people_before, differences)
+    return _summarise(differences, changed_people)
+
+
+def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
+    removed = select(plants.c.id, plants.c.removed_at).where(plants.c.status == PlantStatus.REMOVED.value)
+    removed_at = {row.id: row.removed_at for row in tx.connection.execute(removed)}
+    for each in estate.plants:
+        plant = each.plant
+        if plant.status is PlantStatus.ACTIVE:
+            yield plant_to_row(plant, None)
+        elif plant.removed_at is not None:
+            yield plant_to_row(plant, plant.removed_at)
+        else:
+            yield plant_to_row(plant, removed_at.get(plant.id, tx.now))
+
+
+def _floor_rows(estate: Estate) -> Iterator[RowValues]:
+    for each in estate.plants:
+        for position, floor in enumerate(each.topology.floors):
+            yield (floor.id, each.plant.id, position, floor.internal_id, floor.name)
+
+
+def _ambient_rows(estate: Estate) -> Iterator[RowValues]:
+    for each in estate.plants:
+        placed = [(ambient, floor.id) for floor in each.topology.floors for ambient in floor.ambients]
+        for position, (ambient, floor_id) in enumerate([*placed, *((ambient, None) for ambient in each.topology.ambients)]):
+            yield (ambient.id, each.plant.id, floor_id, position, ambient.internal_id, ambient.name, ambient.type)
+
+
+def _module_rows(estate: Estate) -> Iterator[RowValues]:
+    for each in estate.plants:
+        position = 0
+        rooms: list[tuple[Id | None, tuple[Module, ...]]] = [
+            (ambient.id, ambient.modules) for ambient in each.topology.every_ambient()
+        ]
+        for ambient_id, in_room in [*rooms, (None, each.topology.modules)]:
+            for module in in_room:
+                yield module_to_row(module, each.plant.id, ambient_id, position)
+                position += 1
+
+
+def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
+    """What stands in a room, or lies on a floor, that moved to another plant goes with it, named in the estate or not."""
+    updated = [*differences["floors"].updated, *differences["ambients"].updated]
+    if all(old[_PLANT_ID] == new[_PLANT_ID] for old, new in updated):
+        return
+    for inner, key, outer in ((ambients, ambients.c.floor_id, floors), (modules, modules.c.ambient_id, ambients)):
+        strays = select(outer.c.id, outer.c.plant_id).join(inner, key == outer.c.id).where(inner.c.plant_id != outer.c.plant_id)
+        follow = update(inner).where(key == bindparam("outer_id")).values(plant_id=bindparam("to_plant"))
+        rows = tx.connection.execute(strays.distinct()).all()
+        execute_many(tx.connection, follow, [{"outer_id": outer_id, "to_plant": plant_id} for outer_id, plant_id in rows])
+
+
+def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowValues], difference: Difference) -> set[Id]:
+    """Use first states where none is stored; the plants where that happened."""
+    kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
+    rebuilt = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
+    execute_many(tx.connection, delete(states).where(states.c.module_id == bindparam("of_module")), rebuilt)
+    # Another driver, or one told something else, may find the module in another state: the last one is unconfirmed.
+    unconfirmed = [
+        {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
+    ]
+    execute_many(tx.connection, update(states).where(states.c.module_id == bindparam("of_module")).values(at=0.0), unconfirmed)
+    known = tx.connection.execute(select(states.c.module_id, states.c.state.is_not(None).label("has_state")))
+    stored = {row.module_id: row.has_state for row in known}
+    concerned: set[Id] = set()
+    first: list[RowValues] = []
+    filled: list[dict[str, object]] = []
+    for each in estate.plants:
+        for given in each.states:
+            if given.module_id not in module_rows:
+                raise ValueError(f"the estate gives a state for the module {given.module_id}, which it does not have")
+            if given.module_id not in stored:
+                first.append((given.module_id, to_json_or_none(given.state), given.reachable, 0.0))
+            elif given.state is not None and not stored[given.module_id]:
+                filled.append({"of_module": given.module_id, "given": to_json(given.state)})
+            else:
+                continue
+            concerned.add(module_rows[given.module_id][_PLANT_ID])
+    write_rows(tx, states, first)
+    fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
+    execute_many(tx.connection, fill, filled)
+    return concerned
+
+
+def _emit(tx: Transaction, concerned: set[Id], people_before: dict[Id, set[Id]], differences: dict[str, Difference]) -> None:
+    people_after = people_of(tx.connection, concerned)
+    for plant_id in sorted(concerned):
+        everybody = people_before.get(plant_id, set()) | people_after.get(plant_id, set())
+        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(everybody))))
+    # A unit that stands somewhere makes its reference known (E19).
+    reference = _COLUMN["reference"]
+    moved = differences["modules"]
+    units = differences["spare parts"].touched(0)
+    units |= {row[reference] for row in [*moved.added, *moved.gone]}
+    for old, new in moved.updated:
+        if old[reference] != new[reference]:
+            units.update((old[reference], new[reference]))
+    for unit in sorted(unit for unit in units if unit is not None):
+        tx.emit(SparePartsChanged(unit=unit))
+
+
+def _summarise(differences: dict[str, Difference], changed_people: set[Id]) -> ImportSummary:
+    updated = {noun: len(difference.updated) for noun, difference in differences.items()}
+    # A plant of which only the people differ was updated too.
+    added_plants = {row[0] for row in differences["plants"].added}
+    updated["plants"] = len({new[0] for _, new in differences["plants"].updated} | (changed_people - added_plants))
+    return ImportSummary(
+        added={noun: len(difference.added) for noun, difference in differences.items()},
+        updated=updated,
+        removed={noun: len(difference.gone) for noun, difference in differences.items()},
+    )

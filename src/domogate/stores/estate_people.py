@@ -1,0 +1,158 @@
+"""Importing the people of an estate: users, applications, subscription keys, and who is in which plant.
+
+What people chose themselves is kept: passwords, client secrets, and that a key was revoked.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from domogate.domain.estate import Estate
+from domogate.domain.events import ClientChanged, SubscriptionChanged, UserChanged
+from domogate.domain.ids import Id
+from domogate.domain.people import User
+from domogate.domain.plants import Member, Plant
+from domogate.stores.codec import email_key
+from domogate.stores.engine import execute_many
+from domogate.stores.members import invitation_rows, member_rows
+from domogate.stores.people import client_to_row, list_clients, list_users, user_to_row
+from domogate.stores.reconcile import Difference, collect, compare, write
+from domogate.stores.subscriptions import list_subscriptions, subscription_to_row
+from domogate.stores.tables import clients, invitations, members, subscriptions, users
+from domogate.stores.transaction import Transaction
+
+
+class ImportedUsers(msgspec.Struct):
+    """The users after an import: under which id each is stored, and whose e-mail is spelled differently now."""
+
+    difference: Difference
+    id_of: dict[Id, Id]
+    id_of_email: dict[str, Id]
+    active: set[Id]
+    renamed: set[Id]
+
+    def find(self, member: Member) -> Id:
+        found = self.id_of.get(member.user_id) or self.id_of_email.get(email_key(member.email))
+        if found is None:
+            raise ValueError(f"there is no user {member.email}")
+        return found
+
+
+def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
+    """A user is found again by id, or else by e-mail: then the id that is stored already stays."""
+    stored = list_users(tx.connection)
+    by_id = {user.id: user for user in stored}
+    by_email = {email_key(user.email): user for user in stored}
+    in_estate = {user.id for user in estate.users}
+    id_of = {} if prune else {user.id: user.id for user in stored}
+    after = {} if prune else dict(by_id)
+    wanted: list[User] = []
+    for user in estate.users:
+        namesake = by_email.get(email_key(user.email))
+        known = by_id.get(user.id) or (namesake if namesake is not None and namesake.id not in in_estate else None)
+        if known is not None:
+            user_now = msgspec.structs.replace(user, id=known.id, password_hash=known.password_hash or user.password_hash)
+        else:
+            user_now = user
+        id_of[user.id] = user_now.id
+        wanted.append(user_now)
+        after[user_now.id] = user_now
+    difference = compare(tx, users, collect("users", map(user_to_row, wanted)), prune=prune)
+    id_of_email: dict[str, Id] = {}
+    for user in after.values():
+        if id_of_email.setdefault(email_key(user.email), user.id) != user.id:
+            raise ValueError(f"two users would have the e-mail {user.email}")
+    # E-mails may be swapped, or taken over from a user who is pruned: nobody holds them while they change hands.
+    leaving = [new[0] for old, new in difference.updated if old[2] != new[2]] + [row[0] for row in difference.gone]
+    release = update(users).where(users.c.id == bindparam("leaving")).values(email_key=users.c.id)
+    execute_many(tx.connection, release, [{"leaving": user_id} for user_id in leaving])
+    write(tx, users, difference)
+    for row in [*difference.added, *(new for _, new in difference.updated)]:
+        tx.emit(UserChanged(user_id=row[0]))
+    return ImportedUsers(
+        difference=difference,
+        id_of=id_of,
+        id_of_email=id_of_email,
+        active={user.id for user in after.values() if user.active},
+        renamed={new[0] for old, new in difference.updated if old[1] != new[1]},
+    )
+
+
+def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
+    stored = {client.id: client for client in list_clients(tx.connection)}
+    wanted = []
+    for client in estate.clients:
+        known = stored.get(client.id)
+        secret_hash = client.secret_hash if known is None or known.secret_hash is None else known.secret_hash
+        wanted.append(msgspec.structs.replace(client, secret_hash=secret_hash))
+    difference = compare(tx, clients, collect("clients", map(client_to_row, wanted)), prune=prune)
+    write(tx, clients, difference)
+    for row in [*difference.added, *(new for _, new in difference.updated)]:
+        tx.emit(ClientChanged(client_id=row[0]))
+    return difference
+
+
+def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
+    """A subscription is found again by its key, or else by id; what was revoked stays so."""
+    stored = list_subscriptions(tx.connection)
+    by_key = {subscription.key_hash: subscription for subscription in stored}
+    by_id = {subscription.id: subscription for subscription in stored}
+    wanted = []
+    for subscription in estate.subscriptions:
+        known = by_key.get(subscription.key_hash) or by_id.get(subscription.id)
+        if known is not None:
+            revoked_at = subscription.revoked_at if known.revoked_at is None else known.revoked_at
+            subscription = msgspec.structs.replace(
+                subscription, id=known.id, created_at=known.created_at, revoked_at=revoked_at
+            )
+        wanted.append(subscription)
+    difference = compare(tx, subscriptions, collect("subscriptions", map(subscription_to_row, wanted)), prune=prune)
+    write(tx, subscriptions, difference)
+    key_hash = subscriptions.columns.keys().index("key_hash")
+    for hashed in sorted(Difference(difference.added, difference.updated).touched(key_hash)):
+        tx.emit(SubscriptionChanged(key_hash=hashed))
+    return difference
+
+
+def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUsers, *, prune: bool) -> set[Id]:
+    """Owners, allowed and invited users; the plants where any of them differ. Without pruning nobody loses access but
+    an owner whom another one replaces."""
+    stored_members: dict[Id, list[Id]] = defaultdict(list)
+    for plant_id, user_id in tx.connection.execute(
+        select(members.c.plant_id, members.c.user_id).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)
+    ):
+        stored_members[plant_id].append(user_id)
+    stored_invitations: dict[Id, list[str]] = defaultdict(list)
+    for plant_id, email in tx.connection.execute(
+        select(invitations.c.plant_id, invitations.c.email).order_by(invitations.c.position)
+    ):
+        stored_invitations[plant_id].append(email)
+
+    changed: set[Id] = set()
+    new_members: list[dict[str, object]] = []
+    new_invitations: list[dict[str, object]] = []
+    for plant in plants:
+        before = stored_members.get(plant.id, [])
+        invited_before = stored_invitations.get(plant.id, [])
+        people = [known.find(plant.owner), *map(known.find, plant.allowed)]
+        invited = [invitation.email for invitation in plant.invited]
+        if not prune:
+            people += before[1:]
+            invited += invited_before
+        people += [user_id for email in invited if (user_id := known.id_of_email.get(email_key(email))) in known.active]
+        waiting = [email for email in invited if known.id_of_email.get(email_key(email)) not in known.active]
+        rows = member_rows(plant.id, people[0], people[1:])
+        waiting_rows = invitation_rows(plant.id, waiting)
+        if [row["user_id"] for row in rows] == before and [row["email"] for row in waiting_rows] == invited_before:
+            continue
+        changed.add(plant.id)
+        new_members += rows
+        new_invitations += waiting_rows
+    everyone_of = [{"of_plant": plant_id} for plant_id in sorted(changed)]
+    execute_many(tx.connection, delete(members).where(members.c.plant_id == bindparam("of_plant")), everyone_of)
+    execute_many(tx.connection, delete(invitations).where(invitations.c.plant_id == bindparam("of_plant")), everyone_of)
+    execute_many(tx.connection, insert(members), new_members)
+    execute_many(tx.connection, insert(invitations), new_invitations)
+    return changed

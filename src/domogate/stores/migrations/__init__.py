@@ -1,0 +1,1 @@
+"""How the database came to be, revision by revision. A revision that was released is never edited."""

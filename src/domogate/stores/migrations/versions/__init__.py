@@ -1,0 +1,1 @@
+"""One file a revision, each naming the one before it."""

@@ -1,0 +1,179 @@
+"""Users, the applications they let in, and the grants between them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from domogate.domain.events import ClientChanged, GrantRevoked, UserChanged
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Grant, GrantType, Standing, User
+from domogate.stores.codec import decode_grant_types, decode_texts, email_key, to_json
+from domogate.stores.engine import execute_many
+from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
+from domogate.stores.tables import clients, grants, invitations, members, plants, users
+from domogate.stores.transaction import Transaction
+
+_USER = select(users).where(users.c.id == bindparam("user_id"))
+_USER_BY_EMAIL = select(users).where(users.c.email_key == bindparam("key"))
+_CLIENT = select(clients).where(clients.c.id == bindparam("client_id"))
+_GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
+
+
+def user_to_row(user: User) -> tuple[Any, ...]:
+    """In the order of the columns of `tables.users`."""
+    return (user.id, user.email, email_key(user.email), user.name, user.password_hash, user.standing.value)
+
+
+def user_from_row(row: Row[Any]) -> User:
+    return User(row.id, row.email, row.name, row.password_hash, Standing(row.standing))
+
+
+def find_user(connection: Connection, user_id: Id) -> User | None:
+    row = connection.execute(_USER, {"user_id": user_id}).first()
+    return None if row is None else user_from_row(row)
+
+
+def find_user_by_email(connection: Connection, email: str) -> User | None:
+    row = connection.execute(_USER_BY_EMAIL, {"key": email_key(email)}).first()
+    return None if row is None else user_from_row(row)
+
+
+def list_users(connection: Connection) -> Sequence[User]:
+    """By e-mail."""
+    return sorted(map(user_from_row, connection.execute(select(users))), key=lambda user: email_key(user.email))
+
+
+def save_user(tx: Transaction, user: User) -> None:
+    former = find_user(tx.connection, user.id)
+    namesake = find_user_by_email(tx.connection, user.email)
+    if namesake is not None and namesake.id != user.id:
+        raise ValueError(f"the e-mail {user.email} belongs to another user")
+    concerned: set[Id] = set()
+    if former is not None and former.email != user.email:
+        concerned.update(list_plants_of_user(tx.connection, user.id))
+    if user.active:
+        concerned.update(list_plants_inviting(tx.connection, user.email))
+    with changing_plants(tx, concerned):
+        tx.connection.execute(tx.upsert(users), dict(zip(users.columns.keys(), user_to_row(user), strict=True)))
+        if user.active:
+            take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
+    tx.emit(UserChanged(user_id=user.id))
+
+
+def delete_user(tx: Transaction, user_id: Id) -> bool:
+    user = find_user(tx.connection, user_id)
+    if user is None:
+        return False
+    owned = select(plants.c.name).join(members).where(members.c.user_id == user_id, members.c.owner.is_(True))
+    names = tx.connection.execute(owned).scalars().all()
+    if names:
+        raise ValueError(f"{user.email} owns {', '.join(sorted(names))}: a plant must have an owner")
+    plant_ids = {*list_plants_of_user(tx.connection, user_id), *list_plants_inviting(tx.connection, user.email)}
+    with changing_plants(tx, plant_ids):
+        tx.connection.execute(delete(members).where(members.c.user_id == user_id))
+        tx.connection.execute(delete(invitations).where(invitations.c.email_key == email_key(user.email)))
+    remove_users(tx, [user_id])
+    return True
+
+
+def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
+    """Users who are in no plant any more, with their grants."""
+    _remove_grants(tx, grants.c.user_id, user_ids)
+    execute_many(tx.connection, delete(users).where(users.c.id == bindparam("gone")), [{"gone": gone} for gone in user_ids])
+    for user_id in user_ids:
+        tx.emit(UserChanged(user_id=user_id))
+
+
+def client_to_row(client: Client) -> tuple[Any, ...]:
+    """In the order of the columns of `tables.clients`."""
+    return (
+        client.id,
+        client.name,
+        client.secret_hash,
+        to_json(client.redirect_uris),
+        to_json(client.origins),
+        to_json(client.grants),
+        to_json(client.scopes),
+        client.access_token_everywhere,
+    )
+
+
+def client_from_row(row: Row[Any]) -> Client:
+    return Client(
+        id=row.id,
+        name=row.name,
+        secret_hash=row.secret_hash,
+        redirect_uris=decode_texts(row.redirect_uris),
+        origins=decode_texts(row.origins),
+        grants=decode_grant_types(row.grants),
+        scopes=decode_texts(row.scopes),
+        access_token_everywhere=row.access_token_everywhere,
+    )
+
+
+def find_client(connection: Connection, client_id: str) -> Client | None:
+    row = connection.execute(_CLIENT, {"client_id": client_id}).first()
+    return None if row is None else client_from_row(row)
+
+
+def list_clients(connection: Connection) -> Sequence[Client]:
+    """By id."""
+    return sorted(map(client_from_row, connection.execute(select(clients))), key=lambda client: client.id)
+
+
+def save_client(tx: Transaction, client: Client) -> None:
+    tx.connection.execute(tx.upsert(clients), dict(zip(clients.columns.keys(), client_to_row(client), strict=True)))
+    tx.emit(ClientChanged(client_id=client.id))
+
+
+def remove_clients(tx: Transaction, client_ids: Sequence[str]) -> None:
+    _remove_grants(tx, grants.c.client_id, client_ids)
+    gone = [{"gone": client_id} for client_id in client_ids]
+    execute_many(tx.connection, delete(clients).where(clients.c.id == bindparam("gone")), gone)
+    for client_id in client_ids:
+        tx.emit(ClientChanged(client_id=client_id))
+
+
+def add_grant(tx: Transaction, grant: Grant) -> None:
+    if find_user(tx.connection, grant.user_id) is None:
+        raise ValueError(f"there is no user {grant.user_id}")
+    if find_client(tx.connection, grant.client_id) is None:
+        raise ValueError(f"there is no client {grant.client_id}")
+    tx.connection.execute(
+        insert(grants),
+        {
+            "id": grant.id,
+            "user_id": grant.user_id,
+            "client_id": grant.client_id,
+            "scopes": to_json(grant.scopes),
+            "flow": grant.flow.value,
+            "created_at": grant.created_at,
+            "revoked_at": grant.revoked_at,
+        },
+    )
+
+
+def find_grant(connection: Connection, grant_id: Id) -> Grant | None:
+    row = connection.execute(_GRANT, {"grant_id": grant_id}).first()
+    if row is None:
+        return None
+    scopes = decode_texts(row.scopes)
+    return Grant(row.id, row.user_id, row.client_id, scopes, GrantType(row.flow), row.created_at, row.revoked_at)
+
+
+def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
+    """False when there is no such grant; one revoked before stays revoked since then."""
+    grant = find_grant(tx.connection, grant_id)
+    if grant is None:
+        return False
+    if grant.revoked_at is None:
+        tx.connection.execute(update(grants).where(grants.c.id == grant_id).values(revoked_at=at))
+        tx.emit(GrantRevoked(grant_id=grant_id))
+    return True
+
+
+def _remove_grants(tx: Transaction, column: Any, values: Sequence[str]) -> None:
+    for value in values:
+        for grant_id in tx.connection.execute(delete(grants).where(column == value).returning(grants.c.id)).scalars():
+            tx.emit(GrantRevoked(grant_id=grant_id))

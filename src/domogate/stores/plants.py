@@ -1,0 +1,133 @@
+"""Plants: the snapshot of one, the lists, and what can be changed of them without an estate file."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, exists, select, update
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.plants import Plant, PlantStatus
+from domogate.ports import StoredPlant, StoredState
+from domogate.stores.codec import decode_state, to_json
+from domogate.stores.engine import chunked, newest_cursor
+from domogate.stores.members import changing_plants, replace_people
+from domogate.stores.rows import people_from_rows, plant_from_row, topology_from_rows
+from domogate.stores.tables import ambients, floors, invitations, members, modules, plants, states, users
+from domogate.stores.transaction import Transaction
+
+CONTROLLER = DeviceKind.EMERGENCY_CONTROLLER.value
+HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kind == CONTROLLER).label("has_controller")
+
+# Every list of rows is ordered; `id` only decides where positions repeat, after imports that added without pruning.
+SELECT_MEMBERS = (
+    select(members.c.plant_id, members.c.user_id, members.c.owner, users.c.email)
+    .join(users, users.c.id == members.c.user_id)
+    .order_by(members.c.position, members.c.user_id)
+)
+SELECT_INVITATIONS = select(invitations.c.plant_id, invitations.c.email).order_by(
+    invitations.c.position, invitations.c.email_key
+)
+SELECT_FLOORS = select(floors).order_by(floors.c.position, floors.c.id)
+SELECT_AMBIENTS = select(ambients).order_by(ambients.c.position, ambients.c.id)
+SELECT_MODULES = (
+    select(modules, states.c.module_id.label("reported"), states.c.state, states.c.reachable, states.c.at)
+    .outerjoin(states, states.c.module_id == modules.c.id)
+    .order_by(modules.c.position, modules.c.id)
+)
+
+_THIS: BindParameter[Any] = bindparam("plant_id")
+_PLANT = select(plants).where(plants.c.id == _THIS)
+_MEMBERS = SELECT_MEMBERS.where(members.c.plant_id == _THIS)
+_INVITATIONS = SELECT_INVITATIONS.where(invitations.c.plant_id == _THIS)
+_FLOORS = SELECT_FLOORS.where(floors.c.plant_id == _THIS)
+_AMBIENTS = SELECT_AMBIENTS.where(ambients.c.plant_id == _THIS)
+_MODULES = SELECT_MODULES.where(modules.c.plant_id == _THIS)
+
+_MINE = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id"))
+_MY_PLANTS = select(plants, HAS_CONTROLLER).where(plants.c.id.in_(_MINE))
+_MY_MEMBERS = SELECT_MEMBERS.where(members.c.plant_id.in_(_MINE))
+_MY_INVITATIONS = SELECT_INVITATIONS.where(invitations.c.plant_id.in_(_MINE))
+
+_DRIVEN = (
+    select(plants.c.id)
+    .where(
+        plants.c.status == PlantStatus.ACTIVE.value,
+        exists().where(modules.c.driver == bindparam("driver"), modules.c.plant_id == plants.c.id),
+    )
+    .order_by(plants.c.id)
+    .limit(bindparam("limit"))
+)
+
+
+def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
+    """Seven queries in one snapshot, however many modules there are."""
+
+    def rows(query: Select[Any]) -> Sequence[Row[Any]]:
+        return connection.execute(query, {"plant_id": plant_id}).all()
+
+    cursor = newest_cursor(connection)
+    found = rows(_PLANT)
+    if not found:
+        return None
+    module_rows = rows(_MODULES)
+    people = people_from_rows(rows(_MEMBERS), rows(_INVITATIONS))[plant_id]
+    return StoredPlant(
+        plant=plant_from_row(found[0], people, is_site=any(row.kind == CONTROLLER for row in module_rows)),
+        topology=topology_from_rows(rows(_FLOORS), rows(_AMBIENTS), module_rows),
+        states={row.id: state_from_row(row) for row in module_rows if row.reported is not None},
+        cursor=cursor,
+    )
+
+
+def state_from_row(row: Row[Any]) -> StoredState:
+    return StoredState(None if row.state is None else decode_state(row.state), row.reachable, row.at)
+
+
+def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ...], int]:
+    mine = {"user_id": user_id}
+    cursor = newest_cursor(connection)
+    people = people_from_rows(connection.execute(_MY_MEMBERS, mine), connection.execute(_MY_INVITATIONS, mine))
+    found = [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in connection.execute(_MY_PLANTS, mine)]
+    # Sorted here because databases differ in how they order text.
+    return tuple(sorted(found, key=lambda plant: (plant.name, plant.id))), cursor
+
+
+def list_plant_ids(connection: Connection, driver: str, limit: int) -> tuple[Id, ...]:
+    return tuple(connection.execute(_DRIVEN, {"driver": driver, "limit": limit}).scalars())
+
+
+def set_plant_status(tx: Transaction, plant_id: Id, status: PlantStatus, at: float) -> None:
+    removed_at = at if status is PlantStatus.REMOVED else None
+    with changing_plants(tx, [plant_id]):
+        changed = tx.connection.execute(
+            update(plants).where(plants.c.id == plant_id).values(status=status.value, removed_at=removed_at)
+        )
+    if not changed.rowcount:
+        raise ValueError(f"there is no plant {plant_id}")
+
+
+def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
+    if tx.connection.execute(select(plants.c.id).where(plants.c.id == plant_id)).first() is None:
+        raise ValueError(f"there is no plant {plant_id}")
+    known = {
+        user_id
+        for ids in chunked(allowed)
+        for user_id in tx.connection.execute(select(users.c.id).where(users.c.id.in_(ids))).scalars()
+    }
+    for user_id in allowed:
+        if user_id not in known:
+            raise ValueError(f"there is no user {user_id}")
+    with changing_plants(tx, [plant_id]):
+        replace_people(tx, plant_id, allowed, invited)
+
+
+def set_module_options(tx: Transaction, module_id: Id, options: dict[str, Any]) -> bool:
+    plant_id = tx.connection.execute(select(modules.c.plant_id).where(modules.c.id == module_id)).scalar()
+    if plant_id is None:
+        return False
+    with changing_plants(tx, [plant_id]):
+        tx.connection.execute(update(modules).where(modules.c.id == module_id).values(options=to_json(options)))
+        # A driver that is told something else may find the module in another state: the last one is unconfirmed.
+        tx.connection.execute(update(states).where(states.c.module_id == module_id).values(at=0.0))
+    return True

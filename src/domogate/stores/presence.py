@@ -1,0 +1,36 @@
+"""Which gateways run on this database, and how far each has applied the feed, so that a command line can wait for them."""
+
+from sqlalchemy import Connection, delete, exists, select
+
+from domogate.domain.ids import new_id
+from domogate.ports import Clock
+from domogate.stores.engine import Database
+from domogate.stores.tables import gateways
+
+HEARTBEAT = 10.0
+ALIVE = 25.0
+"""A gateway not seen for so long is gone without having said so."""
+
+
+class Presence:
+    """This process's line in the list of running gateways."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self.id = new_id()
+        self._database = database
+        self._clock = clock
+
+    def announce(self, connection: Connection, applied: int) -> None:
+        """Sign in, or say how far we have come and that we are still here; who has been silent for long is struck off."""
+        now = self._clock.now()
+        connection.execute(delete(gateways).where(gateways.c.seen_at < now - 10 * ALIVE))
+        connection.execute(self._database.upsert(gateways), {"id": self.id, "applied": applied, "seen_at": now})
+
+    def leave(self, connection: Connection) -> None:
+        connection.execute(delete(gateways).where(gateways.c.id == self.id))
+
+
+def all_applied(connection: Connection, cursor: int, now: float, except_id: str) -> bool:
+    """True once no other live gateway is behind `cursor`."""
+    behind = exists().where(gateways.c.applied < cursor, gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
+    return not connection.execute(select(behind)).scalar()

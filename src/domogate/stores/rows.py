@@ -1,0 +1,146 @@
+"""Plants and what stands in them, as rows and back."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Row
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.plants import (
+    Ambient,
+    Floor,
+    Invitation,
+    Member,
+    Module,
+    Plant,
+    PlantStatus,
+    PlantType,
+    Topology,
+    UnitDetail,
+)
+from domogate.stores.codec import (
+    decode_capabilities,
+    decode_detail,
+    decode_metrics,
+    decode_options,
+    to_json,
+    to_json_or_none,
+)
+
+People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
+"""Owner, allowed, invited."""
+
+
+def plant_to_row(plant: Plant, removed_at: float | None) -> tuple[Any, ...]:
+    """In the order of the columns of `tables.plants`."""
+    return (
+        plant.id,
+        plant.internal_id,
+        plant.name,
+        plant.type.value,
+        plant.status.value,
+        removed_at,
+        plant.country,
+        plant.zip_code,
+        plant.address,
+        plant.emergency_lighting,
+    )
+
+
+def plant_from_row(row: Row[Any], people: People, *, is_site: bool) -> Plant:
+    owner, allowed, invited = people
+    return Plant(
+        id=row.id,
+        internal_id=row.internal_id,
+        name=row.name,
+        type=PlantType(row.type),
+        owner=owner,
+        status=PlantStatus(row.status),
+        removed_at=row.removed_at,
+        country=row.country,
+        zip_code=row.zip_code,
+        address=row.address,
+        emergency_lighting=row.marked_as_site or is_site,
+        allowed=allowed,
+        invited=invited,
+    )
+
+
+def people_from_rows(member_rows: Iterable[Row[Any]], invitation_rows: Iterable[Row[Any]]) -> Mapping[Id, People]:
+    """By plant; the rows are in the order of their positions."""
+    owners: dict[Id, Member] = {}
+    allowed: dict[Id, list[Member]] = defaultdict(list)
+    invited: dict[Id, list[Invitation]] = defaultdict(list)
+    for row in member_rows:
+        member = Member(row.user_id, row.email)
+        if row.owner:
+            owners[row.plant_id] = member
+        else:
+            allowed[row.plant_id].append(member)
+    for row in invitation_rows:
+        invited[row.plant_id].append(Invitation(row.email))
+    return {
+        plant_id: (owner, tuple(allowed.get(plant_id, ())), tuple(invited.get(plant_id, ())))
+        for plant_id, owner in owners.items()
+    }
+
+
+def module_to_row(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> tuple[Any, ...]:
+    """In the order of the columns of `tables.modules`."""
+    return (
+        module.id,
+        plant_id,
+        ambient_id,
+        position,
+        module.internal_id,
+        module.name,
+        module.kind.value,
+        module.driver,
+        module.type,
+        module.hw_type,
+        module.device_type,
+        to_json_or_none(module.metrics),
+        to_json_or_none(module.capabilities),
+        to_json_or_none(module.detail),
+        to_json(module.options),
+        module.controller_id,
+        module.detail.reference if isinstance(module.detail, UnitDetail) else None,
+    )
+
+
+def module_from_row(row: Row[Any]) -> Module:
+    return Module(
+        id=row.id,
+        internal_id=row.internal_id,
+        name=row.name,
+        kind=DeviceKind(row.kind),
+        driver=row.driver,
+        type=row.type,
+        hw_type=row.hw_type,
+        device_type=row.device_type,
+        metrics=None if row.metrics is None else decode_metrics(row.metrics),
+        capabilities=None if row.capabilities is None else decode_capabilities(row.capabilities),
+        detail=None if row.detail is None else decode_detail(row.detail),
+        options={} if row.options == "{}" else decode_options(row.options),
+        controller_id=row.controller_id,
+    )
+
+
+def topology_from_rows(
+    floor_rows: Sequence[Row[Any]], ambient_rows: Sequence[Row[Any]], module_rows: Sequence[Row[Any]]
+) -> Topology:
+    """The rows of one plant, in the order of their positions."""
+    modules_in: dict[Id | None, list[Module]] = defaultdict(list)
+    for row in module_rows:
+        modules_in[row.ambient_id].append(module_from_row(row))
+    ambients_on: dict[Id | None, list[Ambient]] = defaultdict(list)
+    for row in ambient_rows:
+        ambient = Ambient(row.id, row.internal_id, row.name, row.type, tuple(modules_in.get(row.id, ())))
+        ambients_on[row.floor_id].append(ambient)
+    return Topology(
+        floors=tuple(Floor(row.id, row.internal_id, row.name, tuple(ambients_on.get(row.id, ()))) for row in floor_rows),
+        ambients=tuple(ambients_on.get(None, ())),
+        modules=tuple(modules_in.get(None, ())),
+    )

@@ -1,0 +1,103 @@
+"""Subscription keys, how often they were used on a day, and the gateway's signing keys."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
+
+from domogate.domain.events import SigningKeysChanged, SubscriptionChanged
+from domogate.domain.ids import Id
+from domogate.domain.people import Subscription
+from domogate.ports import SigningKey, Usage
+from domogate.stores.engine import chunked, execute_many
+from domogate.stores.tables import signing_keys, subscriptions, usages
+from domogate.stores.transaction import Transaction
+
+_FIELDS = tuple(subscriptions.columns.keys())
+_BY_KEY = select(subscriptions).where(subscriptions.c.key_hash == bindparam("key_hash"))
+_USAGE = select(usages.c.count).where(
+    usages.c.subscription_id == bindparam("subscription_id"), usages.c.day == bindparam("day")
+)
+
+
+def subscription_to_row(subscription: Subscription) -> tuple[Any, ...]:
+    """In the order of the columns of `tables.subscriptions`, which is that of the fields."""
+    return tuple(getattr(subscription, name) for name in _FIELDS)
+
+
+def subscription_from_values(values: Iterable[Any]) -> Subscription:
+    return Subscription(**dict(zip(_FIELDS, values, strict=True)))
+
+
+def find_subscription(connection: Connection, key_hash: str) -> Subscription | None:
+    row = connection.execute(_BY_KEY, {"key_hash": key_hash}).first()
+    return None if row is None else subscription_from_values(row)
+
+
+def list_subscriptions(connection: Connection) -> Sequence[Subscription]:
+    """Oldest first."""
+    found = map(subscription_from_values, connection.execute(select(subscriptions)))
+    return sorted(found, key=lambda subscription: (subscription.created_at, subscription.name, subscription.id))
+
+
+def add_subscription(tx: Transaction, subscription: Subscription) -> None:
+    if find_subscription(tx.connection, subscription.key_hash) is not None:
+        raise ValueError("this subscription key is in use already")
+    row = dict(zip(subscriptions.columns.keys(), subscription_to_row(subscription), strict=True))
+    tx.connection.execute(insert(subscriptions), row)
+    tx.emit(SubscriptionChanged(key_hash=subscription.key_hash))
+
+
+def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool:
+    """False when there is no such subscription; one revoked before stays revoked since then."""
+    row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
+    if row is None:
+        return False
+    if row.revoked_at is None:
+        tx.connection.execute(update(subscriptions).where(subscriptions.c.id == subscription_id).values(revoked_at=at))
+        tx.emit(SubscriptionChanged(key_hash=row.key_hash))
+    return True
+
+
+def remove_subscriptions(tx: Transaction, gone: Sequence[Subscription]) -> None:
+    rows = [{"gone": subscription.id} for subscription in gone]
+    execute_many(tx.connection, delete(subscriptions).where(subscriptions.c.id == bindparam("gone")), rows)
+    for subscription in gone:
+        tx.emit(SubscriptionChanged(key_hash=subscription.key_hash))
+
+
+def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
+    """Subscriptions that are gone by now are passed over."""
+    total: Counter[tuple[Id, str]] = Counter()
+    for usage in counts:
+        total[usage.subscription_id, usage.day] += usage.count
+    known: set[str] = set()
+    for ids in chunked({usage.subscription_id for usage in counts}):
+        known.update(tx.connection.execute(select(subscriptions.c.id).where(subscriptions.c.id.in_(ids))).scalars())
+    statement = tx.database.insert(usages)
+    statement = statement.on_conflict_do_update(
+        index_elements=["subscription_id", "day"], set_={"count": usages.c.count + statement.excluded.count}
+    )
+    execute_many(
+        tx.connection,
+        statement,
+        [{"subscription_id": of, "day": day, "count": count} for (of, day), count in total.items() if of in known],
+    )
+
+
+def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
+    return connection.execute(_USAGE, {"subscription_id": subscription_id, "day": day}).scalar() or 0
+
+
+def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
+    """Oldest first."""
+    rows = connection.execute(select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.kid))
+    return [SigningKey(**row._mapping) for row in rows]
+
+
+def add_signing_key(tx: Transaction, key: SigningKey) -> None:
+    """A key that is there already is replaced: that is how it is retired."""
+    row = {name: getattr(key, name) for name in SigningKey.__struct_fields__}
+    tx.connection.execute(tx.upsert(signing_keys), row)
+    tx.emit(SigningKeysChanged())

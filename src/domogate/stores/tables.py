@@ -1,0 +1,234 @@
+"""The tables as the code reads and writes them; the database itself is made by `migrations/` only.
+
+Times are seconds since the epoch. Lists and what only a kind or a driver understands are JSON text (`codec.py`).
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+# SQLite makes a key its row number only when it is spelled INTEGER.
+CURSOR = BigInteger().with_variant(Integer(), "sqlite")
+
+changes = Table(
+    "changes",
+    metadata,
+    Column("cursor", CURSOR, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("plant_id", String),
+    Column("event", Text, nullable=False),
+    Index("ix_changes_plant_id_cursor", "plant_id", "cursor"),
+)
+
+gateways = Table(
+    "gateways",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("applied", CURSOR, nullable=False),
+    Column("seen_at", Double, nullable=False),
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("email", String, nullable=False),
+    Column("email_key", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("password_hash", String),
+    Column("standing", String, nullable=False),
+    Index("ix_users_email_key", "email_key", unique=True),
+)
+
+clients = Table(
+    "clients",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("secret_hash", String),
+    Column("redirect_uris", Text, nullable=False),
+    Column("origins", Text, nullable=False),
+    Column("grants", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("access_token_everywhere", Boolean, nullable=False),
+)
+
+grants = Table(
+    "grants",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("client_id", ForeignKey("clients.id"), nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("flow", String, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("revoked_at", Double),
+    Index("ix_grants_user_id", "user_id"),
+    Index("ix_grants_client_id", "client_id"),
+)
+
+subscriptions = Table(
+    "subscriptions",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("name", String, nullable=False),
+    Column("key_hash", String, nullable=False),
+    Column("hint", String, nullable=False),
+    Column("rate", String),
+    Column("daily_quota", BigInteger),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("revoked_at", Double),
+    Index("ix_subscriptions_key_hash", "key_hash", unique=True),
+)
+
+usages = Table(
+    "usages",
+    metadata,
+    Column("subscription_id", ForeignKey("subscriptions.id", ondelete="CASCADE"), nullable=False),
+    Column("day", String, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    PrimaryKeyConstraint("subscription_id", "day"),
+)
+
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("kid", String, primary_key=True),
+    Column("algorithm", String, nullable=False),
+    Column("jwk", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("retired_at", Double),
+)
+
+plants = Table(
+    "plants",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("internal_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("type", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("removed_at", Double),
+    Column("country", String),
+    Column("zip_code", String),
+    Column("address", String),
+    Column("marked_as_site", Boolean, nullable=False),
+)
+
+members = Table(
+    "members",
+    metadata,
+    Column("plant_id", ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
+    Column("user_id", ForeignKey("users.id"), nullable=False),
+    Column("owner", Boolean, nullable=False),
+    Column("position", Integer, nullable=False),
+    PrimaryKeyConstraint("plant_id", "user_id"),
+    Index("ix_members_user_id", "user_id"),
+)
+
+invitations = Table(
+    "invitations",
+    metadata,
+    Column("plant_id", ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
+    Column("email_key", String, nullable=False),
+    Column("email", String, nullable=False),
+    Column("position", Integer, nullable=False),
+    PrimaryKeyConstraint("plant_id", "email_key"),
+    Index("ix_invitations_email_key", "email_key"),
+)
+
+floors = Table(
+    "floors",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("plant_id", ForeignKey("plants.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("internal_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Index("ix_floors_plant_id", "plant_id"),
+)
+
+ambients = Table(
+    "ambients",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("plant_id", ForeignKey("plants.id"), nullable=False),
+    Column("floor_id", ForeignKey("floors.id")),
+    Column("position", Integer, nullable=False),
+    Column("internal_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("type", String, nullable=False),
+    Index("ix_ambients_plant_id", "plant_id"),
+    Index("ix_ambients_floor_id", "floor_id"),
+)
+
+modules = Table(
+    "modules",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("plant_id", ForeignKey("plants.id"), nullable=False),
+    Column("ambient_id", ForeignKey("ambients.id")),
+    Column("position", Integer, nullable=False),
+    Column("internal_id", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("driver", String, nullable=False),
+    Column("type", String),
+    Column("hw_type", String),
+    Column("device_type", String),
+    Column("metrics", Text),
+    Column("capabilities", Text),
+    Column("detail", Text),
+    Column("options", Text, nullable=False),
+    Column("controller_id", String),
+    # An emergency unit's reference, taken out of `detail` so that E19 can look it up.
+    Column("reference", String),
+    Index("ix_modules_plant_id_kind", "plant_id", "kind"),
+    Index("ix_modules_driver_plant_id", "driver", "plant_id"),
+    Index("ix_modules_ambient_id", "ambient_id"),
+    Index("ix_modules_reference", "reference"),
+)
+
+states = Table(
+    "states",
+    metadata,
+    Column("module_id", ForeignKey("modules.id", ondelete="CASCADE"), primary_key=True),
+    Column("state", Text),
+    Column("reachable", Boolean, nullable=False),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+readings = Table(
+    "readings",
+    metadata,
+    Column("module_id", ForeignKey("modules.id", ondelete="CASCADE"), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("measure", String, nullable=False),
+    Column("value", Double, nullable=False),
+    Column("unit", String, nullable=False),
+    PrimaryKeyConstraint("module_id", "at", "measure"),
+    Index("ix_readings_at", "at"),
+    sqlite_with_rowid=False,
+)
+
+spare_parts = Table(
+    "spare_parts",
+    metadata,
+    Column("unit", String, primary_key=True),
+    Column("parts", Text, nullable=False),
+)

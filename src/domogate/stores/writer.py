@@ -1,0 +1,247 @@
+"""The one writer thread, and group commit: writes of concurrent callers share a transaction and a trip to the disk.
+
+Callers queue units of work on the event loop's thread. The writer takes all that are queued, runs them, commits once, gives
+the changes to the listeners on the loop's thread and only then lets the callers go on.
+"""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection
+
+from domogate.domain.events import Change
+from domogate.domain.states import Report
+from domogate.ports import Clock, Listener
+from domogate.stores.batch import Batch, Unit
+from domogate.stores.engine import Database, newest_cursor
+from domogate.stores.feed import Feed
+from domogate.stores.presence import HEARTBEAT, Presence
+from domogate.stores.states import Recorder
+from domogate.stores.transaction import Transaction
+
+QUIET = 0.002
+"""No caller came for so long: stop waiting for more."""
+LONGEST = 0.005
+"""Never gather for longer, however many keep coming."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Writer:
+    """Owns the thread, its connection and the feed; `submit` and `listen` belong to the loop's thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        commit: Callable[[Connection], None],
+        listeners: Sequence[Listener],
+        presence: Presence | None,
+        poll: float,
+        max_batch: int,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._commit = commit
+        self._listeners = listeners
+        self._presence = presence
+        self._poll = poll
+        self._max_batch = max_batch
+        self._feed = Feed(database)
+        self._recorder = Recorder(database)
+        self._connection: Connection | None = None
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, name="domogate-store-writer", daemon=True)
+        # What follows is shared by both threads and changed under the lock of `_arrived`.
+        self._arrived = threading.Condition()
+        self._pending: deque[Unit] = deque()
+        self._wanted = 1
+        self._closing = False
+        self._applied_foreign = False
+        # What follows belongs to the writer thread.
+        self._expected = 1
+        self._announced = 0.0
+        self._polls_fail = False
+        self.written = 0
+        """The cursor of this process's last change."""
+        self.applied = 0
+        """How far the listeners have come; set on the loop's thread."""
+
+    # on the loop's thread
+
+    def open(self) -> None:
+        """On any thread, before `start`: from here on no change is missed."""
+        self._feed.start()
+        self.applied = self._feed.delivered
+        self._announce()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, work: Callable[[Transaction], Any] | None, reports: Sequence[Report] = ()) -> asyncio.Future[Any]:
+        future: asyncio.Future[Any] = self._loop.create_future()
+        with self._arrived:
+            if self._closing:
+                raise RuntimeError("the store is stopped")
+            self._pending.append(Unit(future, work, reports))
+            if len(self._pending) >= self._wanted:
+                self._arrived.notify()
+        return future
+
+    def close(self) -> None:
+        """Refuse new work; what is queued is still done."""
+        with self._arrived:
+            self._closing = True
+            self._arrived.notify()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _deliver(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
+        if changes:
+            for listener in self._listeners:
+                try:
+                    listener(changes)
+                except Exception:
+                    _log.exception("a listener failed", first=changes[0].cursor, last=changes[-1].cursor)
+            self.applied = changes[-1].cursor
+        for unit in answered:
+            unit.answer()
+        if foreign:
+            with self._arrived:
+                self._applied_foreign = True
+                self._arrived.notify()
+
+    # on the writer thread
+
+    def _run(self) -> None:
+        while True:
+            batch = self._gather()
+            if batch:
+                self._write(batch)
+            elif self._closing:
+                break
+            else:
+                self._look_around()
+            if self._presence is not None and (self._applied_foreign or time.monotonic() - self._announced > HEARTBEAT):
+                self._attempt(self._announce)
+        self._attempt(self._leave)
+
+    def _gather(self) -> list[Unit]:
+        """What is queued. When there were several callers the last time, wait a moment for as many to come again.
+
+        Without this, commits on a fast disk are so short that callers hardly ever meet (PostgreSQL has commit_delay and
+        commit_siblings for it). A lone caller never waits.
+        """
+        with self._arrived:
+            if not self._pending and not self._closing and not self._applied_foreign:
+                self._arrived.wait(self._poll)
+            if not self._pending:
+                self._expected = 1
+                return []
+            self._wanted = min(self._expected, self._max_batch)
+            deadline = time.monotonic() + LONGEST
+            seen = 0
+            while seen < len(self._pending) < self._wanted and not self._closing and time.monotonic() < deadline:
+                seen = len(self._pending)
+                self._arrived.wait(QUIET)
+            self._wanted = 1
+            return [self._pending.popleft() for _ in range(min(len(self._pending), self._max_batch))]
+
+    def _write(self, batch: list[Unit]) -> None:
+        changes: list[Change] = []
+        foreign = False
+        try:
+            if self._connection is None:
+                self._connection = self._database.writing.connect()
+            connection = self._connection
+            self._database.lock(connection)
+            newest = newest_cursor(connection)
+            changes += self._feed.read_missing(connection, newest)
+            foreign = bool(changes)
+            self._recorder.forget_after([change.event for change in changes])
+            tx = Transaction(self._database, connection, self._clock.now())
+            Batch(batch, self._recorder).run(tx)
+            if all(unit.error is not None for unit in batch):
+                connection.rollback()
+            else:
+                own = tx.write_changes(newest)
+                self._commit(connection)
+                self._feed.advance(own)
+                changes += own
+                self.written = own[-1].cursor if own else self.written
+        except Exception as error:
+            # The commit failed, or the whole transaction is lost: nobody's write can be vouched for.
+            for unit in batch:
+                unit.error = unit.error or error
+            self._reconnect()
+        # Whoever came meanwhile is as much a sibling as those answered now: two groups that take turns become one.
+        self._expected = len(batch) + len(self._pending)
+        self._hand_over(changes, foreign, batch)
+
+    def _look_around(self) -> None:
+        try:
+            changes = self._feed.poll()
+        except Exception:
+            if not self._polls_fail:
+                _log.exception("the database cannot be read; trying again", every=self._poll)
+            self._polls_fail = True
+            self._attempt(self._feed.close)
+            return
+        self._polls_fail = False
+        if changes:
+            self._recorder.forget_after([change.event for change in changes])
+            self._hand_over(changes, True, ())
+
+    def _announce(self) -> None:
+        self._applied_foreign = False
+        self._announced = time.monotonic()
+        presence = self._presence
+        if presence is not None:
+            self._write_aside(lambda connection: presence.announce(connection, self.applied))
+
+    def _leave(self) -> None:
+        presence = self._presence
+        try:
+            if presence is not None:
+                self._write_aside(presence.leave)
+        finally:
+            self._reconnect()
+            self._feed.close()
+
+    def _write_aside(self, work: Callable[[Connection], None]) -> None:
+        """A write that is no change: nobody listens for it."""
+        if self._connection is None:
+            self._connection = self._database.writing.connect()
+        try:
+            work(self._connection)
+            self._commit(self._connection)
+        except Exception:
+            self._reconnect()
+            raise
+
+    def _reconnect(self) -> None:
+        self._recorder.forget()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._attempt(connection.close)
+
+    def _hand_over(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._deliver, changes, foreign, answered)
+        except RuntimeError:  # the loop is closed: nobody is left to be told
+            _log.warning("the event loop ended before the store was stopped")
+
+    @staticmethod
+    def _attempt(action: Callable[[], None]) -> None:
+        """For what must not end the thread."""
+        try:
+            action()
+        except Exception:
+            _log.exception("the store could not do its housekeeping")
