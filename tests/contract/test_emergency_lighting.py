@@ -65,9 +65,7 @@ class TestE18Modules:
             assert controllers.keys() == described.keys()
             for identity, module in described.items():
                 assert controllers[identity]["name"] == module["name"]
-                assert {unit["id"] for unit in controllers[identity]["children"]} == {
-                    unit["id"] for unit in module.get("units", ())
-                }
+                assert {unit["id"] for unit in controllers[identity]["children"]} == plant.units_of(identity)
 
     def test_a_controller_is_in_alert_once_as_many_units_as_its_level_are_in_failure(self, demo: Gateway) -> None:
         alerts = set()

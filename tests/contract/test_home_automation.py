@@ -1,12 +1,15 @@
 """E5 to E8: the home automation family (Spec 2.2, 2.4, 2.7)."""
 
+from collections.abc import Callable
 from typing import Any
 
+import jwt
 import pytest
 
-from support.gateway import Gateway
+from support.estate_view import PlantView
+from support.gateway import Gateway, eventually
 from support.http import expect_nothing, expect_ok
-from support.spec_operations import E5, E6, E7, E8
+from support.spec_operations import E1, E5, E6, E7, E8, E12
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +25,58 @@ class TestE5RunScene:
             answer = demo.send(E5, target, who=who)
             assert answer.status_code == 200, answer.text
             assert answer.content == b""
+
+    def test_what_a_scene_does_shows_in_later_reads(self, demo: Gateway) -> None:
+        seen = 0
+        for who, target in demo.cases(E5):
+            plant = demo.estate.plant(target["plant"])
+            scene = next(module for module in plant.modules("scene") if module["id"] == target["module"])
+            away = {module["id"] for module in plant.every_module() if demo.estate.unreachable(module)}
+            last = {step["module"]: step for step in scene["steps"] if step["module"] not in away}
+            effects = [effect for step in last.values() if (effect := self.effect(demo, who, plant, step)) is not None]
+            assert demo.send(E5, target, who=who).status_code == 200
+            for has_happened in effects:
+                eventually(has_happened, f"the effects of {scene['name']} in {plant.record['name']}")
+            seen += len(effects)
+        assert seen
+
+    def effect(self, gateway: Gateway, who: str, plant: PlantView, step: dict[str, Any]) -> Callable[[], bool] | None:
+        """How to see through the contract that this step was carried out; None for what no operation shows."""
+        target = {"plant": plant.id, "module": step["module"]}
+
+        def light_is_set() -> bool:
+            light = expect_ok(E8, gateway.send(E8, target, who=who))["lights"][0]
+            wanted = {"status": "on" if step["on"] else "off"} if "on" in step else {}
+            wanted |= {"level": step["level"]} if "level" in step and step.get("on", True) else {}
+            return {**light, **wanted} == light
+
+        def plug_is_switched() -> bool:
+            return gateway.plug_states(plant)[step["module"]] == [step["on"]]
+
+        def thermostat_is_set() -> bool:
+            thermostat = expect_ok(E12, gateway.send(E12, target, who=who))["chronothermostats"][0]
+            wanted = {name: step[name] for name in ("function", "mode") if name in step}
+            return {**thermostat, **wanted} == thermostat
+
+        shown = {"set light": light_is_set, "switch plug": plug_is_switched, "set thermostat": thermostat_is_set}
+        return shown.get(step["do"])
+
+    def test_a_scene_switches_a_plug_that_stood_the_other_way(self, demo: Gateway) -> None:
+        who, target, step = next(
+            (who, target, step)
+            for who, target in demo.cases(E5)
+            for module in demo.estate.plant(target["plant"]).modules("scene")
+            if module["id"] == target["module"]
+            for step in module["steps"]
+            if step["do"] == "switch plug"
+        )
+        plant = demo.estate.plant(target["plant"])
+        room = next(room for room in plant.plug_ambients if any(m["id"] == step["module"] for m in room["modules"]))
+        other = b'{"status": "%s"}' % (b"off" if step["on"] else b"on")
+        assert demo.send(E1, {"plant": plant.id, "ambient": room["id"]}, who=who, body=other).status_code == 200
+        assert demo.plug_states(plant)[step["module"]] == [not step["on"]]
+        assert demo.send(E5, target, who=who).status_code == 200
+        eventually(lambda: demo.plug_states(plant)[step["module"]] == [step["on"]], "the scene switched the plug")
 
 
 class TestE6ListPlants:
@@ -59,8 +114,6 @@ class TestE6ListPlants:
         expect_nothing(E6, demo.send(E6, who=demo.nobody))
 
     def test_the_ownerid_is_the_subject_of_the_owners_token(self, demo: Gateway) -> None:
-        import jwt
-
         who, _ = demo.case(E6)
         claims = jwt.decode(demo.people[who].id_token, options={"verify_signature": False})
         plants = expect_ok(E6, demo.send(E6, who=who))["plants"]

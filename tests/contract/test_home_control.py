@@ -5,20 +5,13 @@ from typing import Any
 
 import pytest
 
-from support.estate_view import PlantView
 from support.gateway import Gateway, eventually
 from support.http import expect_ok, expect_refusal
-from support.spec_operations import E1, E2, E3, E4, E16, Target
+from support.spec_operations import E1, E2, E3, E4, Target
 
 pytestmark = pytest.mark.slow
 
 KINDS = ("plug", "heater", "light", "automation", "energymeter", "remote")
-
-
-def plugs_seen(gateway: Gateway, plant: PlantView) -> dict[str, list[bool]]:
-    """What the multisocket family says of the plant's plugs, by id."""
-    body = expect_ok(E16, gateway.send(E16, {"plant": plant.id}, who=gateway.a_person_of(plant)))
-    return {plug["id"]: plug["status"] for plug in body["plugs"]}
 
 
 class TestE1SetPlugStatus:
@@ -28,12 +21,12 @@ class TestE1SetPlugStatus:
         plant = demo.estate.plant(target["plant"])
         ambient = next(room for room in plant.plug_ambients if room["id"] == target["ambient"])
         switched = {module["id"] for module in ambient["modules"] if module["kind"] == "plug"}
-        before = plugs_seen(demo, plant)
+        before = demo.plug_states(plant)
 
         answer = demo.send(E1, target, who=who, body=b'{"status": "%s"}' % status.encode())
 
         assert answer.status_code == 200, answer.text
-        after = plugs_seen(demo, plant)
+        after = demo.plug_states(plant)
         assert {plug: after[plug] for plug in switched} == {plug: [status == "on"] for plug in switched}
         others = before.keys() - switched
         assert {plug: after[plug] for plug in others} == {plug: before[plug] for plug in others}

@@ -57,6 +57,12 @@ class PlantView:
     def modules(self, *kinds: str) -> list[Record]:
         return [module for module in self.every_module() if module["kind"] in kinds]
 
+    def units_of(self, controller_id: str) -> set[str]:
+        """Emergency units under the controller, and those that stand elsewhere in the plant and name it."""
+        controller = next(module for module in self.every_module() if module["id"] == controller_id)
+        under = {str(unit["id"]) for unit in controller.get("units", ())}
+        return under | {str(unit["id"]) for unit in self.modules("emergency unit") if unit.get("controller") == controller_id}
+
     @property
     def is_site(self) -> bool:
         return bool(self.record.get("emergencyLighting")) or bool(self.modules("emergency controller"))
@@ -90,8 +96,9 @@ class EstateView:
         return [str(entry["unit"]) for entry in self.document.get("spareParts", ())]
 
     def unreachable(self, module: Record) -> bool:
-        """Whether the estate says that this module cannot be reached, in any of the words it has for it."""
-        return module.get("reachable") is False or (module.get("state") or {}).get("reachable") is False
+        """Whether the estate says that this module does not answer, at first or by what its simulator was told."""
+        told = (module.get("options") or {}).values()
+        return module.get("reachable") is False or any(word in ("offline", "slow", "refusing") for word in told)
 
 
 def targets_in(plant: PlantView, operation: Operation) -> Iterator[Target]:

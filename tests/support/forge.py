@@ -4,7 +4,6 @@ The gateway's private key is read out of its own store, as a thief of the data f
 rightly signed token with one wrong claim is refused for that claim.
 """
 
-import asyncio
 import base64
 import json
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import Any
 
 import jwt
 
-from domogate.app import open_tools
-from domogate.settings import Settings
+from domogate.app import Tools
+from support.backstage import backstage
 from support.gateway import Gateway
 
 
@@ -35,11 +34,10 @@ class Forge:
 
     @cached_property
     def _key(self) -> dict[str, Any]:
-        async def newest() -> str:
-            async with open_tools(Settings(data=self.gateway.data)) as tools:
-                return [key for key in await tools.store.list_signing_keys() if key.retired_at is None][-1].jwk
+        async def newest(tools: Tools) -> str:
+            return [key for key in await tools.store.list_signing_keys() if key.retired_at is None][-1].jwk
 
-        key: dict[str, Any] = json.loads(asyncio.run(newest()))
+        key: dict[str, Any] = json.loads(backstage(self.gateway, newest))
         return key
 
     @cached_property

@@ -18,7 +18,7 @@ import yaml
 
 from support.estate_view import EstateView, PlantView, targets_in
 from support.http import Api, client
-from support.spec_operations import ALL_SCOPES, Operation, Target
+from support.spec_operations import ALL_SCOPES, E16, Operation, Target
 
 START_DEADLINE = 40.0
 STOP_DEADLINE = 15.0
@@ -118,6 +118,12 @@ class Gateway:
             how["token"] = self.people[who or self.anyone].token_for(operation)
         return self.api.send(operation, target, **how)
 
+    def plug_states(self, plant: PlantView) -> dict[str, list[bool]]:
+        """What the multisocket family says of the plant's plugs, by id: the witness of what was switched."""
+        answer = self.send(E16, {"plant": plant.id}, who=self.a_person_of(plant))
+        assert answer.status_code == 200, answer.text
+        return {plug["id"]: plug["status"] for plug in answer.json()["plugs"]}
+
     # who and what to ask about
 
     @cached_property
@@ -212,7 +218,8 @@ def start(command: str, directory: Path, settings: Mapping[str, str] | None = No
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
     ready_file.unlink(missing_ok=True)
     environment = _environment(settings or {})
-    with log_file.open("ab") as log:
+    # What a command says on standard output is for whoever started it, the demo's credentials too; the log is the rest.
+    with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "domogate.cli", command),
@@ -220,8 +227,8 @@ def start(command: str, directory: Path, settings: Mapping[str, str] | None = No
             ],
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
+            stdout=greeting,
+            stderr=log,
         )
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment)
@@ -277,7 +284,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 # Devices are asked anew for every read and given up on quickly, so that a slow one shows at once.
-QUICK = {"DOMOGATE_DEVICE_DEADLINE": "0.6", "DOMOGATE_STATE_MAX_AGE": "0.001", "DOMOGATE_SIMULATOR_TICK": "0.5"}
+QUICK = {
+    "DOMOGATE_DEVICE_DEADLINE": "0.6",
+    "DOMOGATE_STATE_MAX_AGE": "0.001",
+    "DOMOGATE_SIMULATOR_TICK": "0.5",
+    "DOMOGATE_HEADER_DEADLINE": "1",
+    "DOMOGATE_BODY_DEADLINE": "1.5",
+}
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,241 @@
+"""Request bodies that are refused, on E1, E5 and E20, and change nothing."""
+
+import json
+import select
+import socket
+
+import psutil
+import pytest
+
+from support.gateway import Gateway
+from support.http import KEY_HEADER, connect, expect_refusal, host_of, message_of, read_answer, request_bytes
+from support.spec_operations import E1, E5, E20, POSTS, Operation
+
+pytestmark = pytest.mark.slow
+
+every_post = pytest.mark.parametrize("operation", POSTS, ids=str)
+LIMIT = 65_536
+
+
+def refused_without_a_trace(gateway: Gateway, operation: Operation, status: int, body: bytes, **how: object) -> object:
+    """Send it as someone who may; the plugs of the plant are the witness that nothing moved."""
+    who, target = gateway.case(operation)
+    plant = gateway.estate.plant((target or gateway.case(E1)[1])["plant"])
+    witness = plant if plant.modules("plug") else gateway.estate.plant(gateway.case(E1)[1]["plant"])
+    before = gateway.plug_states(witness)
+    refusal = expect_refusal(operation, gateway.send(operation, target, who=who, body=body, **how), status)
+    assert gateway.plug_states(witness) == before
+    return refusal
+
+
+def switched_off(gateway: Gateway) -> None:
+    """So that a wrongly obeyed `on` would show."""
+    who, target = gateway.case(E1)
+    assert gateway.send(E1, target, who=who, body=b'{"status": "off"}').status_code == 200
+
+
+class TestE1Values:
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b" ",
+            b"[]",
+            b"null",
+            b'"on"',
+            b"1",
+            b"true",
+            b"{}",
+            b'{"status": null}',
+            b'{"status": 1}',
+            b'{"status": true}',
+            b'{"status": ["on"]}',
+            b'{"status": {"on": true}}',
+            b'{"status": ""}',
+            b'{"status": "ON"}',
+            b'{"status": "On"}',
+            b'{"status": "toggle"}',
+            b'{"status": " on"}',
+            b'{"status": "on\\u0000"}',
+            b'{"status": "on\\n"}',
+            b'{"Status": "on"}',
+            b'[{"status": "on"}]',
+        ],
+        ids=repr,
+    )
+    def test_anything_but_on_and_off_is_400_and_switches_nothing(self, demo: Gateway, body: bytes) -> None:
+        switched_off(demo)
+        refused_without_a_trace(demo, E1, 400, body)
+
+    def test_the_message_names_the_field_and_what_is_allowed(self, demo: Gateway) -> None:
+        message = message_of(E1, refused_without_a_trace(demo, E1, 400, b'{"status": "toggle"}'))
+        assert all(word in message for word in ("status", "on", "off"))
+
+
+class TestE5Values:
+    @pytest.mark.parametrize("value", ["stop", "RUN", "Run", "", " run", "run\u0000", "on"])
+    def test_another_word_is_442(self, demo: Gateway, value: str) -> None:
+        message = message_of(E5, refused_without_a_trace(demo, E5, 442, json.dumps({"status": value}).encode()))
+        assert "status" in message
+        assert "run" in message
+
+    @pytest.mark.parametrize(
+        "body", [b"", b"{}", b"[]", b"null", b'"run"', b'{"status": 1}', b'{"status": null}', b'{"status": ["run"]}'], ids=repr
+    )
+    def test_a_missing_status_or_one_that_is_no_word_is_400(self, demo: Gateway, body: bytes) -> None:
+        refused_without_a_trace(demo, E5, 400, body)
+
+
+def padded(operation: Operation, extra: bytes) -> bytes:
+    """The operation's own good body with one more member."""
+    assert operation.body is not None
+    return operation.body[:-1] + b", " + extra + b"}"
+
+
+HOSTILE = {
+    "NaN": b'"x": NaN',
+    "Infinity": b'"x": Infinity',
+    "-Infinity": b'"x": -Infinity',
+    "1e400": b'"x": 1e400',
+    "5,000 digits": b'"x": ' + b"9" * 5000,
+    "negative 5,000 digits": b'"x": -' + b"9" * 5000,
+    "a leading zero": b'"x": 01',
+    "a lone surrogate": b'"x": "\\ud800"',
+    "a raw control character": b'"x": "a\x01b"',
+    "single quotes": b"'x': 1",
+    "a comment": b'/* */ "x": 1',
+    "no value": b'"x":',
+    "a duplicate key": b'"x": 1, "x": 2',
+    "bad UTF-8": b'"x": "\xff\xfe"',
+    "overlong UTF-8": b'"x": "\xc0\xaf"',
+    "200,000 brackets": b'"x": ' + b"[" * 20_000,
+}
+
+
+class TestSyntax:
+    @pytest.mark.parametrize("extra", HOSTILE.values(), ids=HOSTILE.keys())
+    @every_post
+    def test_what_is_not_plain_json_is_400(self, demo: Gateway, operation: Operation, extra: bytes) -> None:
+        switched_off(demo)
+        refused_without_a_trace(demo, operation, 400, padded(operation, extra))
+
+    @every_post
+    def test_a_doubled_member_of_its_own_is_400(self, demo: Gateway, operation: Operation) -> None:
+        assert operation.body is not None
+        first = operation.body[1:-1].split(b",")[0]
+        switched_off(demo)
+        refused_without_a_trace(demo, operation, 400, padded(operation, first))
+
+    @pytest.mark.parametrize("nested", [b'"x": {"a": 1, "a": 2}', b'"x": [{"a": 1, "a": 1}]', b'"x": 1, "\\u0078": 2'])
+    @every_post
+    def test_duplicates_further_down_and_in_disguise_are_400(self, demo: Gateway, operation: Operation, nested: bytes) -> None:
+        switched_off(demo)
+        refused_without_a_trace(demo, operation, 400, padded(operation, nested))
+
+    @every_post
+    def test_other_encodings_than_utf8_are_400(self, demo: Gateway, operation: Operation) -> None:
+        assert operation.body is not None
+        text = operation.body.decode()
+        switched_off(demo)
+        for body in (b"\xef\xbb\xbf" + operation.body, text.encode("utf-16"), text.encode("utf-16-le"), text.encode("utf-32")):
+            refused_without_a_trace(demo, operation, 400, body)
+
+    @every_post
+    def test_something_after_the_end_is_400(self, demo: Gateway, operation: Operation) -> None:
+        assert operation.body is not None
+        switched_off(demo)
+        for rest in (b"x", b"{}", b"\x00", operation.body):
+            refused_without_a_trace(demo, operation, 400, operation.body + rest)
+
+
+class TestContentType:
+    @pytest.mark.parametrize(
+        "media",
+        [
+            "text/plain",
+            "application/xml",
+            "text/xml",
+            "application/x-www-form-urlencoded",
+            "multipart/form-data; boundary=x",
+            "application/jsonx",
+            "text/json-ish",
+            "json",
+            "application/json, text/plain",
+        ],
+    )
+    @every_post
+    def test_anything_but_json_is_400(self, demo: Gateway, operation: Operation, media: str) -> None:
+        assert operation.body is not None
+        switched_off(demo)
+        refused_without_a_trace(demo, operation, 400, operation.body, headers={"Content-Type": media})
+
+    @every_post
+    def test_none_at_all_is_accepted(self, demo: Gateway, operation: Operation) -> None:
+        who, target = demo.case(operation)
+        headers = [("Host", host_of(demo.base_url)), (KEY_HEADER, demo.subscription_key), ("Connection", "close")]
+        headers.append(("Authorization", demo.people[who].token_for(operation)))
+        assert operation.body is not None
+        headers.append(("Content-Length", str(len(operation.body))))
+        with connect(demo.base_url) as connection:
+            connection.sendall(request_bytes("POST", operation.url(target), headers, operation.body))
+            assert read_answer(connection, "POST").status_code == 200
+
+
+class TestSize:
+    @every_post
+    def test_a_body_over_the_limit_is_413_by_its_length(self, demo: Gateway, operation: Operation) -> None:
+        switched_off(demo)
+        refused_without_a_trace(demo, operation, 413, padded(operation, b'"x": "' + b"y" * LIMIT + b'"'))
+
+    @every_post
+    def test_a_body_just_under_the_limit_is_read(self, demo: Gateway, operation: Operation) -> None:
+        who, target = demo.case(operation)
+        body = padded(operation, b'"x": "' + b"y" * (LIMIT - 300) + b'"')
+        assert demo.send(operation, target, who=who, body=body).status_code == 200
+
+    @every_post
+    def test_a_declared_length_over_the_limit_is_413_before_the_body_has_come(
+        self, demo: Gateway, operation: Operation
+    ) -> None:
+        with connect(demo.base_url) as connection:
+            connection.sendall(request_bytes("POST", self.path(demo, operation), self.headers(demo, operation, "9" * 12)))
+            expect_refusal(operation, read_answer(connection, "POST"), 413)
+
+    @every_post
+    def test_chunks_without_end_are_413_and_memory_stays_flat(self, demo: Gateway, operation: Operation) -> None:
+        process = psutil.Process(demo.process.pid)
+        before = process.memory_info().rss
+        head = request_bytes("POST", self.path(demo, operation), self.headers(demo, operation, None))
+        with connect(demo.base_url, timeout=10) as connection:
+            connection.sendall(head)
+            status = self.pour(connection, b"1000\r\n" + b"x" * 0x1000 + b"\r\n", chunks=8000)
+        assert status == 413
+        assert process.memory_info().rss - before < 16_000_000
+
+    def path(self, gateway: Gateway, operation: Operation) -> str:
+        return operation.url(gateway.case(operation)[1])
+
+    def headers(self, gateway: Gateway, operation: Operation, length: str | None) -> list[tuple[str, str]]:
+        who, _ = gateway.case(operation)
+        framing = ("Transfer-Encoding", "chunked") if length is None else ("Content-Length", length)
+        return [
+            ("Host", host_of(gateway.base_url)),
+            (KEY_HEADER, gateway.subscription_key),
+            ("Authorization", gateway.people[who].token_for(operation)),
+            ("Content-Type", "application/json"),
+            framing,
+        ]
+
+    def pour(self, connection: socket.socket, chunk: bytes, chunks: int) -> int:
+        """Send until the server answers; the status of the answer."""
+        for _ in range(chunks):
+            answered, _, _ = select.select([connection], [], [], 0)
+            if answered:
+                return read_answer(connection, "POST").status_code
+            connection.sendall(chunk)
+        raise AssertionError("the server swallowed everything")
+
+
+def test_e20_refuses_numbers_beyond_all_bounds_in_its_own_fields(demo: Gateway) -> None:
+    for value in (b"NaN", b"1e400", b"9" * 5000):
+        refused_without_a_trace(demo, E20, 400, b'{"maxSpeed": ' + value + b"}")

@@ -1,0 +1,280 @@
+"""Methods, paths and HTTP itself: what no well-behaved client sends."""
+
+import http.client
+import json
+import time
+
+import pytest
+
+from support.gateway import Gateway
+from support.http import (
+    KEY_HEADER,
+    RawAnswer,
+    connect,
+    expect_refusal,
+    host_of,
+    raw_call,
+    raw_exchange,
+    read_answer,
+    request_bytes,
+)
+from support.spec_operations import E1, E6, E8, E10, OPERATIONS, PREFIXES, Operation
+from support.spec_schemas import check_error
+
+pytestmark = pytest.mark.slow
+
+every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
+
+
+def ask(gateway: Gateway, operation: Operation, path: str, method: str | None = None) -> RawAnswer:
+    who, _ = gateway.case(operation)
+    return raw_call(gateway.api, operation, path, token=gateway.people[who].token_for(operation), method=method)
+
+
+class TestMethods:
+    @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "PROPFIND", "the other one"])
+    @every_operation
+    def test_another_method_is_405_and_told_which_are_allowed(self, demo: Gateway, operation: Operation, method: str) -> None:
+        _, target = demo.case(operation)
+        verb = {"GET": "POST", "POST": "GET"}[operation.method] if method == "the other one" else method
+        answer = ask(demo, operation, operation.url(target), verb)
+        expect_refusal(operation, answer, 405)
+        assert operation.method in [name.strip() for name in answer.headers["allow"].split(",")]
+        assert verb not in [name.strip() for name in answer.headers["allow"].split(",")]
+
+    @pytest.mark.parametrize("method", ["FOO", "get", "GETT", "G E T", ""])
+    def test_a_method_that_is_none_is_refused(self, demo: Gateway, method: str) -> None:
+        assert ask(demo, E6, E6.path, method).status_code in (400, 405)
+
+    def test_trace_never_echoes_the_request(self, demo: Gateway) -> None:
+        answer = ask(demo, E6, E6.path, "TRACE")
+        assert demo.subscription_key not in answer.text
+        assert "Authorization" not in answer.text
+
+    def test_head_on_a_post_is_405(self, demo: Gateway) -> None:
+        _, target = demo.case(E1)
+        assert ask(demo, E1, E1.url(target), "HEAD").status_code == 405
+
+
+WRONG_PATHS = {
+    "a trailing slash": lambda path: path + "/",
+    "a doubled slash inside": lambda path: "/" + path[1:].replace("/", "//", 1),
+    "another word at its end": lambda path: path + "/more",
+    "a missing last segment": lambda path: path.rsplit("/", 1)[0],
+    "upper case": lambda path: path.split("/")[0] + "/" + "/".join(part.upper() for part in path.split("/")[1:]),
+    "dot segment": lambda path: path.rsplit("/", 1)[0] + "/./" + path.rsplit("/", 1)[1],
+    "dot dot segment": lambda path: path.rsplit("/", 1)[0] + "/x/../" + path.rsplit("/", 1)[1],
+    "encoded dots": lambda path: path.rsplit("/", 1)[0] + "/x/%2e%2e/" + path.rsplit("/", 1)[1],
+    "encoded dots and slash": lambda path: path.rsplit("/", 1)[0] + "/x%2f%2e%2e%2f" + path.rsplit("/", 1)[1],
+    "an encoded slash": lambda path: "%2f".join(path.rsplit("/", 1)),
+    "NUL at its end": lambda path: path + "%00",
+    "NUL and a suffix": lambda path: path + "%00.json",
+    "a parameter": lambda path: path + ";x=1",
+    "a backslash": lambda path: "\\".join(path.rsplit("/", 1)),
+    "an encoded space": lambda path: path + "%20",
+    "bad UTF-8": lambda path: path + "%ff%fe",
+}
+
+
+class TestPaths:
+    @pytest.mark.parametrize("change", WRONG_PATHS.values(), ids=WRONG_PATHS.keys())
+    @every_operation
+    def test_a_path_that_is_not_quite_an_operations_leads_nowhere(self, demo: Gateway, operation: Operation, change: object) -> None:
+        _, target = demo.case(operation)
+        assert callable(change)
+        path = change(operation.url(target))
+        answer = ask(demo, operation, path)
+        if operation.name == "E19" and answer.status_code == 200:
+            pytest.fail("a reference that is not known opened E19")
+        assert answer.status_code in (400, 404), f"{path} answered {answer.status_code}"
+        if path.startswith(f"{operation.prefix}/"):
+            expect_refusal(operation, answer, 400, 404)
+        elif answer.status_code == 404:
+            check_error("B", 404, answer.json())
+
+    @pytest.mark.parametrize("way", ["/..", "/%2e%2e", "/.%2e", "/..%2f", "/%2e%2e%2f", "/..;", "//.."])
+    def test_there_is_no_way_from_one_family_into_another(self, demo: Gateway, way: str) -> None:
+        for prefix in PREFIXES:
+            path = prefix + way * (prefix.count("/")) + E10.path
+            answer = ask(demo, E10, path)
+            assert answer.status_code in (400, 404), path
+
+    @pytest.mark.parametrize("prefix", PREFIXES)
+    def test_an_unknown_url_under_a_prefix_is_404_in_the_familys_shape_without_any_credentials(
+        self, demo: Gateway, prefix: str
+    ) -> None:
+        operation = next(operation for operation in OPERATIONS if operation.prefix == prefix)
+        for path in (f"{prefix}/nowhere", f"{prefix}/", prefix):
+            expect_refusal(operation, demo.api.http.get(path), 404)
+
+    @pytest.mark.parametrize("path", ["/", "/nowhere", "/homeauto/v2.0/plants", "/homeauto", "/homectl/v1.0/plants", "/.git/config"])
+    def test_what_belongs_to_no_family_is_404_in_shape_b(self, demo: Gateway, path: str) -> None:
+        answer = demo.api.http.get(path)
+        assert answer.status_code == 404
+        check_error("B", 404, answer.json())
+
+
+def plain_headers(gateway: Gateway, *hosts: str) -> list[tuple[str, str]]:
+    who, _ = gateway.case(E6)
+    return [
+        *(("Host", host) for host in hosts),
+        (KEY_HEADER, gateway.subscription_key),
+        ("Authorization", gateway.people[who].id_token),
+        ("Connection", "close"),
+    ]
+
+
+class TestHost:
+    def test_no_host_is_400(self, demo: Gateway) -> None:
+        assert raw_exchange(demo.base_url, request_bytes("GET", E6.path, plain_headers(demo))).status_code == 400
+
+    @pytest.mark.parametrize("second", ["same", "other"])
+    def test_two_hosts_are_400(self, demo: Gateway, second: str) -> None:
+        host = host_of(demo.base_url)
+        headers = plain_headers(demo, host, host if second == "same" else "evil.example")
+        assert raw_exchange(demo.base_url, request_bytes("GET", E6.path, headers)).status_code == 400
+
+    @pytest.mark.parametrize("host", ["", "a b", "evil.example/path", "user@evil.example", "a,b"])
+    def test_a_host_that_is_none_is_400(self, demo: Gateway, host: str) -> None:
+        assert raw_exchange(demo.base_url, request_bytes("GET", E6.path, plain_headers(demo, host))).status_code == 400
+
+    def test_no_answer_speaks_of_the_host_it_was_asked_by(self, demo: Gateway) -> None:
+        answer = raw_exchange(demo.base_url, request_bytes("GET", "/auth/jwks", plain_headers(demo, "evil.example")))
+        assert "evil.example" not in answer.text + str(answer.headers)
+
+
+class TestFraming:
+    """Requests that two servers would read differently."""
+
+    @pytest.mark.parametrize(
+        "framing",
+        [
+            [("Content-Length", "16"), ("Transfer-Encoding", "chunked")],
+            [("Content-Length", "16"), ("Content-Length", "17")],
+            [("Content-Length", "+16")],
+            [("Content-Length", "-1")],
+            [("Content-Length", "16x")],
+            [("Content-Length", "0x10")],
+            [("Transfer-Encoding", "chunked, identity")],
+            [("Transfer-Encoding", "xchunked")],
+        ],
+        ids=str,
+    )
+    def test_doubtful_lengths_are_refused_and_switch_nothing(self, demo: Gateway, framing: list[tuple[str, str]]) -> None:
+        who, target = demo.case(E1)
+        plant = demo.estate.plant(target["plant"])
+        assert demo.send(E1, target, who=who, body=b'{"status": "off"}').status_code == 200
+        before = demo.plug_states(plant)
+        headers = [
+            ("Host", host_of(demo.base_url)),
+            (KEY_HEADER, demo.subscription_key),
+            ("Authorization", demo.people[who].access_token),
+            ("Content-Type", "application/json"),
+            *framing,
+        ]
+        try:
+            answer = raw_exchange(demo.base_url, request_bytes("POST", E1.url(target), headers, b'{"status": "on"}'), timeout=5)
+        except (http.client.HTTPException, ConnectionError):
+            pass  # hung up on: a refusal too
+        else:
+            assert answer.status_code in (400, 411, 501)
+        assert demo.plug_states(plant) == before
+
+    @pytest.mark.parametrize("line", ["X-Bad : 1", "X-Bad\x00: 1", "X-Bad: a\x00b", " folded", "no colon"])
+    def test_header_lines_that_are_none_are_400(self, demo: Gateway, line: str) -> None:
+        good = request_bytes("GET", E6.path, plain_headers(demo, host_of(demo.base_url)))
+        head, _, rest = good.partition(b"\r\n")
+        request = head + b"\r\n" + line.encode("latin-1") + b"\r\n" + rest
+        try:
+            assert raw_exchange(demo.base_url, request).status_code == 400
+        except (http.client.HTTPException, ConnectionError):
+            pass
+
+    def test_headers_over_the_limit_are_refused(self, demo: Gateway) -> None:
+        headers = [*plain_headers(demo, host_of(demo.base_url)), ("X-Long", "x" * 40_000)]
+        assert raw_exchange(demo.base_url, request_bytes("GET", E6.path, headers)).status_code in (400, 431)
+
+    def test_very_many_small_headers_are_refused(self, demo: Gateway) -> None:
+        headers = [*plain_headers(demo, host_of(demo.base_url)), *((f"X-{n}", "x") for n in range(6000))]
+        try:
+            assert raw_exchange(demo.base_url, request_bytes("GET", E6.path, headers)).status_code in (400, 431)
+        except ConnectionError:
+            pass
+
+    def test_a_very_long_path_is_refused(self, demo: Gateway) -> None:
+        request = request_bytes("GET", "/homeauto/v1.0/" + "x" * 70_000, plain_headers(demo, host_of(demo.base_url)))
+        try:
+            assert raw_exchange(demo.base_url, request).status_code in (400, 404, 414, 431)
+        except ConnectionError:
+            pass
+
+    def test_two_requests_on_one_connection_are_two_answers_each_with_its_own_credentials(self, demo: Gateway) -> None:
+        host = host_of(demo.base_url)
+        good = [header for header in plain_headers(demo, host) if header[0] != "Connection"]
+        bare = [("Host", host), ("Connection", "close")]
+        with connect(demo.base_url) as connection:
+            connection.sendall(request_bytes("GET", E6.path, good))
+            first = read_answer(connection)
+            connection.sendall(request_bytes("GET", E6.path, bare))
+            second = read_answer(connection)
+        assert (first.status_code, second.status_code) == (200, 401)
+
+
+class TestSlowClients:
+    """The workshop's deadlines are 1 s for headers and 1.5 s for bodies instead of 10 s and 30 s."""
+
+    def drip(self, gateway: Gateway, head: bytes, drop: bytes, patience: float = 8) -> bytes:
+        """Send a byte now and then until the server hangs up; what it said."""
+        with connect(gateway.base_url, timeout=0.25) as connection:
+            connection.sendall(head)
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline:
+                try:
+                    connection.sendall(drop)
+                    if (heard := connection.recv(4096)) or heard == b"":
+                        return heard
+                except TimeoutError:
+                    continue
+                except ConnectionError:
+                    return b""
+        raise AssertionError("the connection was kept open")
+
+    def test_slow_headers_are_cut_off(self, workshop: Gateway) -> None:
+        heard = self.drip(workshop, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"x")
+        assert not heard.startswith(b"HTTP/1.1 2")
+
+    def test_a_connection_that_says_nothing_at_all_is_cut_off(self, workshop: Gateway) -> None:
+        heard = self.drip(workshop, b"", b"")
+        assert not heard.startswith(b"HTTP/1.1 2")
+
+    def test_a_slow_body_is_cut_off_and_switches_nothing(self, workshop: Gateway) -> None:
+        who, target = workshop.case(E1)
+        plant = workshop.estate.plant(target["plant"])
+        assert workshop.send(E1, target, who=who, body=b'{"status": "off"}').status_code == 200
+        before = workshop.plug_states(plant)
+        headers = [
+            ("Host", host_of(workshop.base_url)),
+            (KEY_HEADER, workshop.subscription_key),
+            ("Authorization", workshop.people[who].access_token),
+            ("Content-Length", "400"),
+        ]
+        heard = self.drip(workshop, request_bytes("POST", E1.url(target), headers, b'{"status": "on"'), b" ")
+        assert not heard.startswith(b"HTTP/1.1 2")
+        assert workshop.plug_states(plant) == before
+
+    def test_many_slow_clients_do_not_keep_others_waiting(self, workshop: Gateway) -> None:
+        slow = [connect(workshop.base_url) for _ in range(50)]
+        try:
+            for connection in slow:
+                connection.sendall(b"GET / HTTP/1.1\r\n")
+            who, target = workshop.case(E8)
+            assert workshop.send(E8, target, who=who).status_code == 200
+        finally:
+            for connection in slow:
+                connection.close()
+
+    def test_a_client_that_leaves_in_the_middle_harms_nobody(self, workshop: Gateway) -> None:
+        for request in (b"GET ", b"POST /echo/resource HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", b"\r\n\r\n", b"\x16\x03\x01"):
+            with connect(workshop.base_url) as connection:
+                connection.sendall(request)
+        assert json.loads(workshop.api.http.get("/auth/jwks").content)["keys"]
