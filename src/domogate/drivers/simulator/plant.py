@@ -129,7 +129,7 @@ class SimulatedPlant:
         for count, there in enumerate(tuple(self._modules.values()), start=1):
             if there.device is not None and there.behaviour is not Behaviour.OFFLINE:
                 there.device.evolve(now)
-            if count % 200 == 0:
+            if count % 100 == 0:
                 yield
 
     def take_news(self, now: float) -> list[Report]:

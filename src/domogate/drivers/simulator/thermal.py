@@ -16,7 +16,8 @@ from domogate.drivers.simulator.device import Device, check_bounds
 
 _DAY = 86_400.0
 _STEP = 120.0
-"""The load is looked at this often, even when more time passes at once."""
+_STEPS = 100
+"""The load is looked at every so many seconds, or so many times when more time passes at once."""
 _MEMORY = _DAY
 """What was longer ago than this no longer matters to a room's temperature."""
 _HYSTERESIS = 0.3
@@ -94,10 +95,11 @@ class Thermostat(Device[ThermostatState]):
 
     def _live(self, now: float) -> None:
         at = max(self._until, now - _MEMORY)
+        step = max(_STEP, (now - at) / _STEPS)
         load = self.state.load_active
         sign = _SIGN[self.state.function]
         while at < now:
-            passing = min(_STEP, now - at)
+            passing = min(step, now - at)
             load = self._wants_load(at, load)
             surrounded_by = outdoor_temperature(at) + (sign * self._gain if load else 0.0)
             self._room = surrounded_by + (self._room - surrounded_by) * exp(-passing / self._constant)

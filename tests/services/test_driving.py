@@ -1,0 +1,499 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.commands import SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
+from domogate.domain.plants import PlantStatus
+from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
+from domogate.fabric.in_process import InProcessFabric
+from domogate.ports import StoredState
+from domogate.services import driving as driving_module
+from domogate.services.driving import Driving
+from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+
+LAMP = make_module(DeviceKind.LIGHT, make_id(100))
+SECOND_LAMP = make_module(DeviceKind.LIGHT, make_id(101))
+ON, OFF = LightState(on=True), LightState(on=False)
+SWITCH_ON = SetLight(on=True)
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+@pytest.fixture
+def driver(clock) -> ObedientDriver:
+    return ObedientDriver(clock)
+
+
+@asynccontextmanager
+async def running(store: FakeStore, *drivers: ObedientDriver, awake_plants: int = 10) -> AsyncIterator[Driving]:
+    driving = Driving(store, {driver.name: driver for driver in drivers}, drivers[0].clock, awake_plants=awake_plants)
+    store.listen(driving.apply)
+    await driving.start()
+    try:
+        yield driving
+    finally:
+        await driving.stop()
+
+
+class TestAnOrder:
+    async def test_is_on_disk_before_it_is_acknowledged(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            report = await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
+            assert report.state == ON
+            assert store.state_of(plant, LAMP.id) == StoredState(ON, True, NOON)
+
+    async def test_that_cannot_be_recorded_is_not_acknowledged(self, store, driver):
+        plant = store.add_plant(LAMP)
+        store.fails_on = lambda reports: True
+        async with running(store, driver) as driving:
+            with capture_logs(), pytest.raises(Internal):
+                await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
+
+    async def test_is_carried_out_once_and_has_the_same_outcome_the_second_time(self, store, driver):
+        plant = store.add_plant(LAMP)
+        order = make_order(plant, LAMP.id, SWITCH_ON)
+        async with running(store, driver) as driving:
+            first = await driving.execute(order)
+            driver.answer = OFF
+            assert await driving.execute(order) == first
+        assert driver.orders == [order]
+        assert len(store.reports) == 1
+
+    async def test_is_carried_out_once_when_it_comes_twice_at_a_time(self, store, driver):
+        plant = store.add_plant(LAMP)
+        order = make_order(plant, LAMP.id, SWITCH_ON)
+        async with running(store, driver) as driving:
+            first, second = await asyncio.gather(driving.execute(order), driving.execute(order))
+        assert first == second
+        assert driver.orders == [order]
+
+    async def test_that_was_refused_is_refused_again_without_asking(self, store, driver):
+        plant = store.add_plant(LAMP)
+        order = make_order(plant, LAMP.id, SWITCH_ON)
+        driver.trouble = DeviceRefused("not today")
+        async with running(store, driver) as driving:
+            for _ in range(2):
+                with pytest.raises(DeviceRefused, match="not today"):
+                    await driving.execute(order)
+        assert driver.orders == [order]
+
+    async def test_that_was_cut_off_is_never_tried_again(self, store, driver):
+        plant = store.add_plant(LAMP)
+        order = make_order(plant, LAMP.id, SWITCH_ON)
+        driver.pause = asyncio.Event()
+        async with running(store, driver) as driving:
+            await driving.settled()
+            first = asyncio.create_task(driving.execute(order))
+            while not driver.orders:
+                await asyncio.sleep(0)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            assert driver.cancelled == 1
+            driver.pause = None
+            with pytest.raises(DeviceTimeout):
+                await driving.execute(order)
+        assert driver.orders == [order]
+
+    async def test_is_forgotten_when_many_others_have_come(self, store, driver, monkeypatch):
+        monkeypatch.setattr(driving_module, "_REMEMBERED_ORDERS", 3)
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            for number in range(10):
+                await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id=str(number)))
+            await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id="9"))
+            assert len(driver.orders) == 10
+            assert len(driving._outcomes) == 3
+
+    async def test_is_not_carried_out_after_its_deadline(self, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            with pytest.raises(DeviceTimeout):
+                await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now()))
+        assert driver.orders == []
+
+    async def test_whose_time_runs_out_while_the_plant_wakes_is_not_carried_out(self, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver) as driving:
+            waiting = asyncio.create_task(driving.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)))
+            await asyncio.sleep(0.001)
+            clock.pass_by(6)
+            driver.attach_pause.set()
+            with pytest.raises(DeviceTimeout):
+                await waiting
+        assert driver.orders == []
+
+    async def test_done_in_time_is_recorded_even_if_nobody_waits_any_more(self, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        fabric = InProcessFabric(clock)
+        async with running(store, driver) as driving:
+            fabric.serve(driving)
+            await driving.settled()
+            store.gate = asyncio.Event()
+            with pytest.raises(DeviceTimeout):
+                await fabric.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 0.005))
+            store.gate.set()
+            await driving.settled()
+            assert store.state_of(plant, LAMP.id).state == ON
+
+    @pytest.mark.parametrize("fault", [DeviceOffline, DeviceTimeout, DeviceRefused])
+    async def test_raises_the_faults_of_the_device_as_they_are(self, store, driver, fault):
+        plant = store.add_plant(LAMP)
+        driver.trouble = fault("says the device")
+        async with running(store, driver) as driving:
+            with capture_logs() as logs, pytest.raises(fault, match="says the device"):
+                await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
+        assert logs == []
+        assert store.records == []
+
+    async def test_on_which_the_driver_breaks_is_refused_and_logged(self, store, driver):
+        plant = store.add_plant(LAMP)
+        driver.trouble = ZeroDivisionError("a bug")
+        async with running(store, driver) as driving:
+            with capture_logs() as logs, pytest.raises(DeviceRefused) as raised:
+                await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
+            assert "bug" not in raised.value.message
+            assert [entry["log_level"] for entry in logs] == ["error"]
+            driver.trouble = None
+            assert (await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
+
+    async def test_answered_with_a_value_out_of_bounds_is_refused_and_not_recorded(self, store, driver):
+        plant = store.add_plant(LAMP)
+        driver.answer = LightState(on=True, level=101)
+        async with running(store, driver) as driving:
+            with capture_logs(), pytest.raises(DeviceRefused):
+                await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
+        assert store.records == []
+
+    async def test_for_an_unknown_plant_module_or_driver_is_offline(self, store, driver):
+        stranger = make_module(DeviceKind.LIGHT, driver="telepathy")
+        plant = store.add_plant(LAMP, stranger)
+        with capture_logs() as logs:
+            async with running(store, driver) as driving:
+                for plant_id, module_id in ((make_id(9), LAMP.id), (plant, make_id(9))):
+                    with pytest.raises(DeviceOffline):
+                        await driving.execute(make_order(plant_id, module_id, SWITCH_ON))
+                with pytest.raises(DeviceOffline, match="telepathy"):
+                    await driving.execute(make_order(plant, stranger.id, SWITCH_ON))
+        assert [entry["driver"] for entry in logs if entry["log_level"] == "warning"] == ["telepathy"]
+
+    async def test_shares_its_commit_with_others_that_come_at_the_time(self, store, driver):
+        lamps = [make_module(DeviceKind.LIGHT) for _ in range(32)]
+        plant = store.add_plant(*lamps)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            await asyncio.gather(*(driving.execute(make_order(plant, lamp.id, SWITCH_ON)) for lamp in lamps))
+        assert len(store.reports) == 32
+        assert len(store.records) <= 3
+
+    async def test_is_never_undone_by_a_report_made_before_it(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.gate = asyncio.Event()
+            await driver.report([Report(plant, LAMP.id, NOON, state=OFF)])
+            ordered = asyncio.create_task(driving.execute(make_order(plant, LAMP.id, SWITCH_ON)))
+            await asyncio.sleep(0)
+            store.gate.set()
+            await ordered
+            await driving.settled()
+        assert store.state_of(plant, LAMP.id).state == ON
+
+
+class TestAQuestion:
+    async def test_is_recorded_when_the_answer_is_news(self, store, driver):
+        plant = store.add_plant(LAMP, states={LAMP.id: StoredState(OFF, True, 1.0)})
+        async with running(store, driver) as driving:
+            report = await driving.read(plant, LAMP.id, NOON + 5)
+            assert report.state == ON
+            assert store.state_of(plant, LAMP.id) == StoredState(ON, True, NOON)
+
+    async def test_is_not_recorded_when_it_is_what_was_recorded_last(self, store, driver):
+        plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, True, 1.0)})
+        async with running(store, driver) as driving:
+            assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
+            await driver.report([Report(plant, LAMP.id, NOON, state=OFF)])
+            await driving.settled()
+            driver.answer = OFF
+            await driving.read(plant, LAMP.id, NOON + 5)
+        assert [report.state for report in store.reports] == [OFF]
+
+    async def test_is_recorded_when_only_reachability_is_different(self, store, driver):
+        plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, False, 1.0)})
+        async with running(store, driver) as driving:
+            await driving.read(plant, LAMP.id, NOON + 5)
+            await driving.read(plant, LAMP.id, NOON + 5)
+        assert [report.reachable for report in store.reports] == [True]
+
+    async def test_is_answered_even_if_it_cannot_be_recorded_and_is_news_again_next_time(self, store, driver):
+        plant = store.add_plant(LAMP)
+        store.fails_on = lambda reports: True
+        async with running(store, driver) as driving:
+            with capture_logs() as logs:
+                assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
+            assert [entry["log_level"] for entry in logs] == ["error"]
+            store.fails_on = lambda reports: False
+            await driving.read(plant, LAMP.id, NOON + 5)
+        assert len(store.reports) == 1
+
+    async def test_is_not_asked_after_its_deadline(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            with pytest.raises(DeviceTimeout):
+                await driving.read(plant, LAMP.id, NOON)
+        assert driver.questions == []
+
+
+class TestReportsOfDrivers:
+    async def test_are_recorded_in_batches(self, store, driver):
+        plant = store.add_plant(LAMP, SECOND_LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            for state in (ON, OFF):
+                await driver.report([Report(plant, lamp.id, NOON, state=state) for lamp in (LAMP, SECOND_LAMP)])
+            await driving.settled()
+        assert len(store.reports) == 4
+        assert len(store.records) == 1
+
+    async def test_are_recorded_up_to_the_last_one_when_the_gateway_stops(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver):
+            await driver.report([Report(plant, LAMP.id, NOON, state=ON)])
+        assert store.state_of(plant, LAMP.id).state == ON
+        assert not driver.running
+
+    async def test_that_cannot_be_recorded_do_not_take_others_with_them(self, store, driver):
+        bad, good = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        store.fails_on = lambda reports: any(report.plant_id == bad for report in reports)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            with capture_logs() as logs:
+                await driver.report([Report(bad, LAMP.id, NOON, state=ON)])
+                await driver.report([Report(good, SECOND_LAMP.id, NOON, state=ON)])
+                await driving.settled()
+        assert store.state_of(good, SECOND_LAMP.id).state == ON
+        assert [entry["plant_id"] for entry in logs] == [bad]
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            Report("", "", NOON, state=LightState(on=True, level=-1)),
+            Report("", "", NOON, state=PlugState(on=True, power=Reading(100_001, Unit.WATT, NOON))),
+            Report("", "", NOON, readings=(("energy", Reading(float("nan"), Unit.WATT_HOUR, NOON)),)),
+            Report("", "", NOON, state=LightState(on=True, level="bright")),
+        ],
+    )
+    async def test_out_of_bounds_are_passed_over(self, store, driver, bad):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            with capture_logs() as logs:
+                await driver.report([bad, Report(plant, LAMP.id, NOON, state=ON)])
+                await driving.settled()
+        assert [report.state for report in store.reports] == [ON]
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+
+
+class TestStarting:
+    async def test_does_not_wait_for_plants_to_wake(self, store, driver):
+        store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver):
+            assert driver.running
+            assert driver.attached == {}
+
+    async def test_wakes_no_more_plants_than_may_be_awake(self, store, driver):
+        plants = sorted(store.add_plant(make_module(DeviceKind.LIGHT)) for _ in range(9))
+        async with running(store, driver, awake_plants=4) as driving:
+            await driving.settled()
+            assert sorted(driver.attached) == plants[:4]
+        assert len(store.loads) == 4
+
+    async def test_gives_each_driver_its_turn(self, store, clock):
+        simulator, mqtt = ObedientDriver(clock), ObedientDriver(clock, "mqtt")
+        for _ in range(4):
+            store.add_plant(make_module(DeviceKind.LIGHT))
+            store.add_plant(make_module(DeviceKind.LIGHT, driver="mqtt"))
+        async with running(store, simulator, mqtt, awake_plants=4) as driving:
+            await driving.settled()
+            assert (len(simulator.attached), len(mqtt.attached)) == (2, 2)
+
+    async def test_goes_on_without_a_driver_that_does_not_start(self, store, driver, clock):
+        broken = ObedientDriver(clock, "broken")
+
+        async def refuse(report: object) -> None:
+            raise OSError("no such broker")
+
+        broken.start = refuse
+        stranded = make_module(DeviceKind.LIGHT, driver="broken")
+        plant = store.add_plant(LAMP, stranded)
+        with capture_logs() as logs:
+            async with running(store, broken, driver) as driving:
+                with pytest.raises(DeviceOffline):
+                    await driving.execute(make_order(plant, stranded.id, SWITCH_ON))
+                assert (await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
+        assert "error" in [entry["log_level"] for entry in logs]
+
+    async def test_hands_each_module_on_with_its_last_known_state(self, store, driver):
+        plant = store.add_plant(LAMP, SECOND_LAMP, states={LAMP.id: StoredState(OFF, False, 5.0)})
+        async with running(store, driver) as driving:
+            await driving.settled()
+            placed = driver.attached[plant]
+        assert (placed[LAMP.id].last.state, placed[LAMP.id].last.reachable) == (OFF, False)
+        assert (placed[SECOND_LAMP.id].last.state, placed[SECOND_LAMP.id].last.reachable) == (None, True)
+
+
+class TestPlantsThatAreNotAwake:
+    async def test_are_woken_by_a_question_and_the_least_recently_asked_falls_asleep(self, store, driver):
+        lamps = [make_module(DeviceKind.LIGHT) for _ in range(3)]
+        plants = [store.add_plant(lamp, plant_id=make_id(number)) for number, lamp in enumerate(lamps)]
+        async with running(store, driver, awake_plants=2) as driving:
+            await driving.settled()
+            await driving.read(plants[0], lamps[0].id, NOON + 5)
+            await driving.read(plants[2], lamps[2].id, NOON + 5)
+            await driving.settled()
+            assert set(driver.attached) == {plants[0], plants[2]}
+        assert driver.most_attached == 2
+
+    async def test_are_never_too_many_even_when_all_are_asked_at_once(self, store, driver):
+        lamps = [make_module(DeviceKind.LIGHT) for _ in range(20)]
+        plants = [store.add_plant(lamp) for lamp in lamps]
+        async with running(store, driver, awake_plants=3) as driving:
+            orders = [make_order(plant, lamp.id, SWITCH_ON) for plant, lamp in zip(plants, lamps, strict=True)]
+            await asyncio.gather(*(driving.execute(order) for order in orders), *(driving.execute(order) for order in orders))
+            await driving.settled()
+            assert len(driver.attached) == 3
+        assert driver.most_attached == 3
+        assert len(store.reports) == 20
+
+    async def test_wait_for_room_while_all_that_are_awake_are_busy(self, store, driver):
+        busy, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        driver.pause = asyncio.Event()
+        async with running(store, driver, awake_plants=1) as driving:
+            first = asyncio.create_task(driving.execute(make_order(busy, LAMP.id, SWITCH_ON)))
+            while not driver.orders:
+                await asyncio.sleep(0)
+            second = asyncio.create_task(driving.execute(make_order(other, SECOND_LAMP.id, SWITCH_ON)))
+            await asyncio.sleep(0.002)
+            assert set(driver.attached) == {busy}
+            driver.pause.set()
+            await asyncio.gather(first, second)
+        assert driver.most_attached == 1
+
+    async def test_go_on_from_all_that_was_reported_before_they_fell_asleep(self, store, driver):
+        plant, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        async with running(store, driver, awake_plants=1) as driving:
+            await driving.read(plant, LAMP.id, NOON + 5)
+            await driver.report([Report(plant, LAMP.id, NOON, state=OFF)])
+            await driving.read(other, SECOND_LAMP.id, NOON + 5)
+            await driving.read(plant, LAMP.id, NOON + 5)
+            assert driver.attached[plant][LAMP.id].last.state == OFF
+
+
+class TestAPlantThatChanges:
+    async def test_gets_its_new_modules_attached(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.change_plant(plant, LAMP, SECOND_LAMP)
+            assert (await driving.execute(make_order(plant, SECOND_LAMP.id, SWITCH_ON))).state == ON
+            await driving.settled()
+            assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+
+    async def test_gets_new_options_before_the_next_question_is_asked(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.change_plant(plant, make_module(DeviceKind.LIGHT, LAMP.id, options={"simulate": "offline"}))
+            await driving.read(plant, LAMP.id, NOON + 5)
+            assert driver.attached[plant][LAMP.id].module.options == {"simulate": "offline"}
+
+    async def test_is_attached_with_the_newest_even_if_it_changes_while_being_attached(self, store, driver):
+        plant = store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver) as driving:
+            await asyncio.sleep(0.001)
+            store.change_plant(plant, LAMP, SECOND_LAMP)
+            driver.attach_pause.set()
+            await driving.settled()
+            assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+
+    async def test_is_detached_when_it_is_removed(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.change_plant(plant, LAMP, status=PlantStatus.REMOVED)
+            await driving.settled()
+            assert driver.attached == {}
+            with pytest.raises(DeviceOffline):
+                await driving.read(plant, LAMP.id, NOON + 5)
+
+    async def test_leaves_the_driver_that_has_no_module_there_any_more(self, store, driver, clock):
+        mqtt = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(LAMP)
+        async with running(store, driver, mqtt) as driving:
+            await driving.settled()
+            store.change_plant(plant, make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
+            await driving.settled()
+            assert driver.attached == {}
+            assert set(mqtt.attached) == {plant}
+
+    async def test_wakes_if_it_is_new_and_there_is_room(self, store, driver):
+        async with running(store, driver, awake_plants=1) as driving:
+            await driving.settled()
+            first, second = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+            store.change_plant(first, LAMP)
+            store.change_plant(second, SECOND_LAMP)
+            await driving.settled()
+            assert set(driver.attached) == {first}
+
+
+class TestAPlantThatMakesTrouble:
+    async def test_when_attached_does_not_disturb_another_and_is_tried_again(self, store, driver):
+        bad, good = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        driver.attach_trouble[bad] = ZeroDivisionError("a bug")
+        with capture_logs() as logs:
+            async with running(store, driver) as driving:
+                with pytest.raises(DeviceOffline):
+                    await driving.execute(make_order(bad, LAMP.id, SWITCH_ON))
+                assert (await driving.execute(make_order(good, SECOND_LAMP.id, SWITCH_ON))).state == ON
+                driver.attach_trouble.clear()
+                assert (await driving.execute(make_order(bad, LAMP.id, SWITCH_ON))).state == ON
+        assert {entry["plant_id"] for entry in logs} == {bad}
+
+    async def test_when_loaded_is_an_internal_fault_and_is_tried_again(self, store, driver):
+        plant = store.add_plant(LAMP)
+        find_plant = store.find_plant
+
+        async def fail(plant_id: object) -> None:
+            raise OSError("disk gone")
+
+        store.find_plant = fail
+        with capture_logs():
+            async with running(store, driver) as driving:
+                with pytest.raises(Internal):
+                    await driving.read(plant, LAMP.id, NOON + 5)
+                store.find_plant = find_plant
+                assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
+
+    async def test_leaves_no_task_behind_when_the_gateway_stops(self, store, driver):
+        store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver):
+            await asyncio.sleep(0.001)
+        assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -1,0 +1,214 @@
+"""A clock that stands still, a store in memory and a driver that does as it is told, for the tests around devices."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from domogate.domain.commands import Command, Order
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.events import Change, PlantChanged, StateChanged
+from domogate.domain.ids import Id, new_id
+from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType, Topology
+from domogate.domain.states import LightState, Reading, Report, State
+from domogate.ports import Listener, Placed, ReportSink, StoredPlant, StoredState
+
+NOON = 1_763_208_000.0
+"""2025-11-15 12:00 UTC"""
+
+
+class StillClock:
+    """Time passes only when a test says so."""
+
+    def __init__(self, at: float = NOON) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+    def pass_by(self, seconds: float) -> None:
+        self.at += seconds
+
+
+def make_id(number: int) -> Id:
+    return Id(f"00000000-0000-4000-8000-{number:012x}")
+
+
+def make_module(kind: DeviceKind, module_id: Id | None = None, **fields: Any) -> Module:
+    module_id = module_id or new_id()
+    return Module(id=module_id, internal_id=module_id, name=f"a {kind}", kind=kind, **fields)
+
+
+def make_placed(kind: DeviceKind, state: State | None = None, *, reachable: bool = True, **fields: Any) -> Placed:
+    module = make_module(kind, **fields)
+    return Placed(module, FirstState(module.id, state, reachable))
+
+
+def make_order(
+    plant_id: Id, module_id: Id, command: Command, *, deadline: float = NOON + 1e9, order_id: str | None = None
+) -> Order:
+    return Order(order_id or new_id(), plant_id, module_id, command, deadline)
+
+
+class FakeStore:
+    """The part of the Store that devices need, in memory; `records` are the commits."""
+
+    def __init__(self) -> None:
+        self.plants: dict[Id, StoredPlant] = {}
+        self.records: list[list[Report]] = []
+        self.readings: dict[Id, list[tuple[str, Reading]]] = {}
+        self.pruned: list[tuple[float, float]] = []
+        self.loads: list[Id] = []
+        self.fails_on: Callable[[Sequence[Report]], bool] = lambda reports: False
+        self.gate: asyncio.Event | None = None
+        """When set to an Event, records wait for it."""
+        self._listeners: list[Listener] = []
+        self._cursor = 0
+
+    # filling it
+
+    def add_plant(self, *modules: Module, plant_id: Id | None = None, states: dict[Id, StoredState] | None = None) -> Id:
+        plant_id = plant_id or new_id()
+        owner = Member(make_id(1), "anna@example.com")
+        plant = Plant(plant_id, plant_id, "Casa", PlantType.HOUSE, owner)
+        self.plants[plant_id] = StoredPlant(plant, Topology(modules=modules), states or {}, self._cursor)
+        return plant_id
+
+    def change_plant(self, plant_id: Id, *modules: Module, status: PlantStatus = PlantStatus.ACTIVE) -> None:
+        stored = self.plants[plant_id]
+        self.plants[plant_id] = msgspec.structs.replace(
+            stored, plant=msgspec.structs.replace(stored.plant, status=status), topology=Topology(modules=modules)
+        )
+        self._tell(PlantChanged(plant_id=plant_id, user_ids=()))
+
+    def _tell(self, *events: StateChanged | PlantChanged) -> None:
+        changes = []
+        for event in events:
+            self._cursor += 1
+            changes.append(Change(self._cursor, 0.0, event))
+        for listener in self._listeners:
+            listener(changes)
+
+    def state_of(self, plant_id: Id, module_id: Id) -> StoredState | None:
+        return self.plants[plant_id].states.get(module_id)
+
+    @property
+    def reports(self) -> list[Report]:
+        return [report for record in self.records for report in record]
+
+    # the port
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    async def find_plant(self, plant_id: Id) -> StoredPlant | None:
+        self.loads.append(plant_id)
+        stored = self.plants.get(plant_id)
+        await asyncio.sleep(0)
+        return None if stored is None else msgspec.structs.replace(stored, states=dict(stored.states))
+
+    async def list_plant_ids(self, driver: str, limit: int) -> tuple[Id, ...]:
+        await asyncio.sleep(0)
+        driven = (
+            plant_id
+            for plant_id, stored in sorted(self.plants.items())
+            if stored.plant.status is PlantStatus.ACTIVE
+            and any(module.driver == driver for module in stored.topology.every_module())
+        )
+        return tuple(driven)[:limit]
+
+    async def record(self, reports: Sequence[Report]) -> None:
+        if self.gate is not None:
+            await self.gate.wait()
+        else:
+            await asyncio.sleep(0)
+        if self.fails_on(reports):
+            raise OSError("disk full")
+        self.records.append(list(reports))
+        for report in reports:
+            self._keep(report)
+
+    def _keep(self, report: Report) -> None:
+        states = self.plants[Id(report.plant_id)].states
+        module_id = Id(report.module_id)
+        before = states.get(module_id)
+        state = report.state if report.state is not None or before is None else before.state
+        states[module_id] = StoredState(state, report.reachable, report.at)
+        self.readings.setdefault(module_id, []).extend(report.readings)
+        self._tell(
+            StateChanged(
+                plant_id=Id(report.plant_id), module_id=module_id, state=state, reachable=report.reachable, at=report.at
+            )
+        )
+
+    async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
+        found = [(what, reading) for what, reading in self.readings.get(module_id, ()) if since <= reading.at <= until]
+        return found[:limit]
+
+    async def prune(self, changes_before: float, readings_before: float) -> None:
+        self.pruned.append((changes_before, readings_before))
+
+
+class ObedientDriver:
+    """Notes what it is asked, and answers what the test lays out for it."""
+
+    def __init__(self, clock: StillClock, name: str = "simulator") -> None:
+        self.name = name
+        self.clock = clock
+        self.attached: dict[Id, dict[Id, Placed]] = {}
+        self.most_attached = 0
+        self.attachments: list[Id] = []
+        self.orders: list[Order] = []
+        self.questions: list[Id] = []
+        self.running = False
+        self.answer: State | None = LightState(on=True)
+        self.trouble: BaseException | None = None
+        """Raised instead of answering."""
+        self.attach_trouble: dict[Id, Exception] = {}
+        self.pause: asyncio.Event | None = None
+        """When set to an Event, orders and questions wait for it."""
+        self.attach_pause: asyncio.Event | None = None
+        self.cancelled = 0
+        self.report: ReportSink | None = None
+
+    async def start(self, report: ReportSink) -> None:
+        self.report, self.running = report, True
+
+    async def stop(self) -> None:
+        self.running = False
+
+    async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
+        if self.attach_pause is not None:
+            await self.attach_pause.wait()
+        if plant_id in self.attach_trouble:
+            raise self.attach_trouble[plant_id]
+        self.attachments.append(plant_id)
+        self.attached[plant_id] = {placed.module.id: placed for placed in modules}
+        self.most_attached = max(self.most_attached, len(self.attached))
+
+    async def detach(self, plant_id: Id) -> None:
+        await asyncio.sleep(0)
+        self.attached.pop(plant_id, None)
+
+    async def execute(self, order: Order) -> Report:
+        assert order.module_id in self.attached[order.plant_id]
+        self.orders.append(order)
+        return await self._answer(order.plant_id, order.module_id)
+
+    async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
+        assert module_id in self.attached[plant_id]
+        self.questions.append(module_id)
+        return await self._answer(plant_id, module_id)
+
+    async def _answer(self, plant_id: Id, module_id: Id) -> Report:
+        try:
+            if self.pause is not None:
+                await self.pause.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.trouble is not None:
+            raise self.trouble
+        return Report(plant_id, module_id, self.clock.now(), state=self.answer)
