@@ -7,12 +7,11 @@ import asyncio
 import functools
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-import click
 import typer
 
 from domogate.cli._flags import WHERE, flag_parameters
@@ -32,37 +31,55 @@ class Mistake(Exception):
     """Something the caller can put right, in plain words."""
 
 
+class WrongUsage(Exception):
+    """The command line contradicts itself."""
+
+
 Body = Callable[..., Awaitable[None]]
 
 
-def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE, **shown: Any) -> Callable[[Body], Body]:
-    """Register an async function whose first parameter is the Settings; these flags and --config become options of it."""
+def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
+    """Register an async function whose first parameter is the Settings; these flags and --config become options of it.
+
+    A parameter `given` gets the names of the settings that a flag or a variable gives.
+    """
 
     def register(body: Body) -> Body:
-        parameters = list(inspect.signature(body, eval_str=True).parameters.values())[1:]
+        own = list(inspect.signature(body, eval_str=True).parameters.values())[1:]
+        wants_given = any(parameter.name == "given" for parameter in own)
 
         @functools.wraps(body)
-        def run(**given: Any) -> None:
-            chosen = {flag: given.pop(flag) for flag in (*flags, "config")}
-            run_to_end(lambda: body(_settings(chosen), **given))
+        def run(context: typer.Context, **arguments: Any) -> None:
+            chosen = {flag: arguments.pop(flag) for flag in (*flags, "config")}
+            # Those given before the command's name count less.
+            chosen = {**context.find_root().params, **{flag: text for flag, text in chosen.items() if text is not None}}
+            environ = {variable: text for variable, text in os.environ.items() if variable not in NO_SETTINGS}
+            if wants_given:
+                arguments["given"] = _given(chosen, environ)
+            run_to_end(lambda: body(_settings(chosen, environ), **arguments))
 
-        every = [*parameters, *flag_parameters(flags)]
+        shown = [parameter for parameter in own if parameter.name != "given"]
+        every = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context), *shown]
+        every += flag_parameters(flags)
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # what typer reads
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        group.command(name, **shown)(run)
+        group.command(name)(run)
         return body
 
     return register
 
 
-def _settings(chosen: dict[str, str | None]) -> Settings:
-    """Flags of the command, then those given before its name, then the environment, then the file."""
-    before: dict[str, Any] = click.get_current_context().find_root().params
-    flags = {**before, **{name: value for name, value in chosen.items() if value is not None}}
-    config = flags.pop("config", None)
-    environ = {name: value for name, value in os.environ.items() if name not in NO_SETTINGS}
+def _settings(chosen: dict[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Flags, then the environment, then the file."""
+    flags = {name: text for name, text in chosen.items() if name != "config"}
+    config = None if chosen["config"] is None else Path(chosen["config"])
     names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
-    return load_settings(flags, environ, None if config is None else Path(config), sunset_names=names)
+    return load_settings(flags, environ, config, sunset_names=names)
+
+
+def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
+    by_flag = {name for name, text in chosen.items() if text is not None}
+    return frozenset(by_flag | {name.removeprefix("DOMOGATE_").lower() for name, text in environ.items() if text})
 
 
 def run_to_end(body: Callable[[], Awaitable[None]]) -> None:
@@ -80,13 +97,13 @@ def plainly() -> Iterator[None]:
     """Whatever goes wrong is said in plain words, without a traceback, and becomes an exit code."""
     try:
         yield
-    except BadSettings as bad:
+    except (BadSettings, WrongUsage) as bad:
         fail(str(bad), WRONG_USAGE)
     except Mistake as mistake:
         fail(str(mistake), FAILED)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    except (click.ClickException, click.exceptions.Exit):
+    except typer.Exit:
         raise
     except Exception as error:
         if os.environ.get(TRACEBACK):

@@ -1,12 +1,10 @@
 """`domogate demo`: the gateway with the demo estate, for whoever writes or tests an application against it."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
 import msgspec
 import typer
 
@@ -17,7 +15,7 @@ from domogate.cli._flags import FLAGS
 from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
-from domogate.domain.people import Scope, TokenKind
+from domogate.domain.people import Scope, Subscription, TokenKind
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
 from domogate.settings import Settings
 
@@ -26,7 +24,7 @@ def register(cli: typer.Typer) -> None:
     command(cli, "demo", flags=tuple(FLAGS))(demo)
 
 
-async def demo(settings: Settings, ready_file: ReadyFile = None) -> None:
+async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile = None) -> None:
     """Serve the demo estate: simulated plants, well-known users, and calls to paste. On loopback unless told otherwise.
 
     With --data the estate is kept from one run to the next; without, it lives in a temporary folder.
@@ -40,16 +38,14 @@ async def demo(settings: Settings, ready_file: ReadyFile = None) -> None:
             write_ready(ready_file, ready)
         typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
 
-    with _data_folder(settings) as placed, withdraw(ready_file):
+    with _data_folder(settings, given) as placed, withdraw(ready_file):
         await _import_once(placed, told)
         await serve_gateway(placed, on_ready)
 
 
 @contextmanager
-def _data_folder(settings: Settings) -> Iterator[Settings]:
-    context = click.get_current_context()
-    flags = (context.params.get("data"), context.find_root().params.get("data"), os.environ.get("DOMOGATE_DATA"))
-    if any(flags) or settings.data != Settings().data:
+def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings]:
+    if "data" in given or settings.data != Settings().data:
         yield settings
         return
     with tempfile.TemporaryDirectory(prefix="domogate-demo-") as folder:
@@ -83,7 +79,11 @@ async def _make_ready(gateway: Gateway, told: EstateFile) -> Ready:
     return Ready(
         base_url=gateway.settings.base_url,
         auth_url=gateway.settings.auth_url,
-        subscription_key=next(iter(told.keys.values())),
+        subscription_key=next(told.keys[one.id] for one in told.estate.subscriptions if _is_unlimited(one)),
         users=tuple(sorted(users, key=lambda user: order.index(user.email))),
         clients=tuple(ReadyClient(one.id, told.secrets.get(one.id), one.redirect_uris) for one in told.estate.clients),
     )
+
+
+def _is_unlimited(subscription: Subscription) -> bool:
+    return subscription.rate is None and subscription.daily_quota is None and subscription.expires_at is None

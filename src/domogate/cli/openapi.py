@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from domogate.app import openapi_document
-from domogate.cli._command import Mistake, command
+from domogate.cli._command import Mistake, WrongUsage, command
 from domogate.cli._output import note
 from domogate.families import FAMILIES
 from domogate.settings import Settings
@@ -27,7 +27,7 @@ async def print_openapi(
     """Print the OpenAPI document of a family, or write those of all."""
     known = [one.slug for one in FAMILIES]
     if (family is None) == (everything is None):
-        raise typer.BadParameter(f"name one family, or --all DIR; there are: {', '.join(known)}.")
+        raise WrongUsage(f"name one family, or --all DIR; there are: {', '.join(known)}.")
     if family is not None:
         if family not in known:
             raise Mistake(f"there is no family {family!r}; there are: {', '.join(known)}.")

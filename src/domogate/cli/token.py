@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, command, until_applied
+from domogate.cli._command import Mistake, WrongUsage, command, until_applied
 from domogate.cli._flags import WHERE
 from domogate.cli._output import AsJson, note, print_json
 from domogate.cli._ready import at_noted_address
@@ -43,7 +43,7 @@ async def issue_token(
     """Mint a token and print it. It rests on a grant of its own, whose id `token revoke` takes."""
     wanted = user or email
     if wanted is None or (user and email and user != email):
-        raise typer.BadParameter("say once which user the token is for: --user EMAIL.")
+        raise WrongUsage("say once which user the token is for: --user EMAIL.")
     seconds = None if lifetime is None else parse_duration(lifetime)
     async with open_tools(at_noted_address(settings)) as tools:
         holder = await _find_client(tools, client)

@@ -1,0 +1,125 @@
+"""`domogate estate …`."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.command_line import CommandLine
+from support.small_estate import EMAIL, SMALL_ESTATE
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "estate.yaml"
+    path.write_text(SMALL_ESTATE)
+    return path
+
+
+def spoil(file: Path, old: str, new: str) -> None:
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+class TestEstateCheck:
+    def test_a_good_file_is_good(self, domogate: CommandLine, file: Path) -> None:
+        assert domogate.bare("estate", "check", str(file)).exit_code == 0
+        assert json.loads(domogate.bare("estate", "check", str(file), "--json").stdout) == {"good": True, "mistakes": []}
+
+    def test_every_mistake_is_told_with_its_line(self, domogate: CommandLine, file: Path) -> None:
+        spoil(file, "type: house", "type: castle")
+        spoil(file, "kind: light", "kind: lihgt")
+        result = domogate.bare("estate", "check", str(file))
+        assert result.exit_code == 1
+        assert "castle" in result.stderr
+        assert "lihgt" in result.stderr
+        assert f"{file}:11:" in result.stderr
+
+    def test_json_tells_line_path_and_what_is_allowed(self, domogate: CommandLine, file: Path) -> None:
+        spoil(file, "type: house", "type: castle")
+        result = domogate.bare("estate", "check", str(file), "--json")
+        (mistake,) = json.loads(result.stdout)["mistakes"]
+        assert result.exit_code == 1
+        assert (mistake["line"], mistake["path"]) == (11, "plants[0].type")
+        assert "hospital" in mistake["allowed"]
+
+    def test_a_driver_that_is_not_there_is_a_mistake(self, domogate: CommandLine, file: Path) -> None:
+        spoil(file, "name: Desk, kind: light", "name: Desk, kind: light, driver: telepathy")
+        result = domogate.bare("estate", "check", str(file))
+        assert result.exit_code == 1
+        assert "telepathy" in result.stderr
+        assert "simulator" in result.stderr
+
+    def test_standard_input_is_a_file(self, domogate: CommandLine) -> None:
+        assert domogate.bare("estate", "check", "-", input=SMALL_ESTATE).exit_code == 0
+        assert "standard input:1" in domogate.bare("estate", "check", "-", input="users: 7").stderr
+
+    def test_a_file_that_cannot_be_read_is_said_plainly(self, domogate: CommandLine, tmp_path: Path) -> None:
+        result = domogate.bare("estate", "check", str(tmp_path / "gone.yaml"))
+        assert result.exit_code == 1
+        assert "gone.yaml" in result.stderr
+        (tmp_path / "latin.yaml").write_bytes("users: [{email: é}]".encode("latin-1"))
+        assert "UTF-8" in domogate.bare("estate", "check", str(tmp_path / "latin.yaml")).stderr
+
+
+class TestEstateImport:
+    def test_it_says_what_it_did(self, domogate: CommandLine, file: Path) -> None:
+        added = domogate.read("estate", "import", str(file))["added"]
+        assert (added["users"], added["plants"], added["modules"]) == (2, 1, 3)
+        assert domogate.run("estate", "import", str(file)).exit_code == 0
+
+    def test_a_file_with_mistakes_changes_nothing(self, domogate: CommandLine, file: Path) -> None:
+        spoil(file, "type: house", "type: castle")
+        assert "castle" in domogate.refused("estate", "import", str(file))
+        assert domogate.read("user", "list") == []
+
+    def test_passwords_are_kept(self, domogate: CommandLine, file: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        before = yaml.safe_load(domogate.good("estate", "export"))["users"][0]["passwordHash"]
+        spoil(file, "correct horse", "battery staple")
+        domogate.good("estate", "import", str(file))
+        assert yaml.safe_load(domogate.good("estate", "export"))["users"][0]["passwordHash"] == before
+
+    def test_what_is_gone_from_the_file_stays_unless_pruned(self, domogate: CommandLine, file: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        file.write_text(f"users: [{{email: {EMAIL}, name: Ada}}]\n")
+        domogate.good("estate", "import", str(file))
+        assert len(domogate.read("user", "list")) == 2
+        removed = domogate.read("estate", "import", str(file), "--prune")["removed"]
+        assert (removed["users"], removed["plants"]) == (1, 1)
+        assert [user["email"] for user in domogate.read("user", "list")] == [EMAIL]
+
+
+class TestEstateExport:
+    def test_it_imports_into_the_same(self, domogate: CommandLine, file: Path, tmp_path: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        exported = domogate.good("estate", "export")
+        other = CommandLine(tmp_path / "other")
+        other.good("estate", "import", "-", input=exported)
+        assert other.good("estate", "export") == exported
+
+    def test_it_tells_no_secret_in_clear(self, domogate: CommandLine, file: Path) -> None:
+        domogate.good("estate", "import", str(file))
+        exported = domogate.good("estate", "export")
+        assert "correct horse" not in exported
+        assert "small-key-0123456789" not in exported
+
+    def test_a_file_is_for_its_owner_only_and_is_not_overwritten_unasked(
+        self, domogate: CommandLine, file: Path, tmp_path: Path
+    ) -> None:
+        domogate.good("estate", "import", str(file))
+        target = tmp_path / "export.yaml"
+        domogate.good("estate", "export", str(target))
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+        target.write_text("mine")
+        assert "--force" in domogate.refused("estate", "export", str(target))
+        assert target.read_text() == "mine"
+        domogate.good("estate", "export", str(target), "--force")
+        assert EMAIL in target.read_text()
+
+
+class TestEstateSchema:
+    def test_it_is_a_schema(self, domogate: CommandLine) -> None:
+        assert json.loads(domogate.bare("estate", "schema").stdout)["title"] == "Estate file"

@@ -1,0 +1,89 @@
+"""Settings as flags, and how wrong ones are refused."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from domogate.cli._command import Mistake
+from domogate.cli._flags import FLAGS
+from domogate.cli._words import parse_duration
+from domogate.settings import Settings
+from support.command_line import CommandLine
+
+
+class TestFlags:
+    def test_every_setting_has_one(self) -> None:
+        assert list(FLAGS) == [field.name for field in msgspec.structs.fields(Settings)]
+
+    @pytest.mark.parametrize("command", ["serve", "demo"])
+    def test_serve_and_demo_show_them_all(self, domogate: CommandLine, command: str) -> None:
+        shown = domogate.bare(command, "--help").stdout
+        assert [name for name in FLAGS if f"--{name.replace('_', '-')}" not in shown] == []
+
+    def test_a_bad_one_is_named_and_nothing_starts(self, domogate: CommandLine) -> None:
+        said = domogate.refused("serve", "--port", "seventy", "--drain", "-1", code=2)
+        assert "--port" in said
+        assert "seventy" in said
+        assert "--drain" in said
+        assert not domogate.data.exists()
+
+    def test_one_of_an_unknown_family_is_refused(self, domogate: CommandLine) -> None:
+        assert "touchpannel" in domogate.refused("serve", "--sunset", "touchpannel=2030-01-31", code=2)
+
+    def test_a_variable_that_is_no_setting_is_refused(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DOMOGATE_PROT", "8081")
+        assert "DOMOGATE_PORT" in domogate.refused("key", "list", code=2)
+
+    def test_variables_of_the_developer_script_are_no_settings(
+        self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DOMOGATE_PYTHON", "python3")
+        monkeypatch.setenv("DOMOGATE_TEST_PROCESSES", "2")
+        assert domogate.read("key", "list") == []
+
+    def test_the_data_folder_may_stand_before_the_command(self, domogate: CommandLine) -> None:
+        assert domogate.bare("--data", str(domogate.data), "user", "list", "--json").stdout.strip() == "[]"
+        assert domogate.data.is_dir()
+
+    def test_the_flag_of_the_command_counts_more(self, domogate: CommandLine, tmp_path: Path) -> None:
+        result = domogate.bare("--data", str(tmp_path / "other"), "user", "list", "--data", str(domogate.data))
+        assert result.exit_code == 0
+        assert domogate.data.is_dir()
+        assert not (tmp_path / "other").exists()
+
+    def test_a_file_of_settings_is_read(self, domogate: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "gateway.toml"
+        file.write_text(f"data = {str(domogate.data)!r}\n")
+        assert domogate.bare("user", "list", "--config", str(file)).exit_code == 0
+        assert domogate.data.is_dir()
+
+    def test_a_file_that_is_not_there_is_a_wrong_setting(self, domogate: CommandLine, tmp_path: Path) -> None:
+        assert "gone.toml" in domogate.refused("user", "list", "--config", str(tmp_path / "gone.toml"), code=2)
+
+
+class TestDurations:
+    @pytest.mark.parametrize(("text", "seconds"), [("45", 45), ("45s", 45), ("30m", 1800), ("12h", 43_200), ("90d", 7_776_000)])
+    def test_they_are_seconds(self, text: str, seconds: float) -> None:
+        assert parse_duration(text) == seconds
+
+    @pytest.mark.parametrize("text", ["", "0", "0d", "-1s", "1.5h", "1w", "h", "１2s", "9999999999"])
+    def test_anything_else_is_refused(self, text: str) -> None:
+        with pytest.raises(Mistake, match="90d"):
+            parse_duration(text)
+
+
+class TestHelp:
+    def test_without_arguments_it_shows_the_commands(self, domogate: CommandLine) -> None:
+        shown = domogate.bare()
+        for name in ("serve", "demo", "estate", "key", "token", "user", "simulate", "openapi", "backup", "restore", "version"):
+            assert name in shown.output
+
+    def test_an_unknown_command_is_wrong_usage(self, domogate: CommandLine) -> None:
+        assert domogate.bare("sevre").exit_code == 2
+
+    def test_the_version_is_the_packages(self, domogate: CommandLine) -> None:
+        from domogate import __version__
+
+        assert __version__ in domogate.bare("version").stdout
+        assert __version__ in domogate.bare("version", "--json").stdout

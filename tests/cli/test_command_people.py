@@ -1,0 +1,104 @@
+"""`domogate token …` and `domogate user …`."""
+
+import jwt
+import pytest
+
+from support.command_line import CommandLine
+from support.small_estate import CLIENT, EMAIL, INVITED, SMALL_ESTATE
+
+
+@pytest.fixture
+def small(domogate: CommandLine) -> CommandLine:
+    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+    return domogate
+
+
+def unverified(token: str) -> dict[str, object]:
+    claims: dict[str, object] = jwt.decode(token, options={"verify_signature": False})
+    return claims
+
+
+class TestTokenIssue:
+    def test_it_prints_the_token_alone(self, small: CommandLine) -> None:
+        printed = small.good("token", "issue", "--user", EMAIL)
+        assert printed.count(".") == 2
+        assert len(printed.split()) == 1
+
+    @pytest.mark.parametrize(("kind", "typ"), [("access", "at+jwt"), ("id", "JWT")])
+    def test_it_is_of_the_kind_asked_for(self, small: CommandLine, kind: str, typ: str) -> None:
+        told = small.read("token", "issue", EMAIL, "--kind", kind, "--client", CLIENT)
+        assert jwt.get_unverified_header(told["token"])["typ"] == typ
+        assert told["client"] == CLIENT
+
+    def test_it_has_the_scopes_asked_for_and_else_all_of_the_client(self, small: CommandLine) -> None:
+        assert small.read("token", "issue", EMAIL, "--scope", "light.read")["scopes"] == ["light.read"]
+        assert small.read("token", "issue", EMAIL, "--scope", "light.read topology.read")["scopes"] == [
+            "light.read",
+            "topology.read",
+        ]
+        assert small.read("token", "issue", EMAIL)["scopes"] == ["topology.read", "light.read"]
+
+    def test_it_lives_as_long_as_asked_for(self, small: CommandLine) -> None:
+        claims = unverified(small.good("token", "issue", EMAIL, "--lifetime", "90s").strip())
+        assert claims["exp"] - claims["iat"] == 90  # type: ignore[operator]
+
+    def test_it_is_issued_under_the_address_of_the_gateway_on_the_same_data(self, small: CommandLine) -> None:
+        (small.data / "address").write_text("http://127.0.0.1:49152\n")
+        assert str(unverified(small.good("token", "issue", EMAIL).strip())["iss"]).startswith("http://127.0.0.1:49152")
+        told = small.good("token", "issue", EMAIL, "--public-url", "https://gateway.example.com").strip()
+        assert str(unverified(told)["iss"]).startswith("https://gateway.example.com")
+
+    @pytest.mark.parametrize(
+        ("arguments", "word"),
+        [
+            (("nobody@example.com",), "user list"),
+            ((INVITED,), "not active"),
+            ((EMAIL, "--client", "other-app"), CLIENT),
+            ((EMAIL, "--scope", "plug.write"), "plug.write"),
+            ((EMAIL, "--lifetime", "long"), "90d"),
+        ],
+    )
+    def test_what_cannot_be_had_is_said(self, small: CommandLine, arguments: tuple[str, ...], word: str) -> None:
+        assert word in small.refused("token", "issue", *arguments)
+
+    def test_without_a_user_it_is_wrong_usage(self, small: CommandLine) -> None:
+        assert "--user" in small.refused("token", "issue", code=2)
+        assert "--user" in small.refused("token", "issue", EMAIL, "--user", INVITED, code=2)
+
+
+class TestTokenRevoke:
+    def test_a_grant_is_revoked_once_and_for_all(self, small: CommandLine) -> None:
+        grant = small.read("token", "issue", EMAIL)["grant"]
+        small.good("token", "revoke", grant)
+
+    @pytest.mark.parametrize("grant", ["x", "5b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1aff"])
+    def test_an_unknown_grant_is_refused(self, small: CommandLine, grant: str) -> None:
+        assert grant in small.refused("token", "revoke", grant)
+
+
+class TestUserList:
+    def test_it_tells_who_is_active(self, small: CommandLine) -> None:
+        assert {user["email"]: user["active"] for user in small.read("user", "list")} == {EMAIL: True, INVITED: False}
+        assert "not active yet" in small.good("user", "list")
+
+    def test_it_tells_no_hash(self, small: CommandLine) -> None:
+        assert "argon2" not in small.good("user", "list") + small.good("user", "list", "--json")
+
+
+class TestUserStanding:
+    @pytest.mark.parametrize(
+        ("word", "standing"),
+        [
+            ("password-expired", "password expired"),
+            ("terms-expired", "terms expired"),
+            ("both-expired", "password and terms expired"),
+            ("good", "good"),
+        ],
+    )
+    def test_it_is_set(self, small: CommandLine, word: str, standing: str) -> None:
+        small.good("user", "standing", EMAIL, word)
+        assert {user["email"]: user["standing"] for user in small.read("user", "list")}[EMAIL] == standing
+
+    def test_an_unknown_user_or_word_is_refused(self, small: CommandLine) -> None:
+        assert "user list" in small.refused("user", "standing", "nobody@example.com", "good")
+        assert small.run("user", "standing", EMAIL, "bad").exit_code == 2

@@ -1,0 +1,49 @@
+"""Runs `domogate` in this process, as a person would, against a data folder of its own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from domogate.cli import cli
+
+
+class CommandLine:
+    """`domogate`, with --data given at the end unless the command needs no store."""
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+
+    def bare(self, *arguments: str, input: str | None = None) -> Result:
+        return CliRunner().invoke(cli, list(arguments), input=input)
+
+    def run(self, *arguments: str, input: str | None = None) -> Result:
+        return self.bare(*arguments, "--data", str(self.data), input=input)
+
+    def good(self, *arguments: str, input: str | None = None) -> str:
+        """Its standard output; it must end with 0."""
+        result = self.run(*arguments, input=input)
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    def read(self, *arguments: str) -> Any:
+        """What it prints with --json."""
+        return json.loads(self.good(*arguments, "--json"))
+
+    def refused(self, *arguments: str, code: int = 1) -> str:
+        """Its standard error; it must end with this code, without a traceback and with nothing on standard output."""
+        result = self.run(*arguments)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.stderr
+        assert result.stdout == ""
+        return result.stderr
+
+
+@pytest.fixture
+def domogate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "200")
+    return CommandLine(tmp_path / "data")
