@@ -1,0 +1,512 @@
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.commands import (
+    Activate,
+    MoveShutter,
+    OpenLock,
+    SetLight,
+    SetThermostat,
+    SwitchCamera,
+    SwitchHeater,
+    SwitchPlug,
+    SwitchSocket,
+)
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.safety import Failure, FailureType
+from domogate.domain.states import (
+    ActivationState,
+    AutomationState,
+    Battery,
+    CameraState,
+    Color,
+    EmergencyState,
+    EnergyMeterState,
+    HeaterState,
+    LightState,
+    LockState,
+    MultisocketState,
+    PlugState,
+    Reading,
+    RemoteState,
+    Report,
+    Unit,
+)
+from domogate.drivers import DRIVERS, build_drivers
+from domogate.drivers.simulator import Simulator
+from domogate.drivers.simulator.entrance import Activation, Camera, Lock
+from domogate.drivers.simulator.plant import DEVICES
+from domogate.drivers.simulator.wear import Emergency, Remote
+from domogate.ports import Placed
+from support.devices import NOON, StillClock, make_id, make_module, make_order, make_placed
+
+PLANT = make_id(1)
+
+
+class House:
+    """A simulator with one plant, and all it reported."""
+
+    def __init__(self, *placed: Placed, seed: int = 1) -> None:
+        self.clock = StillClock()
+        self.simulator = Simulator(self.clock, seed=seed, tick=3600.0)
+        self.lists: list[list[Report]] = []
+        self.placed = placed
+
+    async def __aenter__(self) -> "House":
+        async def take(reports):
+            self.lists.append(list(reports))
+
+        await self.simulator.start(take)
+        await self.simulator.attach(PLANT, self.placed)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.simulator.stop()
+
+    async def pass_by(self, seconds: float) -> list[Report]:
+        before = len(self.reports)
+        self.clock.pass_by(seconds)
+        await self.simulator.step()
+        return self.reports[before:]
+
+    @property
+    def reports(self) -> list[Report]:
+        return [report for reports in self.lists for report in reports]
+
+    async def tell(self, command, placed: Placed | None = None):
+        module = (placed or self.placed[0]).module
+        return await self.simulator.execute(make_order(PLANT, module.id, command, deadline=self.clock.now() + 5))
+
+    async def ask(self, placed: Placed | None = None) -> Report:
+        return await self.simulator.read(PLANT, (placed or self.placed[0]).module.id, self.clock.now() + 5)
+
+
+class TestTheRegister:
+    def test_knows_the_simulator_by_its_name_and_builds_it(self):
+        drivers = build_drivers(StillClock(), {"simulator": {"seed": 1, "tick": 5.0}})
+        assert set(drivers) == set(DRIVERS) == {"simulator"}
+        assert all(driver.name == name for name, driver in drivers.items())
+
+
+class TestAttaching:
+    @pytest.mark.parametrize("kind", sorted(DEVICES))
+    async def test_a_module_without_a_state_reports_a_first_one(self, kind):
+        async with House(make_placed(kind)) as house:
+            (report,) = house.reports
+            assert isinstance(report.state, DEVICES[kind].reports)
+            assert report.reachable
+
+    def test_every_kind_but_the_scene_is_simulated(self):
+        assert set(DeviceKind) - set(DEVICES) == {DeviceKind.SCENE}
+
+    async def test_a_module_with_a_whole_state_reports_nothing(self):
+        async with House(make_placed(DeviceKind.LIGHT, LightState(on=False, level=7))) as house:
+            assert house.reports == []
+            assert (await house.ask()).state == LightState(on=False, level=7)
+
+    async def test_a_module_that_was_unreachable_comes_back(self):
+        async with House(make_placed(DeviceKind.LIGHT, LightState(on=False), reachable=False)) as house:
+            assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=False), True)]
+
+    async def test_all_first_states_of_a_plant_are_one_list(self):
+        async with House(*(make_placed(DeviceKind.PLUG) for _ in range(50))) as house:
+            assert [len(reports) for reports in house.lists] == [50]
+
+    async def test_a_multisocket_has_four_sockets_unless_told_otherwise(self):
+        four, seven = make_placed(DeviceKind.MULTISOCKET), make_placed(DeviceKind.MULTISOCKET, options={"sockets": 7})
+        async with House(four, seven) as house:
+            assert [len(report.state.sockets) for report in house.reports] == [4, 7]
+
+    async def test_a_state_of_another_kind_is_ignored_with_a_warning(self):
+        with capture_logs() as logs:
+            async with House(make_placed(DeviceKind.LIGHT, LockState(locked=True))) as house:
+                assert isinstance((await house.ask()).state, LightState)
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+
+    async def test_again_keeps_what_goes_on_and_drops_what_is_gone(self):
+        lamp, lock = make_placed(DeviceKind.LIGHT, LightState(on=False)), make_placed(DeviceKind.LOCK)
+        async with House(lamp, lock) as house:
+            await house.tell(SetLight(on=True))
+            added = make_placed(DeviceKind.HEATER)
+            await house.simulator.attach(PLANT, (lamp, added))
+            assert (await house.ask(lamp)).state.on
+            assert isinstance((await house.ask(added)).state, HeaterState)
+            with pytest.raises(DeviceOffline):
+                await house.ask(lock)
+
+    async def test_again_with_another_option_makes_it_count_and_keeps_the_state(self):
+        plug = make_placed(DeviceKind.PLUG, options={"watts": 100})
+        async with House(plug) as house:
+            await house.tell(SwitchPlug(on=True))
+            stronger = make_module(DeviceKind.PLUG, plug.module.id, options={"watts": 2000})
+            await house.simulator.attach(PLANT, (Placed(stronger, plug.last),))
+            await house.pass_by(200)
+            state = (await house.ask()).state
+            assert state.on
+            assert 1900 < state.power.value < 2100
+
+    async def test_of_a_detached_plant_is_over(self):
+        async with House(make_placed(DeviceKind.LIGHT)) as house:
+            await house.simulator.detach(PLANT)
+            await house.simulator.detach(PLANT)
+            with pytest.raises(DeviceOffline):
+                await house.ask()
+            assert await house.pass_by(1e6) == []
+
+
+class TestOrders:
+    async def test_to_a_light_change_only_what_they_name(self):
+        color = Color(hue=10, saturation=20, value=30)
+        async with House(make_placed(DeviceKind.LIGHT, LightState(on=False, level=40))) as house:
+            assert (await house.tell(SetLight(on=True))).state == LightState(on=True, level=40)
+            assert (await house.tell(SetLight(level=55))).state == LightState(on=True, level=55)
+            assert (await house.tell(SetLight(color=color))).state == LightState(on=True, level=55, color=color)
+            assert await house.pass_by(5) == [], "what an order answered is not reported a second time"
+
+    async def test_to_a_shutter_heater_socket_and_camera_are_carried_out(self):
+        shutter = make_placed(DeviceKind.AUTOMATION, AutomationState(position=0))
+        heater = make_placed(DeviceKind.HEATER, HeaterState(on=False))
+        sockets = make_placed(DeviceKind.MULTISOCKET, MultisocketState(sockets=(False, False, True)))
+        camera = make_placed(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=False))
+        async with House(shutter, heater, sockets, camera) as house:
+            assert (await house.tell(MoveShutter(position=37), shutter)).state == AutomationState(position=37)
+            assert (await house.tell(SwitchHeater(on=True), heater)).state == HeaterState(on=True)
+            switched = await house.tell(SwitchSocket(socket=1, on=True), sockets)
+            assert switched.state == MultisocketState(sockets=(False, True, True))
+            assert (await house.tell(SwitchCamera(on=True), camera)).state == CameraState(on=True)
+
+    @pytest.mark.parametrize("kind", sorted(DeviceKind))
+    @pytest.mark.parametrize(
+        ("command", "fits"),
+        [
+            (SwitchPlug(on=True), {DeviceKind.PLUG}),
+            (SwitchSocket(socket=0, on=True), {DeviceKind.MULTISOCKET}),
+            (SwitchHeater(on=True), {DeviceKind.HEATER}),
+            (SetLight(on=True), {DeviceKind.LIGHT}),
+            (MoveShutter(position=1), {DeviceKind.AUTOMATION}),
+            (SetThermostat(set_point=20.0), {DeviceKind.CHRONOTHERMOSTAT}),
+            (OpenLock(), {DeviceKind.LOCK}),
+            (Activate(), {DeviceKind.ACTIVATION}),
+            (SwitchCamera(on=True), {DeviceKind.AUDIOVIDEO_UNIT}),
+        ],
+    )
+    async def test_are_refused_by_every_kind_they_do_not_fit(self, kind, command, fits):
+        async with House(make_placed(kind)) as house:
+            if kind in fits:
+                assert (await house.tell(command)).reachable
+            else:
+                before = (await house.ask()).state
+                with pytest.raises(DeviceRefused):
+                    await house.tell(command)
+                assert (await house.ask()).state == before
+
+    @pytest.mark.parametrize(
+        ("kind", "command"),
+        [
+            (DeviceKind.LIGHT, SetLight(level=101)),
+            (DeviceKind.LIGHT, SetLight(level=-1)),
+            (DeviceKind.LIGHT, SetLight(color=Color(361, 0, 0))),
+            (DeviceKind.LIGHT, SetLight(color=Color(0, 101, 0))),
+            (DeviceKind.LIGHT, SetLight(color=Color(0, 0, float("nan")))),
+            (DeviceKind.AUTOMATION, MoveShutter(position=101)),
+            (DeviceKind.MULTISOCKET, SwitchSocket(socket=4, on=True)),
+            (DeviceKind.MULTISOCKET, SwitchSocket(socket=-1, on=True)),
+            (DeviceKind.CHRONOTHERMOSTAT, SetThermostat(set_point=2.9)),
+            (DeviceKind.CHRONOTHERMOSTAT, SetThermostat(set_point=40.1)),
+            (DeviceKind.CHRONOTHERMOSTAT, SetThermostat(program=12)),
+        ],
+    )
+    async def test_out_of_bounds_are_refused_and_change_nothing(self, kind, command):
+        async with House(make_placed(kind)) as house:
+            before = (await house.ask()).state
+            with pytest.raises(DeviceRefused):
+                await house.tell(command)
+            assert (await house.ask()).state == before
+
+    async def test_after_their_deadline_are_not_carried_out(self):
+        lamp = make_placed(DeviceKind.LIGHT, LightState(on=False))
+        async with House(lamp) as house:
+            with pytest.raises(DeviceTimeout):
+                await house.simulator.execute(make_order(PLANT, lamp.module.id, SetLight(on=True), deadline=NOON))
+            assert not (await house.ask()).state.on
+
+
+class TestWhatGoesBackByItself:
+    @pytest.mark.parametrize(
+        ("kind", "command", "for_now", "again", "after"),
+        [
+            (DeviceKind.LOCK, OpenLock(), LockState(locked=False), LockState(locked=True), Lock.STAYS_OPEN),
+            (DeviceKind.AUDIOVIDEO_UNIT, SwitchCamera(on=True), CameraState(on=True), CameraState(on=False), Camera.STAYS_ON),
+            (
+                DeviceKind.ACTIVATION,
+                Activate(),
+                ActivationState(active=True),
+                ActivationState(active=False),
+                Activation.STAYS_ACTIVE,
+            ),
+        ],
+    )
+    async def test_does_so_after_its_time_and_reports_it(self, kind, command, for_now, again, after):
+        async with House(make_placed(kind)) as house:
+            assert (await house.tell(command)).state == for_now
+            assert await house.pass_by(after - 1) == []
+            assert [report.state for report in await house.pass_by(1)] == [again]
+
+    async def test_is_read_as_it_is_now_and_not_as_of_the_last_tick(self):
+        async with House(make_placed(DeviceKind.LOCK)) as house:
+            await house.tell(OpenLock())
+            house.clock.pass_by(Lock.STAYS_OPEN)
+            assert (await house.ask()).state == LockState(locked=True)
+
+
+class TestConsumption:
+    async def test_a_plug_that_is_on_draws_power_and_counts_whole_watt_hours(self):
+        plug = make_placed(DeviceKind.PLUG, options={"watts": 1000})
+        async with House(plug) as house:
+            await house.tell(SwitchPlug(on=True))
+            start = (await house.ask()).state.energy.value
+            values = []
+            for _ in range(60):
+                values += [value for report in await house.pass_by(60) for value in report.readings]
+            used = (await house.ask()).state.energy.value - start
+            assert 950 <= used <= 1050
+            assert {what for what, _ in values} == {"power", "energy"}
+            assert all(reading.value == int(reading.value) for _, reading in values)
+            assert len({reading.value for what, reading in values if what == "power"}) > 10, "it is no frozen constant"
+
+    async def test_a_plug_that_is_off_draws_nothing_and_its_counter_stands(self):
+        async with House(make_placed(DeviceKind.PLUG)) as house:
+            await house.tell(SwitchPlug(on=True))
+            house.clock.pass_by(600)
+            off = (await house.tell(SwitchPlug(on=False))).state
+            assert off.power == Reading(0.0, Unit.WATT, house.clock.now())
+            assert await house.pass_by(1800) == []
+            assert (await house.ask()).state == off
+
+    async def test_a_counter_past_its_end_starts_again(self):
+        full = PlugState(on=True, power=Reading(2000.0, Unit.WATT, NOON), energy=Reading(99_990.0, Unit.WATT_HOUR, NOON))
+        async with House(make_placed(DeviceKind.PLUG, full)) as house:
+            await house.pass_by(180)
+            assert (await house.ask()).state.energy.value == pytest.approx(90, abs=5)
+
+    async def test_a_plug_goes_on_drawing_what_it_was_given(self):
+        given = PlugState(on=True, power=Reading(733.0, Unit.WATT, NOON), energy=Reading(5.0, Unit.WATT_HOUR, NOON))
+        async with House(make_placed(DeviceKind.PLUG, given)) as house:
+            assert house.reports == []
+            await house.pass_by(200)
+            assert (await house.ask()).state.power.value == pytest.approx(733, rel=0.04)
+
+    async def test_a_meter_sums_the_plugs_of_its_plant(self):
+        plugs = [make_placed(DeviceKind.PLUG, PlugState(on=True), options={"watts": 100 * step}) for step in (1, 2, 3)]
+        meter = make_placed(DeviceKind.ENERGYMETER)
+        async with House(meter, *plugs) as house:
+            first = (await house.ask(meter)).state
+            assert first.power.value == pytest.approx(600, rel=0.05)
+            await house.pass_by(200)
+            state: EnergyMeterState = (await house.ask(meter)).state
+            drawn = [(await house.ask(plug)).state.power.value for plug in plugs]
+            assert state.power.value == sum(drawn)
+            for _ in range(60):
+                await house.pass_by(60)
+            used = (await house.ask(meter)).state.energy.value - state.energy.value
+            assert used == pytest.approx(600, rel=0.07)
+
+    async def test_measures_come_about_once_a_minute_however_short_the_tick(self):
+        async with House(make_placed(DeviceKind.PLUG, PlugState(on=True), options={"watts": 1500})) as house:
+            reports = [report for _ in range(120) for report in await house.pass_by(5)]
+            assert 5 <= len(reports) <= 10
+
+
+class TestWear:
+    async def test_a_battery_drains_over_months_and_is_changed_when_very_low(self):
+        remote = make_placed(DeviceKind.REMOTE, RemoteState(battery=Battery.FULL, firmware=5))
+        async with House(remote) as house:
+            seen = [report.state.battery for _ in range(6) for report in await house.pass_by(Remote.SPAN)]
+            assert seen == [Battery.HIGH, Battery.MEDIUM, Battery.LOW, Battery.VERY_LOW, Battery.FULL, Battery.HIGH]
+            assert (await house.ask()).state.firmware == 5
+
+    async def test_an_unknown_battery_stays_unknown(self):
+        async with House(make_placed(DeviceKind.REMOTE, RemoteState(battery=Battery.UNKNOWN))) as house:
+            assert await house.pass_by(10 * Remote.SPAN) == []
+
+    async def test_given_failures_stay(self):
+        given = EmergencyState(failures=(Failure(FailureType.BLOCK_DLD), Failure(FailureType.BLOCK_FAULTY_BATTERY)))
+        async with House(make_placed(DeviceKind.EMERGENCY_UNIT, given)) as house:
+            for _ in range(200):
+                assert await house.pass_by(Emergency.SPAN) == []
+
+    @pytest.mark.parametrize("kind", [DeviceKind.EMERGENCY_UNIT, DeviceKind.EMERGENCY_CONTROLLER])
+    async def test_a_few_units_fail_and_are_repaired_hours_later(self, kind):
+        units = [make_placed(kind, module_id=make_id(number)) for number in range(40)]
+        async with House(*units) as house:
+            well = house.reports[0].state
+            failed = repaired = 0
+            for _ in range(40):
+                for report in await house.pass_by(Emergency.SPAN):
+                    failed += report.state != well
+                    repaired += report.state == well
+            assert 10 <= failed <= 80
+            assert repaired >= failed - 5
+
+    async def test_a_failure_of_its_own_is_repaired_even_after_a_restart(self):
+        units = [make_placed(DeviceKind.EMERGENCY_UNIT, module_id=make_id(number)) for number in range(40)]
+        async with House(*units) as house:
+            well = house.reports[0].state
+            failing = []
+            while not failing:
+                failing = [report for report in await house.pass_by(Emergency.SPAN) if report.state != well]
+            module = make_module(DeviceKind.EMERGENCY_UNIT, failing[0].module_id)
+            await house.simulator.detach(PLANT)
+            await house.simulator.attach(PLANT, [Placed(module, FirstState(module.id, failing[0].state))])
+            assert [report.state for report in await house.pass_by(Emergency.SPAN)] == [well]
+
+    async def test_a_gateway_keeps_its_firmware(self):
+        async with House(make_placed(DeviceKind.GATEWAY)) as house:
+            assert house.reports[0].state.firmware is not None
+            assert await house.pass_by(1e8) == []
+
+
+class TestResidents:
+    async def test_use_lights_plugs_shutters_sockets_and_heaters_but_leave_an_order_alone(self):
+        kinds = (
+            DeviceKind.LIGHT,
+            DeviceKind.PLUG,
+            DeviceKind.AUTOMATION,
+            DeviceKind.MULTISOCKET,
+            DeviceKind.HEATER,
+        )
+        house = House(*(make_placed(kind, module_id=make_id(number)) for number, kind in enumerate(kinds)))
+        async with house:
+            lamp = house.placed[0]
+            for _ in range(48):
+                house.clock.pass_by(1800)
+                await house.tell(SetLight(on=True, level=1), lamp)
+                await house.simulator.step()
+            moved = {report.module_id for reports in house.lists[1:] for report in reports}
+            assert moved == {placed.module.id for placed in house.placed[1:]}
+
+
+class TestBehaviour:
+    def option(self, placed: Placed, simulate: object) -> Placed:
+        options = {} if simulate is None else {"simulate": simulate}
+        return Placed(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
+
+    async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self):
+        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})
+        async with House(lamp) as house:
+            assert [(report.state, report.reachable) for report in house.reports] == [(None, False)]
+            assert not (await house.ask()).reachable
+            with pytest.raises(DeviceOffline):
+                await house.tell(SetLight(on=False))
+            assert await house.pass_by(1e6) == []
+
+    async def test_offline_without_a_state_says_once_what_it_was_last_in(self):
+        async with House(make_placed(DeviceKind.REMOTE, options={"simulate": "offline"})) as house:
+            assert [(type(report.state), report.reachable) for report in house.reports] == [(RemoteState, False)]
+            assert (await house.ask()).state is None
+
+    async def test_cleared_brings_the_module_back(self):
+        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
+        async with House(lamp) as house:
+            for behaviour in ("offline", "slow"):
+                await house.simulator.attach(PLANT, [self.option(lamp, behaviour)])
+                house.lists.clear()
+                await house.simulator.attach(PLANT, [self.option(lamp, None)])
+                assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=True), True)]
+
+    async def test_slow_says_nothing_and_does_not_answer_in_time(self):
+        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, options={"simulate": "slow"})
+        async with House(thermostat) as house:
+            assert house.reports == []
+            assert await house.pass_by(3600) == []
+            deadline = house.clock.now() + 0.003
+            with pytest.raises(DeviceTimeout):
+                await house.simulator.read(PLANT, thermostat.module.id, deadline)
+            with pytest.raises(DeviceTimeout):
+                await house.simulator.execute(
+                    make_order(PLANT, thermostat.module.id, SetThermostat(set_point=20.0), deadline=deadline)
+                )
+
+    async def test_slow_can_be_given_up_on(self):
+        async with House(make_placed(DeviceKind.LIGHT, options={"simulate": "slow"})) as house:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.003):
+                    await house.ask()
+
+    async def test_refusing_can_be_read_and_obeys_nothing(self):
+        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "refusing"})
+        async with House(lamp) as house:
+            with pytest.raises(DeviceRefused):
+                await house.tell(SetLight(on=False))
+            assert (await house.ask()).state == LightState(on=True)
+
+    @pytest.mark.parametrize("nonsense", ["asleep", 3, ["offline"], {}])
+    async def test_unknown_is_ignored_with_a_warning(self, nonsense):
+        with capture_logs() as logs:
+            lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
+            async with House(lamp) as house:
+                assert (await house.tell(SetLight(on=False))).state == LightState(on=False)
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+
+
+class TestTicking:
+    async def test_reports_one_list_a_plant(self):
+        async with House(*(make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(30))) as house:
+            house.lists.clear()
+            await house.pass_by(600)
+            assert len(house.lists) == 1
+
+    async def test_goes_on_by_itself(self):
+        clock = StillClock()
+        simulator = Simulator(clock, seed=1, tick=0.001)
+        ticked = asyncio.Event()
+
+        async def take(reports):
+            ticked.set()
+
+        await simulator.start(take)
+        lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
+        await simulator.attach(PLANT, [lock])
+        clock.pass_by(60)
+        await asyncio.wait_for(ticked.wait(), 5)
+        await simulator.stop()
+
+    async def test_of_a_plant_that_breaks_does_not_disturb_another(self, monkeypatch):
+        async with House(make_placed(DeviceKind.HEATER)) as house:
+            lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
+            await house.simulator.attach(make_id(2), [lock])
+            monkeypatch.setattr(DEVICES[DeviceKind.HEATER], "evolve", lambda self, now: 1 / 0)
+            with capture_logs() as logs:
+                reports = await house.pass_by(60)
+            assert [report.state for report in reports] == [LockState(locked=True)]
+            assert [entry["plant_id"] for entry in logs] == [PLANT]
+
+    async def test_of_a_large_plant_lets_others_have_their_turn(self):
+        async with House(*(make_placed(DeviceKind.LIGHT, LightState(on=True)) for _ in range(1000))) as house:
+            turns = 0
+
+            async def others():
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0)
+
+            task = asyncio.create_task(others())
+            await house.pass_by(5)
+            task.cancel()
+            assert turns >= 10
+
+    async def test_never_overwrites_an_order_carried_out_in_the_middle_of_it(self):
+        plugs = [make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(300)]
+        async with House(*plugs) as house:
+            house.lists.clear()
+            house.clock.pass_by(600)
+            step = asyncio.create_task(house.simulator.step())
+            await asyncio.sleep(0)
+            await house.tell(SwitchPlug(on=False), plugs[0])
+            await step
+            assert not [report for report in house.reports if report.module_id == plugs[0].module.id]

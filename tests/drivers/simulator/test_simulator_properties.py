@@ -1,0 +1,156 @@
+"""Whatever is ordered and however time jumps: the same in every run, and within the bounds of Spec 8."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domogate.domain import commands
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceRefused
+from domogate.domain.safety import FailureType
+from domogate.domain.states import (
+    AutomationState,
+    Color,
+    EmergencyState,
+    EnergyMeterState,
+    LightState,
+    PlugState,
+    Reading,
+    Report,
+    ThermostatFunction,
+    ThermostatMode,
+    ThermostatState,
+    Unit,
+)
+from domogate.drivers.simulator import Simulator
+from support.devices import NOON, StillClock, make_id, make_order, make_placed
+
+PLANT = make_id(1)
+PLACED = [make_placed(kind, module_id=make_id(10 + number)) for number, kind in enumerate(DeviceKind)]
+
+# Wider than what is allowed: what is outside must be refused, not kept.
+NUMBERS = st.integers(-10, 410) | st.sampled_from((0, 100))
+FLOATS = st.floats(-10, 410) | st.just(float("nan"))
+COMMANDS: st.SearchStrategy[Any] = st.one_of(
+    st.builds(commands.SwitchPlug, on=st.booleans()),
+    st.builds(commands.SwitchSocket, socket=st.integers(-2, 6), on=st.booleans()),
+    st.builds(commands.SwitchHeater, on=st.booleans()),
+    st.builds(
+        commands.SetLight,
+        on=st.none() | st.booleans(),
+        level=st.none() | NUMBERS,
+        color=st.none() | st.builds(Color, hue=FLOATS, saturation=FLOATS, value=FLOATS),
+    ),
+    st.builds(commands.MoveShutter, position=NUMBERS),
+    st.builds(
+        commands.SetThermostat,
+        function=st.none() | st.sampled_from(ThermostatFunction),
+        mode=st.none() | st.sampled_from(ThermostatMode),
+        set_point=st.none() | st.floats(0, 45),
+        program=st.none() | st.integers(-2, 14),
+        activation_time=st.none() | st.floats(NOON - 1e5, NOON + 1e7),
+    ),
+    st.just(commands.OpenLock()),
+    st.just(commands.Activate()),
+    st.builds(commands.SwitchCamera, on=st.booleans()),
+)
+FITS = {
+    commands.SwitchPlug: DeviceKind.PLUG,
+    commands.SwitchSocket: DeviceKind.MULTISOCKET,
+    commands.SwitchHeater: DeviceKind.HEATER,
+    commands.SetLight: DeviceKind.LIGHT,
+    commands.MoveShutter: DeviceKind.AUTOMATION,
+    commands.SetThermostat: DeviceKind.CHRONOTHERMOSTAT,
+    commands.OpenLock: DeviceKind.LOCK,
+    commands.Activate: DeviceKind.ACTIVATION,
+    commands.SwitchCamera: DeviceKind.AUDIOVIDEO_UNIT,
+}
+# Ticks, nights, months, and a clock that is set back.
+JUMPS = st.floats(0, 30) | st.floats(0, 1e5) | st.floats(0, 1e8) | st.floats(-1e5, 0)
+STORIES = st.lists(st.tuples(JUMPS, COMMANDS), max_size=20)
+
+
+async def live(seed: int, story: Sequence[tuple[float, Any]]) -> list[Report]:
+    """All that a house with one module of each kind says in the course of the story."""
+    clock = StillClock()
+    simulator = Simulator(clock, seed=seed, tick=3600.0)
+    said: list[Report] = []
+
+    async def take(reports: Sequence[Report]) -> None:
+        said.extend(reports)
+
+    of_kind = {placed.module.kind: placed.module.id for placed in PLACED}
+    await simulator.start(take)
+    await simulator.attach(PLANT, PLACED)
+    for jump, command in story:
+        clock.pass_by(jump)
+        order = make_order(PLANT, of_kind[FITS[type(command)]], command, deadline=clock.now() + 5)
+        with suppress(DeviceRefused):
+            said.append(await simulator.execute(order))
+        await simulator.step()
+        said += [await simulator.read(PLANT, placed.module.id, clock.now() + 5) for placed in PLACED]
+    await simulator.stop()
+    return said
+
+
+def check_reading(reading: Reading | None, *units: Unit) -> None:
+    if reading is None:
+        return
+    assert reading.unit in units
+    if reading.unit in (Unit.WATT, Unit.WATT_HOUR):
+        assert 0 <= reading.value <= 100_000
+        assert reading.value == int(reading.value)
+    elif reading.unit is Unit.PERCENT:
+        assert 0 <= reading.value <= 100
+    else:
+        assert -60 <= reading.value <= 150
+
+
+def check(report: Report) -> None:
+    match report.state:
+        case LightState(level=level, color=color):
+            assert level is None or 0 <= level <= 100
+            assert color is None or 0 <= color.hue <= 360
+            assert color is None or (0 <= color.saturation <= 100 and 0 <= color.value <= 100)
+        case AutomationState(position=position):
+            assert 0 <= position <= 100
+        case PlugState(on=on, power=power, energy=energy):
+            check_reading(power, Unit.WATT)
+            check_reading(energy, Unit.WATT_HOUR)
+            assert on or power.value == 0
+        case EnergyMeterState(power=power, energy=energy):
+            check_reading(power, Unit.WATT)
+            check_reading(energy, Unit.WATT_HOUR)
+        case ThermostatState() as state:
+            assert 3 <= state.set_point <= 40
+            assert state.program is None or 0 <= state.program <= 11
+            assert state.program is not None or state.mode is not ThermostatMode.AUTOMATIC
+            check_reading(state.temperature, state.scale)
+            check_reading(state.humidity, Unit.PERCENT)
+        case EmergencyState(failures=failures):
+            assert failures
+            assert all(failure.type in FailureType for failure in failures)
+    for what, reading in report.readings:
+        assert what in ("power", "energy", "temperature", "humidity")
+        check_reading(reading, *Unit)
+
+
+class TestAnyStory:
+    @given(st.integers(0, 2**32), STORIES)
+    @settings(deadline=None, max_examples=60)
+    def test_is_told_the_same_way_in_every_run_with_the_same_seed(self, seed, story):
+        assert asyncio.run(live(seed, story)) == asyncio.run(live(seed, story))
+
+    @given(st.integers(0, 2**32), STORIES)
+    @settings(deadline=None, max_examples=150)
+    def test_stays_within_the_bounds(self, seed, story):
+        for report in asyncio.run(live(seed, story)):
+            check(report)
+
+    def test_is_another_one_with_another_seed(self):
+        story = [(3600.0, commands.SwitchPlug(on=True))]
+        assert asyncio.run(live(1, story)) != asyncio.run(live(2, story))
