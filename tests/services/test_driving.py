@@ -233,6 +233,13 @@ class TestAQuestion:
             await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.state for report in store.reports] == [OFF]
 
+    async def test_of_a_module_nothing_was_known_of_is_recorded_once(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            for _ in range(3):
+                await driving.read(plant, LAMP.id, NOON + 5)
+        assert [report.state for report in store.reports] == [ON]
+
     async def test_is_recorded_when_only_reachability_is_different(self, store, driver):
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, False, 1.0)})
         async with running(store, driver) as driving:

@@ -149,7 +149,7 @@ class AwakePlants:
         before = plant.driver_of
         plant.driver_of = {place.module.id: name for name, places in placed.items() for place in places}
         self._recording.forget([module_id for module_id in before if module_id not in plant.driver_of])
-        self._recording.know(stored.states)
+        self._recording.know(plant.driver_of, stored.states)
         plant.failed.clear()
         for name in plant.attached - placed.keys():
             await self._detach_from(plant, name)
@@ -199,7 +199,7 @@ class AwakePlants:
                 await self._detach_from(plant, name)
             # Whoever wakes the plant next must find all that was reported of it.
             await self._recording.flush()
-            self._recording.forget(tuple(plant.driver_of))
+            self._recording.forget(plant.driver_of)
         finally:
             del self._falling_asleep[plant.id]
             if plant.has_room:

@@ -4,7 +4,7 @@ One queue for everything: a tick's report that was overtaken by an order must ne
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import structlog
@@ -39,12 +39,13 @@ class Recording:
 
     # what was last recorded
 
-    def know(self, states: Mapping[Id, StoredState]) -> None:
-        """Begin from what the store holds; what was recorded since then is newer, and stays."""
-        for module_id, stored in states.items():
-            self._last.setdefault(module_id, (stored.state, stored.reachable))
+    def know(self, module_ids: Iterable[Id], states: Mapping[Id, StoredState]) -> None:
+        """Begin from what the store holds of them; what was recorded since then is newer, and stays."""
+        for module_id in module_ids:
+            stored = states.get(module_id)
+            self._last.setdefault(module_id, (None, True) if stored is None else (stored.state, stored.reachable))
 
-    def forget(self, module_ids: Sequence[Id]) -> None:
+    def forget(self, module_ids: Iterable[Id]) -> None:
         for module_id in module_ids:
             self._last.pop(module_id, None)
 

@@ -1,0 +1,79 @@
+import pytest
+
+from domogate.domain.states import (
+    AutomationState,
+    Color,
+    EnergyMeterState,
+    LightState,
+    LockState,
+    PlugState,
+    Reading,
+    Report,
+    ThermostatFunction,
+    ThermostatMode,
+    ThermostatState,
+    Unit,
+)
+from domogate.services.limits import find_breach
+
+
+def light(**fields):
+    return LightState(on=True, **fields)
+
+
+def thermostat(set_point=20.0, **fields):
+    return ThermostatState(function=ThermostatFunction.HEATING, mode=ThermostatMode.MANUAL, set_point=set_point, **fields)
+
+
+def watts(value):
+    return Reading(value, Unit.WATT, 0.0)
+
+
+class TestWithinTheBounds:
+    @pytest.mark.parametrize(
+        "state",
+        [
+            None,
+            LockState(locked=True),
+            light(),
+            light(level=0, color=Color(0, 0, 0)),
+            light(level=100, color=Color(360, 100, 100)),
+            AutomationState(position=0),
+            thermostat(3, program=0),
+            thermostat(
+                40, program=11, temperature=Reading(451, Unit.FAHRENHEIT, 0.0), humidity=Reading(100, Unit.PERCENT, 0.0)
+            ),
+            PlugState(on=True, power=watts(0), energy=Reading(100_000, Unit.WATT_HOUR, 0.0)),
+        ],
+    )
+    def test_nothing_is_found(self, state):
+        assert find_breach(Report("p", "m", 0.0, state=state)) is None
+
+
+class TestOutsideTheBounds:
+    @pytest.mark.parametrize(
+        ("state", "what"),
+        [
+            (light(level=101), "level"),
+            (light(level=-1), "level"),
+            (light(color=Color(360.1, 0, 0)), "hue"),
+            (light(color=Color(0, -0.1, 0)), "saturation"),
+            (light(color=Color(0, 0, 100.1)), "value"),
+            (AutomationState(position=101), "position"),
+            (thermostat(2.9), "set point"),
+            (thermostat(40.1), "set point"),
+            (thermostat(float("nan")), "set point"),
+            (thermostat(program=12), "program"),
+            (thermostat(humidity=Reading(101, Unit.PERCENT, 0.0)), "humidity"),
+            (PlugState(on=True, power=watts(100_001)), "power"),
+            (EnergyMeterState(energy=Reading(-1, Unit.WATT_HOUR, 0.0)), "energy"),
+        ],
+    )
+    def test_the_value_is_named(self, state, what):
+        assert find_breach(Report("p", "m", 0.0, state=state)).startswith(f"{what} is ")
+
+    def test_readings_count_as_well(self):
+        assert find_breach(Report("p", "m", 0.0, readings=(("power", watts(-1)),))).startswith("power is ")
+
+    def test_what_is_no_number_is_a_breach(self):
+        assert "not of the form" in find_breach(Report("p", "m", 0.0, state=light(level="bright")))
