@@ -127,7 +127,10 @@ class GuardedProtocol(HttpToolsProtocol):
             except httptools.HttpParserInvalidMethodError:
                 renamed = self._restart_with_known_method(data)
                 if renamed is None:
-                    self._refuse(Refusal(405, "This method is not known here."))
+                    at_the_start = self._seen == len(data)  # and yet no method: this is not HTTP at all
+                    self._refuse(
+                        Refusal(400, "This is not HTTP.") if at_the_start else Refusal(405, "This method is not known.")
+                    )
                     return
                 pending.append(renamed)
             except httptools.HttpParserError as error:

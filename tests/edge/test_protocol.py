@@ -1,0 +1,540 @@
+"""What the server refuses before any family sees it, byte by byte."""
+
+import asyncio
+import json
+import re
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from domogate.edge.protocol import GuardedProtocol, Guards, Limits
+from support.edge_server import PATIENT, QUICK, Wire, exchange, serving, wire
+
+GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
+POST = b"POST /x HTTP/1.1\r\nHost: gateway\r\n"
+
+
+class Recorder:
+    """An app that answers with what it was asked, and remembers it."""
+
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
+        self.disconnected = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        record = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "headers": [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]],
+        }
+        self.seen.append(record)
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.disconnected.set()
+                return
+            body += message["body"]
+            if not message["more_body"]:
+                break
+        record["body"] = body.decode()
+        record["headers"] = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
+        await respond(send, 200, json.dumps(record).encode())
+
+
+async def respond(send: Any, status: int, body: bytes = b"") -> None:
+    headers = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def keep_sending(connection: Wire) -> None:
+    for _ in range(200):
+        await connection.send(b"more")
+        await asyncio.sleep(0.05)
+
+
+def check_refusal(answer: tuple[int, str, dict[str, str], bytes], status: int) -> None:
+    assert answer[0] == status, answer
+    headers = answer[2]
+    assert headers["connection"] == "close"
+    assert headers["content-type"].startswith("text/plain")
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]+", headers["x-request-id"])
+    assert "date" in headers
+    assert "server" not in headers
+
+
+class TestHost:
+    @pytest.mark.parametrize(
+        "host", [b"gateway", b"gateway:8080", b"127.0.0.1:1", b"[::1]:8080", b"[::1]", b"a_b.example", b"x:", b"%41.example"]
+    )
+    async def test_a_proper_host_is_served(self, host: bytes) -> None:
+        async with serving(Recorder()) as bound:
+            assert (await exchange(bound.port, b"GET /x HTTP/1.1\r\nHost: " + host + b"\r\n\r\n"))[0] == 200
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            b"",
+            b"Host: a\r\nHost: a\r\n",
+            b"Host: a\r\nhost: b\r\n",
+            b"Host:\r\n",
+            b"Host: a b\r\n",
+            b"Host: a/b\r\n",
+            b"Host: user@a\r\n",
+            b"Host: a:x\r\n",
+            b"Host: [::1\r\n",
+            b"Host: a:123456\r\n",
+            b"Host: \xc3\xa9\r\n",
+            b'Host: "a"\r\n',
+            b"Host: %4\r\n",
+        ],
+        ids=repr,
+    )
+    async def test_none_two_or_an_invalid_one_is_400(self, lines: bytes) -> None:
+        app = Recorder()
+        async with serving(app) as bound:
+            check_refusal(await exchange(bound.port, b"GET /x HTTP/1.1\r\n" + lines + b"\r\n"), 400)
+        assert app.seen == []
+
+    async def test_http_1_0_may_leave_it_out_but_not_double_it(self) -> None:
+        async with serving(Recorder()) as bound:
+            assert (await exchange(bound.port, b"GET /x HTTP/1.0\r\n\r\n"))[0] == 200
+            check_refusal(await exchange(bound.port, b"GET /x HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400)
+
+    async def test_each_request_of_a_connection_needs_its_own(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(GET)
+            assert (await connection.read_answer())[0] == 200
+            await connection.send(b"GET /x HTTP/1.1\r\n\r\n")
+            check_refusal(await connection.read_answer(), 400)
+            assert await connection.is_closed()
+
+
+class TestHeaderSize:
+    async def test_up_to_the_limit_is_served_and_beyond_is_431(self) -> None:
+        async with serving(Recorder()) as bound:
+            head = b"GET /x HTTP/1.1\r\nHost: gateway\r\nX: %b\r\n\r\n"
+            fitting = PATIENT.max_header - len(head % b"")
+            assert (await exchange(bound.port, head % (b"a" * fitting)))[0] == 200
+            check_refusal(await exchange(bound.port, head % (b"a" * (fitting + 1))), 431)
+
+    @pytest.mark.parametrize(
+        "start",
+        [
+            b"GET /",
+            b"GET /x HTTP/1.1\r\nHost: a\r\nX: ",
+            b"GET /x HTTP/1.1\r\nHost: a\r\nX-",
+            b"GET /x HTTP/1.1\r\nHost: a\r\nX:  ",
+        ],
+    )
+    async def test_a_url_a_name_or_a_value_without_end_is_431(self, start: bytes) -> None:
+        app = Recorder()
+        async with serving(app) as bound, wire(bound.port) as connection:
+            await connection.send(start)
+            filler = b" " if start.endswith(b"  ") else b"a"
+            for _ in range(30):
+                await connection.send(filler * 100)
+                await asyncio.sleep(0)
+            check_refusal(await connection.read_answer(), 431)
+            assert await connection.is_closed()
+        assert app.seen == []
+
+    async def test_many_small_headers_are_431(self) -> None:
+        async with serving(Recorder()) as bound:
+            check_refusal(await exchange(bound.port, GET[:-2] + b"a: b\r\n" * 500 + b"\r\n"), 431)
+
+    async def test_line_ends_without_end_are_431(self) -> None:
+        async with serving(Recorder()) as bound:
+            check_refusal(await exchange(bound.port, b"\r\n" * 3000), 431)
+
+    async def test_a_large_body_in_the_same_packet_is_no_header(self) -> None:
+        async with serving(Recorder()) as bound:
+            body = b"b" * 50_000
+            status, _, _, answer = await exchange(bound.port, POST + b"Content-Length: 50000\r\n\r\n" + body)
+            assert status == 200
+            assert json.loads(answer)["body"] == body.decode()
+
+    async def test_a_large_header_behind_another_request_in_the_same_packet_is_431(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(GET + GET[:-2] + b"X: " + b"a" * 3000 + b"\r\n\r\n")
+            assert (await connection.read_answer())[0] == 200
+            check_refusal(await connection.read_answer(), 431)
+
+    @pytest.mark.parametrize("start", [b"3;", b"3\r\nabc\r\n0\r\nX: "], ids=["chunk extension", "trailer"])
+    async def test_a_chunk_extension_or_trailer_without_end_is_refused_too(self, start: bytes) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Transfer-Encoding: chunked\r\n\r\n" + start)
+            for _ in range(30):
+                await connection.send(b"a" * 100)
+                await asyncio.sleep(0.005)
+            check_refusal(await connection.read_answer(), 431)
+
+    async def test_memory_stays_flat_while_it_comes(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\nX: ")
+            tracemalloc.start()
+            try:
+                for _ in range(200):
+                    try:
+                        await connection.send(b"a" * 65_536)
+                    except ConnectionError:
+                        break
+                    await asyncio.sleep(0)
+                assert tracemalloc.get_traced_memory()[1] < 4_000_000
+            finally:
+                tracemalloc.stop()
+
+
+class TestDeadlines:
+    on_both_loops = True
+
+    @pytest.mark.parametrize("start", [b"G", b"\r\n", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
+    async def test_a_header_section_that_does_not_end_is_408_and_the_end(self, start: bytes) -> None:
+        app = Recorder()
+        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(start)
+            check_refusal(await connection.read_answer(), 408)
+            assert await connection.is_closed()
+        assert app.seen == []
+
+    async def test_dripping_does_not_extend_it(self) -> None:
+        limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=20)
+        async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
+            await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\nX: ")
+            answer = asyncio.create_task(connection.read_answer())
+            for _ in range(100):
+                await connection.send(b"a")
+                await asyncio.sleep(0.05)
+                if answer.done():
+                    break
+            check_refusal(await answer, 408)
+
+    async def test_a_body_that_does_not_end_is_408_and_its_app_hears_of_it(self) -> None:
+        app = Recorder()
+        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
+            check_refusal(await connection.read_answer(), 408)
+            assert await connection.is_closed()
+            await asyncio.wait_for(app.disconnected.wait(), 5)
+
+    async def test_a_body_cut_after_the_answer_began_is_a_plain_close(self) -> None:
+        async def early(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+            await send({"type": "http.response.body", "body": b"ab", "more_body": True})
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        async with serving(early, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
+            everything = await connection.read_all()
+            assert everything.endswith(b"\r\n\r\nab")
+            assert b"408" not in everything
+
+    async def test_a_connection_that_never_says_a_word_is_closed_without_one(self) -> None:
+        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
+            assert await connection.is_closed()
+
+    async def test_an_idle_connection_is_closed_without_a_word_after_keep_alive(self) -> None:
+        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(GET)
+            assert (await connection.read_answer())[0] == 200
+            assert await connection.is_closed()
+
+    @pytest.mark.slow
+    async def test_a_slow_app_is_not_cut(self) -> None:
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(1.5)
+            await respond(send, 200)
+
+        async with serving(slow, QUICK) as bound:
+            assert (await exchange(bound.port, GET))[0] == 200
+
+    @pytest.mark.slow
+    async def test_an_app_that_does_not_read_is_not_the_client_s_fault(self) -> None:
+        async def late(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(1.5)
+            size = 0
+            while True:
+                message = await receive()
+                size += len(message["body"])
+                if not message["more_body"]:
+                    break
+            await respond(send, 200, str(size).encode())
+
+        async with serving(late, QUICK) as bound, wire(bound.port) as connection:
+            body = b"b" * 2_000_000
+            connection.writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            status, _, _, answer = await connection.read_answer()
+            assert (status, answer) == (200, b"2000000")
+
+    async def test_a_client_that_does_not_take_its_answer_is_cut(self) -> None:
+        ended = asyncio.Event()
+
+        async def endless(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            try:
+                for _ in range(10_000):
+                    await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+            finally:
+                ended.set()
+
+        async with serving(endless, QUICK) as bound, wire(bound.port, limit=1024) as connection:
+            await connection.send(GET)
+            await asyncio.wait_for(ended.wait(), 10)
+
+    @pytest.mark.slow
+    async def test_a_refused_client_that_never_leaves_is_cut(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(b"nonsense\r\n\r\n")
+            check_refusal(await connection.read_answer(), 400)
+            with pytest.raises(ConnectionError):
+                await keep_sending(connection)
+
+    def test_a_sweep_comes_early_rather_than_late(self) -> None:
+        assert Guards(Limits()).sweep_interval <= 0.5
+        assert Guards(Limits(header_deadline=0.1)).sweep_interval <= 0.05
+
+
+class TestFraming:
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+            b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
+            b"Content-Length: 3\r\nContent-Length: 3\r\n",
+            b"Content-Length: 3\r\nContent-Length: 4\r\n",
+            b"Content-Length: 3, 3\r\n",
+            b"Content-Length: -3\r\n",
+            b"Content-Length: +3\r\n",
+            b"Content-Length: 0x3\r\n",
+            b"Content-Length:\r\n",
+            b"Content-Length: 99999999999999999999999\r\n",
+            b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+            b"Transfer-Encoding:\r\n",
+            b"X : a\r\n",
+            b"X: a\r\n b\r\n",
+            b"X: a\x00b\r\n",
+            b"X: a\nY: b\r\n",
+            b"\xc3\xa9: a\r\n",
+        ],
+        ids=repr,
+    )
+    async def test_an_ambiguous_head_is_400_and_nobody_serves_it(self, lines: bytes) -> None:
+        app = Recorder()
+        async with serving(app) as bound:
+            check_refusal(await exchange(bound.port, POST + lines + b"\r\n0\r\n\r\n"), 400)
+        assert app.seen == []
+
+    @pytest.mark.parametrize("coding", [b"identity", b"gzip", b"gzip, chunked", b"xchunked"], ids=repr)
+    async def test_a_transfer_coding_that_is_not_chunked_is_refused(self, coding: bytes) -> None:
+        app = Recorder()
+        async with serving(app) as bound:
+            answer = await exchange(bound.port, POST + b"Transfer-Encoding: " + coding + b"\r\n\r\n0\r\n\r\n")
+            check_refusal(answer, 501)
+        assert app.seen == []
+
+    async def test_chunked_in_http_1_0_is_refused(self) -> None:
+        async with serving(Recorder()) as bound:
+            head = b"POST /x HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            check_refusal(await exchange(bound.port, head), 400)
+
+    async def test_a_broken_chunk_ends_the_request_its_app_is_reading(self) -> None:
+        app = Recorder()
+        async with serving(app) as bound:
+            answer = await exchange(bound.port, POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n")
+            check_refusal(answer, 400)
+            await asyncio.wait_for(app.disconnected.wait(), 5)
+
+    async def test_a_trailer_becomes_no_header(self) -> None:
+        async with serving(Recorder()) as bound:
+            chunked = b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nAuthorization: Bearer x\r\nHost: b\r\n\r\n"
+            status, _, _, body = await exchange(bound.port, POST + chunked)
+            assert status == 200
+            seen = json.loads(body)
+            assert seen["body"] == "abc"
+            assert [name for name, _ in seen["headers"]] == ["host", "transfer-encoding"]
+
+    @pytest.mark.parametrize(
+        "head",
+        [
+            b"GET /x\r\n\r\n",
+            b"GET /x HTTP/2.0\r\nHost: a\r\n\r\n",
+            b"GET /x HTTP/1.2\r\nHost: a\r\n\r\n",
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            b"GET /\xc3\xa9 HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"GET x HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+            b"GET / HTTP/1.1\nHost: a\n\n",
+        ],
+        ids=repr,
+    )
+    async def test_what_is_no_http_1_1_is_refused(self, head: bytes) -> None:
+        app = Recorder()
+        async with serving(app) as bound:
+            check_refusal(await exchange(bound.port, head), 400)
+        assert app.seen == []
+
+    async def test_expect_100_continue_is_heard(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+            assert (await connection.read_answer())[:2] == (100, "Continue")
+            await connection.send(b"abc")
+            assert json.loads((await connection.read_answer())[3])["body"] == "abc"
+
+
+class TestPipelining:
+    on_both_loops = True
+
+    async def test_requests_sent_together_are_answered_in_turn(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(20)))
+            for number in range(20):
+                assert json.loads((await connection.read_answer())[3])["path"] == f"/{number}"
+
+    async def test_a_refusal_waits_for_the_answers_before_it(self) -> None:
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(0.2)
+            await respond(send, 200, scope["path"].encode())
+
+        async with serving(slow) as bound, wire(bound.port) as connection:
+            await connection.send(GET + GET.replace(b"/x", b"/y") + b"GET /z HTTP/1.1\r\n\r\n")
+            assert (await connection.read_answer())[3] == b"/x"
+            assert (await connection.read_answer())[3] == b"/y"
+            check_refusal(await connection.read_answer(), 400)
+            assert await connection.is_closed()
+
+    async def test_a_queued_request_with_a_broken_body_never_runs(self) -> None:
+        paths: list[str] = []
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            paths.append(scope["path"])
+            await asyncio.sleep(0.2)
+            await respond(send, 200)
+
+        async with serving(slow) as bound, wire(bound.port) as connection:
+            broken = POST.replace(b"/x", b"/y") + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n"
+            await connection.send(GET + broken)
+            assert (await connection.read_answer())[0] == 200
+            check_refusal(await connection.read_answer(), 400)
+        assert paths == ["/x"]
+
+    @pytest.mark.slow
+    async def test_a_slow_first_answer_costs_the_half_sent_second_request_nothing(self) -> None:
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            if scope["path"] == "/x":
+                await asyncio.sleep(1.2)
+            await respond(send, 200, scope["path"].encode())
+
+        async with serving(slow, QUICK) as bound, wire(bound.port) as connection:
+            third = GET.replace(b"/x", b"/z")
+            await connection.send(GET + GET.replace(b"/x", b"/y") + third[:10])
+            await asyncio.sleep(0.8)
+            await connection.send(third[10:])
+            for path in (b"/x", b"/y", b"/z"):
+                assert (await connection.read_answer())[3] == path
+
+
+class TestUpgrades:
+    on_both_loops = True
+
+    async def test_an_upgrade_is_not_followed_and_the_body_is_still_a_body(self) -> None:
+        app = Recorder()
+        async with serving(app) as bound, wire(bound.port) as connection:
+            asks = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\nContent-Length: 5\r\n\r\n"
+            await connection.send(POST + asks + b"he")
+            await asyncio.sleep(0.05)
+            await connection.send(b"llo" + GET)
+            first = json.loads((await connection.read_answer())[3])
+            assert first["body"] == "hello"
+            assert ["content-length", "5"] in first["headers"]
+            assert (await connection.read_answer())[0] == 200
+        assert [record["method"] for record in app.seen] == ["POST", "GET"]
+
+    async def test_a_request_smuggled_behind_an_upgrade_is_only_a_body(self) -> None:
+        app = Recorder()
+        async with serving(app) as bound:
+            inner = b"DELETE /y HTTP/1.1\r\nHost: a\r\n\r\n"
+            head = POST + b"Connection: upgrade\r\nUpgrade: x\r\nContent-Length: %d\r\n\r\n" % len(inner)
+            _, _, _, body = await exchange(bound.port, head + inner)
+            assert json.loads(body)["body"] == inner.decode()
+        assert [record["path"] for record in app.seen] == ["/x"]
+
+    async def test_a_websocket_handshake_is_an_ordinary_get(self) -> None:
+        async with serving(Recorder()) as bound:
+            handshake = (
+                b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n\r\n"
+            )
+            assert (await exchange(bound.port, GET[:-2] + handshake))[0] == 200
+
+    async def test_connect_is_405(self) -> None:
+        async with serving(Recorder()) as bound:
+            answer = await exchange(bound.port, b"CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n")
+            check_refusal(answer, 405)
+            assert "GET" in answer[2]["allow"]
+
+
+class TestMethods:
+    @pytest.mark.parametrize("method", ["BREW", "get", "FOO-BAR", "X", "TRACE", "PATCH", "SEARCH"])
+    async def test_a_method_nobody_knows_reaches_the_app_under_its_own_name(self, method: str) -> None:
+        async with serving(Recorder()) as bound:
+            head = b"%b /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi" % method.encode()
+            status, _, _, body = await exchange(bound.port, head)
+            assert status == 200
+            assert json.loads(body)["method"] == method
+            assert json.loads(body)["body"] == "hi"
+
+    async def test_the_next_request_has_its_own_method_again(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(b"BREW /x HTTP/1.1\r\nHost: a\r\n\r\n" + GET)
+            assert json.loads((await connection.read_answer())[3])["method"] == "BREW"
+            assert json.loads((await connection.read_answer())[3])["method"] == "GET"
+
+    async def test_one_in_pieces_or_behind_another_request_is_a_plain_405(self) -> None:
+        async with serving(Recorder()) as bound:
+            async with wire(bound.port) as connection:
+                await connection.send(b"GE")
+                await asyncio.sleep(0.1)
+                await connection.send(b"XX /x HTTP/1.1\r\nHost: a\r\n\r\n")
+                check_refusal(await connection.read_answer(), 405)
+            async with wire(bound.port) as connection:
+                await connection.send(GET + b"BREW /x HTTP/1.1\r\nHost: a\r\n\r\n")
+                assert (await connection.read_answer())[0] == 200
+                check_refusal(await connection.read_answer(), 405)
+
+
+class TestReasonPhrases:
+    @pytest.mark.parametrize(
+        ("status", "reason"),
+        [
+            (442, "Unexpected Parameter Value"),
+            (469, "Password Renewal Required"),
+            (470, "Terms Acceptance Required"),
+            (404, "Not Found"),
+        ],
+    )
+    async def test_the_contract_s_own_statuses_have_one(self, status: int, reason: str) -> None:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await respond(send, status)
+
+        async with serving(app) as bound:
+            assert (await exchange(bound.port, GET))[:2] == (status, reason)
+
+
+class TestCounting:
+    async def test_what_is_refused_is_told(self) -> None:
+        refused: list[int] = []
+        async with serving(Recorder(), on_refused=refused.append) as bound:
+            await exchange(bound.port, GET)
+            await exchange(bound.port, b"GET / HTTP/1.1\r\n\r\n")
+            await exchange(bound.port, b"GET /" + b"a" * 3000)
+        assert refused == [400, 431]
+
+    def test_a_sweep_leaves_alone_what_is_none_of_its_own(self) -> None:
+        Guards(Limits()).sweep([object()], 1e9)
+
+    def test_uvicorn_still_has_what_we_build_on(self) -> None:
+        for name in ("on_response_complete", "on_headers_complete", "on_header", "on_body", "shutdown", "_start_asgi_task"):
+            assert getattr(GuardedProtocol.__mro__[1], name)

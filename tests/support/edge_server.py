@@ -1,0 +1,94 @@
+"""The edge's server inside a test's own event loop, and a client that sends the bytes it is told, when told."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from domogate.edge import server
+from domogate.edge.protocol import Limits
+
+QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
+"""Short enough for a test, long enough for a busy machine to send an honest request."""
+
+PATIENT = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=20)
+
+ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving(
+    app: ASGIApp, limits: Limits = PATIENT, metrics_port: int | None = None, **options: Any
+) -> AsyncIterator[Any]:
+    """Yields the `Listening`; its `stop` event (set on leaving) drains."""
+    stop = options.pop("stop", None) or asyncio.Event()
+    ready = asyncio.Event()
+
+    async def on_ready(_: server.Listening) -> None:
+        ready.set()
+
+    async with server.listen("127.0.0.1", 0, "127.0.0.1", metrics_port) as listening:
+        running = asyncio.create_task(
+            server.run(app, listening, limits=limits, stop=stop, on_ready=on_ready, **{"drain": 1.0, **options})
+        )
+        await asyncio.wait_for(ready.wait(), 10)
+        try:
+            yield listening
+        finally:
+            stop.set()
+            await asyncio.wait_for(running, 15)
+
+
+class Wire:
+    """One connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    async def send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def read_answer(self) -> tuple[int, str, dict[str, str], bytes]:
+        """Status, reason, headers (lower case; doubled ones joined) and body of the next answer."""
+        head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 10)).decode("latin-1")
+        first, *lines = head.strip().split("\r\n")
+        _, status, reason = first.split(" ", 2)
+        headers: dict[str, str] = {}
+        for line in lines:
+            name, _, value = line.partition(": ")
+            headers[name.lower()] = f"{headers[name.lower()]}, {value}" if name.lower() in headers else value
+        body = await asyncio.wait_for(self.reader.readexactly(int(headers.get("content-length", 0))), 10)
+        return int(status), reason, headers, body
+
+    async def read_all(self) -> bytes:
+        """Everything until the server closes; a reset counts as closed."""
+        try:
+            return await asyncio.wait_for(self.reader.read(), 10)
+        except ConnectionError:
+            return b""
+
+    async def is_closed(self) -> bool:
+        return await self.read_all() == b""
+
+
+@asynccontextmanager
+async def wire(port: int, context: ssl.SSLContext | None = None, **options: Any) -> AsyncIterator[Wire]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, **options)
+    try:
+        yield Wire(reader, writer)
+    finally:
+        writer.close()
+        try:
+            await asyncio.wait_for(writer.wait_closed(), 5)
+        except (OSError, TimeoutError):
+            writer.transport.abort()
+
+
+async def exchange(port: int, data: bytes) -> tuple[int, str, dict[str, str], bytes]:
+    """One answer on a fresh connection."""
+    async with wire(port) as connection:
+        await connection.send(data)
+        return await connection.read_answer()
