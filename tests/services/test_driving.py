@@ -498,6 +498,15 @@ class TestAPlantThatMakesTrouble:
                 store.find_plant = find_plant
                 assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
 
+    async def test_is_offline_and_wakes_nobody_once_the_gateway_has_stopped(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+        store.change_plant(plant, LAMP, SECOND_LAMP)
+        with pytest.raises(DeviceOffline):
+            await driving.read(plant, LAMP.id, NOON + 5)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
     async def test_leaves_no_task_behind_when_the_gateway_stops(self, store, driver):
         store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()

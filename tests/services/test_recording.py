@@ -40,7 +40,7 @@ class TestRecording:
             await recording.push([say(level)])
         await recording.push([say(level) for level in range(7, 12)])
         await recording.flush()
-        assert [len(record) for record in store.records] == [3, 3, 1, 5]
+        assert [len(record) for record in store.records] == [3, 3, 1, 3, 2]
 
     async def test_makes_drivers_wait_when_far_too_much_is_waiting(self, store, monkeypatch):
         monkeypatch.setattr(recording_module, "_FULL", 5)

@@ -16,6 +16,8 @@ from domogate.services.recording import Recording
 
 _log = structlog.get_logger(__name__)
 
+_STOPPING = "nobody drives this plant: the gateway is stopping"
+
 
 class AwakePlant:
     """A plant that drivers drive now, or will in a moment (`work` is under way)."""
@@ -58,6 +60,8 @@ class AwakePlants:
     @asynccontextmanager
     async def use(self, plant_id: Id) -> AsyncIterator[AwakePlant]:
         """The plant, awake for as long as it is used. Raises DeviceOffline when it is not one to drive."""
+        if self._stopped:
+            raise DeviceOffline(_STOPPING)
         plant = self._plants.get(plant_id) or self._enter(plant_id)
         if plant.failed and plant.work is None:
             self._begin_work(plant)
@@ -83,6 +87,8 @@ class AwakePlants:
 
     def refresh(self, plant_id: Id) -> None:
         """The plant has changed: attach it anew, in the background. A new one wakes if there is room."""
+        if self._stopped:
+            return
         plant = self._plants.get(plant_id)
         if plant is not None:
             self._begin_work(plant)
@@ -129,7 +135,7 @@ class AwakePlants:
         except Fault as fault:
             plant.trouble = fault
         except asyncio.CancelledError:
-            plant.trouble = DeviceOffline("nobody drives this plant: the gateway is stopping")
+            plant.trouble = DeviceOffline(_STOPPING)
             raise
         except Exception as error:
             _log.error("plant not attached", plant_id=plant.id, exc_info=error)

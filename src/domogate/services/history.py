@@ -35,7 +35,7 @@ class History:
             self._task = None
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
-        """The module's readings of that time with what each measures, oldest first."""
+        """The module's newest readings of that time with what each measures, oldest first."""
         return await self._store.list_readings(module_id, since, until, limit)
 
     async def prune(self) -> None:

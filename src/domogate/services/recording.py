@@ -16,7 +16,8 @@ from domogate.ports import Store, StoredState
 
 _log = structlog.get_logger(__name__)
 
-_BATCH = 2_000
+_BATCH = 250
+"""Enough to share a commit, few enough that encoding them holds nobody else up."""
 _FULL = 20_000
 
 
@@ -60,7 +61,8 @@ class Recording:
 
     async def push(self, reports: Sequence[Report]) -> None:
         """Have them recorded soon. Waits only when far too many are waiting already."""
-        self._enter(_Entry(reports))
+        for start in range(0, len(reports), _BATCH):
+            self._enter(_Entry(reports[start : start + _BATCH]))
         while self._queued > _FULL and self._writer is not None:
             await asyncio.wait((self._writer,))
 
@@ -77,8 +79,6 @@ class Recording:
 
     def _enter(self, entry: _Entry) -> None:
         # Nothing may be awaited before this: the order of calls is the order of events.
-        if not entry.reports:
-            return
         self._queue.append(entry)
         self._queued += len(entry.reports)
         if self._writer is None:
