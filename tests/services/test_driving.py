@@ -324,6 +324,18 @@ class TestStarting:
             assert driver.running
             assert driver.attached == {}
 
+    async def test_attaches_nothing_to_drivers_that_do_not_run_yet(self, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        driving = Driving(store, {driver.name: driver}, clock, awake_plants=5)
+        store.listen(driving.apply)
+        store.change_plant(plant, LAMP, SECOND_LAMP)
+        await driving.settled()
+        assert driver.attached == {}
+        await driving.start()
+        await driving.settled()
+        assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+        await driving.stop()
+
     async def test_wakes_no_more_plants_than_may_be_awake(self, store, driver):
         plants = sorted(store.add_plant(make_module(DeviceKind.LIGHT)) for _ in range(9))
         async with running(store, driver, awake_plants=4) as driving:

@@ -78,6 +78,8 @@ class Driving:
 
     def apply(self, changes: Sequence[Change]) -> None:
         """A Listener of the store: modules added and options changed take effect."""
+        if self._waking is None:
+            return  # before the drivers run there is nothing to attach to, and the start loads what is newest
         for plant_id in {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}:
             self._awake.refresh(plant_id)
 
