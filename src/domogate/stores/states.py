@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 from math import isfinite
 
+import msgspec
 from sqlalchemy import Connection, bindparam, delete, select, tuple_
 
 from domogate.domain.events import Event, PlantChanged, StateChanged
@@ -32,17 +33,25 @@ _NEWEST_READINGS = (
 
 
 def prepare(reports: Sequence[Report]) -> Prepared:
-    """Encode, before anything is shared with other callers. Raises ValueError for what could not be read back (NaN)."""
+    """Encode, before anything is shared with other callers. Raises ValueError for what would be read back otherwise (NaN)."""
     prepared: Prepared = []
     for report in reports:
         text = None
         if report.state is not None:
             text = to_json(report.state)
-            decode_state(text)
+            if not _reads_back(text, report.state):
+                raise ValueError(f"module {report.module_id} reported a state that cannot be kept: {report.state}")
         if not isfinite(report.at) or not all(isfinite(reading.value) for _, reading in report.readings):
             raise ValueError(f"module {report.module_id} reported a number that is not finite")
         prepared.append((report, text))
     return prepared
+
+
+def _reads_back(text: str, state: State) -> bool:
+    try:
+        return decode_state(text) == state
+    except msgspec.ValidationError:
+        return False
 
 
 class Recorder:

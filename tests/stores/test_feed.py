@@ -1,0 +1,230 @@
+"""The change feed: every change once, in order, whichever process wrote it; and waiting until it was applied."""
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import update
+
+from domogate.domain.events import PlantChanged, StateChanged, UserChanged
+from domogate.domain.people import User
+from domogate.domain.states import LightState, Report
+from domogate.stores import SqlStore
+from domogate.stores.presence import ALIVE
+from domogate.stores.tables import gateways
+from support.stores import CARLA, HOUSE, LAMP, NOW, SMALL, Ear, HandClock, OpenStore, an_id
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def on(level: int) -> Report:
+    return Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=level))
+
+
+class TestOwnChanges:
+    async def test_they_are_heard_before_the_write_returns(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        await house.save_user(CARLA)
+        assert ear.events == [UserChanged(user_id=CARLA.id)]
+
+    async def test_the_list_of_changes_is_what_was_heard(self, store: SqlStore) -> None:
+        ear = Ear()
+        store.listen(ear)
+        await store.import_estate(SMALL, prune=False)
+        await store.record([on(1), on(2)])
+        assert ear.changes == await store.list_changes(0, 1000)
+        assert ear.cursors == list(range(1, len(ear.cursors) + 1))
+        assert await store.list_changes(2, 1) == ear.changes[2:3]
+        assert await store.newest_cursor() == ear.cursors[-1]
+
+    async def test_a_change_is_dated_by_the_clock(self, house: SqlStore, clock: HandClock) -> None:
+        ear = Ear()
+        house.listen(ear)
+        clock.at = NOW + 5
+        await house.record([on(1)])
+        assert ear.changes[0].at == NOW + 5
+
+    async def test_an_empty_store_is_at_cursor_zero(self, store: SqlStore) -> None:
+        assert await store.newest_cursor() == 0
+        assert await store.list_changes(0, 10) == []
+
+
+class TestForeignChanges:
+    async def test_they_are_found_while_idle(self, house: SqlStore, open_store: OpenStore, database_url: str) -> None:
+        other = await open_store(database_url, gateway=False)
+        ear = Ear()
+        house.listen(ear)
+        await other.save_user(CARLA)
+        await until(lambda: len(ear.events) == 1)
+        await other.record([on(3)])
+        await until(lambda: len(ear.events) == 2)
+        assert ear.events[0] == UserChanged(user_id=CARLA.id)
+
+    async def test_they_come_before_ones_own_later_changes(
+        self, house: SqlStore, open_store: OpenStore, database_url: str
+    ) -> None:
+        deaf_while_idle = await open_store(database_url, poll=30.0)
+        ear = Ear()
+        deaf_while_idle.listen(ear)
+        await house.save_user(CARLA)
+        await deaf_while_idle.record([on(3)])
+        assert [type(event) for event in ear.events] == [UserChanged, StateChanged]
+
+    async def test_what_was_committed_before_the_start_is_not_heard(
+        self, house: SqlStore, open_store: OpenStore, database_url: str
+    ) -> None:
+        late = await open_store(database_url)
+        ear = Ear()
+        late.listen(ear)
+        newest = await house.newest_cursor()
+        await house.record([on(3)])
+        await until(lambda: bool(ear.events))
+        assert ear.cursors == [newest + 1]
+
+    async def test_two_stores_writing_at_once_hear_the_same_without_gap_or_repetition(
+        self, house: SqlStore, open_store: OpenStore, database_url: str
+    ) -> None:
+        other = await open_store(database_url)
+        start = await house.newest_cursor()
+        ears = [Ear(), Ear()]
+        house.listen(ears[0])
+        other.listen(ears[1])
+
+        async def write(store: SqlStore) -> None:
+            for level in range(30):
+                await asyncio.gather(store.record([on(level)]), store.save_user(CARLA))
+
+        await asyncio.gather(write(house), write(other))
+        await until(lambda: all(len(ear.changes) == 120 for ear in ears))
+        assert ears[0].changes == ears[1].changes
+        assert ears[0].cursors == list(range(start + 1, start + 121))
+
+    async def test_a_module_that_another_process_removed_is_passed_over(
+        self, house: SqlStore, open_store: OpenStore, database_url: str
+    ) -> None:
+        await house.record([on(1)])
+        other = await open_store(database_url, gateway=False)
+        await other.import_estate(SMALL.__class__(users=SMALL.users), prune=True)
+        newest = await other.newest_cursor()
+        await house.record([on(2)])
+        assert await house.newest_cursor() == newest
+
+    @pytest.mark.slow
+    async def test_another_process_is_heard_and_cursors_stay_gapless(self, house: SqlStore, database_url: str) -> None:
+        script = textwrap.dedent(
+            """
+            import asyncio, sys
+            from domogate.domain.ids import new_id
+            from domogate.domain.people import User
+            from domogate.stores import SqlStore
+
+            class Clock:
+                def now(self): return 1_800_000_000.0
+
+            async def main():
+                store = SqlStore(sys.argv[1], clock=Clock(), gateway=False)
+                await store.start()
+                for number in range(40):
+                    await store.save_user(User(new_id(), f"user{number}@elsewhere.example"))
+                assert await store.wait_applied(20)
+                await store.stop()
+
+            asyncio.run(main())
+            """
+        )
+        ear = Ear()
+        house.listen(ear)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-W", "error", "-c", script, database_url, stderr=subprocess.PIPE
+        )
+        written = 0
+        while process.returncode is None and written < 100_000:
+            await house.record([on(written % 100)])
+            written += 1
+            await asyncio.sleep(0.001)
+            if sum(isinstance(event, UserChanged) for event in ear.events) == 40:
+                break
+        _, errors = await process.communicate()
+        assert (process.returncode, errors) == (0, b"")
+        assert sum(isinstance(event, UserChanged) for event in ear.events) == 40
+        assert ear.cursors == list(range(ear.cursors[0], ear.cursors[0] + 40 + written))
+
+
+class TestWaitApplied:
+    async def test_true_at_once_when_no_gateway_runs(self, open_store: OpenStore, database_url: str) -> None:
+        command_line = await open_store(database_url, gateway=False)
+        await command_line.save_user(CARLA)
+        assert await command_line.wait_applied(0.0)
+
+    async def test_true_once_the_running_gateway_has_applied_it(
+        self, house: SqlStore, open_store: OpenStore, database_url: str
+    ) -> None:
+        command_line = await open_store(database_url, gateway=False)
+        ear = Ear()
+        house.listen(ear)
+        await command_line.save_user(User(an_id(80), "new@example.com"))
+        assert await command_line.wait_applied(10.0)
+        assert UserChanged(user_id=an_id(80)) in ear.events
+
+    async def test_false_when_a_gateway_does_not_get_there_in_time(self, open_store: OpenStore, database_url: str) -> None:
+        await open_store(database_url, poll=30.0)
+        command_line = await open_store(database_url, gateway=False)
+        await command_line.save_user(CARLA)
+        assert not await command_line.wait_applied(0.1)
+
+    async def test_true_when_nothing_was_written(self, open_store: OpenStore, database_url: str) -> None:
+        await open_store(database_url, poll=30.0)
+        command_line = await open_store(database_url, gateway=False)
+        assert await command_line.wait_applied(0.0)
+
+    async def test_a_gateway_that_died_is_not_waited_for(
+        self, open_store: OpenStore, database_url: str, clock: HandClock
+    ) -> None:
+        command_line = await open_store(database_url, gateway=False)
+        await command_line._write(
+            lambda tx: tx.connection.execute(tx.upsert(gateways), {"id": "dead", "applied": 0, "seen_at": clock.at})
+        )
+        await command_line.save_user(CARLA)
+        assert not await command_line.wait_applied(0.0)
+        clock.at += ALIVE + 1
+        assert await command_line.wait_applied(0.0)
+
+    async def test_a_gateway_that_stopped_is_not_waited_for(self, open_store: OpenStore, database_url: str) -> None:
+        gateway = await open_store(database_url, poll=30.0)
+        command_line = await open_store(database_url, gateway=False)
+        await gateway.stop()
+        await command_line.save_user(CARLA)
+        assert await command_line.wait_applied(0.0)
+
+    async def test_a_gateway_waits_for_the_others_but_not_for_itself(
+        self, house: SqlStore, open_store: OpenStore, database_url: str
+    ) -> None:
+        await house.save_user(CARLA)
+        assert await house.wait_applied(0.0)
+        other = await open_store(database_url)
+        ear = Ear()
+        other.listen(ear)
+        await house.set_plant_people(HOUSE.id, [], [])
+        assert await house.wait_applied(10.0)
+        assert isinstance(ear.events[-1], PlantChanged)
+
+    async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore) -> None:
+        before = house.commits
+        for level in range(5):
+            await house.record([on(level)])
+        assert house.commits - before == 5
+
+    async def test_a_struck_off_gateway_signs_in_again(self, house: SqlStore, open_store: OpenStore, database_url: str) -> None:
+        other = await open_store(database_url, gateway=False)
+        await other._write(lambda tx: tx.connection.execute(update(gateways).values(seen_at=0.0)))
+        await other.save_user(CARLA)
+        await until(lambda: house._writer is not None and house._writer.applied == other._running().written)
+        assert await other.wait_applied(10.0)

@@ -1,0 +1,257 @@
+"""Group commit: who shares a transaction, and whose failure is whose."""
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from domogate.domain.people import User
+from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
+from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.transaction import Transaction
+from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, Ear, OpenStore, an_id
+
+
+def on(level: int, at: float = NOW) -> Report:
+    return Report(HOUSE.id, LAMP.id, at, LightState(on=True, level=level))
+
+
+class HeldStore(SqlStore):
+    """Commits wait until they are let go."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.let_go = threading.Event()
+        self.let_go.set()
+
+    def commit(self, connection: Connection) -> None:
+        assert self.let_go.wait(10)
+        super().commit(connection)
+
+
+class TestGroupCommit:
+    async def test_calls_made_while_a_commit_is_under_way_share_the_next(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        store = await open_store(database_url, HeldStore, gateway=False)
+        assert isinstance(store, HeldStore)
+        await store.import_estate(SMALL, prune=False)
+        before = store.commits
+        store.let_go.clear()
+        calls = [asyncio.create_task(store.record([on(1)]))]
+        await asyncio.sleep(0.05)
+        calls += [asyncio.create_task(store.record([on(level)])) for level in range(2, 32)]
+        await asyncio.sleep(0.05)
+        store.let_go.set()
+        await asyncio.gather(*calls)
+        assert store.commits - before == 2
+
+    async def test_callers_in_a_closed_loop_share_commits_even_on_a_fast_disk(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        store = await open_store(database_url, gateway=False)
+        await store.import_estate(SMALL, prune=False)
+        before = store.commits
+
+        async def caller() -> None:
+            for level in range(20):
+                await store.record([on(level)])
+
+        await asyncio.gather(*(caller() for _ in range(32)))
+        assert (store.commits - before) / (32 * 20) <= 0.1
+
+    async def test_a_batch_of_one_is_a_commit_each(self, open_store: OpenStore, database_url: str) -> None:
+        store = await open_store(database_url, gateway=False, max_batch=1)
+        await store.import_estate(SMALL, prune=False)
+        before = store.commits
+        await asyncio.gather(*(store.record([on(level)]) for level in range(10)))
+        assert store.commits - before == 10
+
+    async def test_all_changes_of_a_batch_are_kept_in_order_and_the_last_state_wins(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        store = await open_store(database_url)
+        await store.import_estate(SMALL, prune=False)
+        ear = Ear()
+        store.listen(ear)
+        await asyncio.gather(*(store.record([on(level), on(level + 1)]) for level in range(0, 20, 2)))
+        assert [event.state.level for event in ear.events] == list(range(20))  # type: ignore[union-attr]
+        stored = await store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states[LAMP.id].state == LightState(on=True, level=19)
+
+    async def test_a_report_is_seen_by_the_work_queued_after_it_in_the_same_batch(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        store = await open_store(database_url, HeldStore, gateway=False)
+        assert isinstance(store, HeldStore)
+        await store.import_estate(SMALL, prune=False)
+        store.let_go.clear()
+        first = asyncio.create_task(store.record([on(1)]))
+        await asyncio.sleep(0.02)
+        calls = [store.record([on(2)]), store.set_module_options(LAMP.id, {"a": 1}), store.record([on(3, NOW + 1)])]
+        tasks = [asyncio.create_task(call) for call in calls]
+        await asyncio.sleep(0)
+        store.let_go.set()
+        await asyncio.gather(first, *tasks)
+        changes = await store.list_changes(await store.newest_cursor() - 3, 10)
+        assert [type(change.event).__name__ for change in changes] == ["StateChanged", "PlantChanged", "StateChanged"]
+
+
+class TestFailures:
+    async def test_a_failing_unit_fails_alone(self, open_store: OpenStore, database_url: str) -> None:
+        store = await open_store(database_url)
+        await store.import_estate(SMALL, prune=False)
+        ear = Ear()
+        store.listen(ear)
+        results = await asyncio.gather(
+            store.record([on(7)]),
+            store.save_user(User(an_id(90), "anna@EXAMPLE.com")),
+            store.save_user(User(an_id(91), "dora@example.com")),
+            store.set_plant_people(an_id(404), [], []),
+            store.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=True))]),
+            return_exceptions=True,
+        )
+        assert [type(result) for result in results] == [type(None), ValueError, type(None), ValueError, type(None)]
+        assert await store.find_user(an_id(90)) is None
+        assert await store.find_user(an_id(91)) is not None
+        assert len(ear.events) == 3
+        assert ear.cursors == list(range(ear.cursors[0], ear.cursors[0] + 3))
+
+    async def test_half_of_a_failing_unit_is_undone(self, house: SqlStore) -> None:
+        def half(tx: Transaction) -> None:
+            tx.connection.execute(text("UPDATE plants SET name = 'half'"))
+            raise RuntimeError("and no further")
+
+        others = [house.record([on(level)]) for level in range(3)]
+        results = await asyncio.gather(house._write(half), *others, return_exceptions=True)
+        assert isinstance(results[0], RuntimeError)
+        assert results[1:] == [None, None, None]
+        stored = await house.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.plant.name == HOUSE.name
+
+    async def test_a_report_that_could_not_be_read_back_fails_alone(self, house: SqlStore) -> None:
+        nan = float("nan")
+        unreadable = PlugState(on=True, power=Reading(nan, Unit.WATT, NOW))
+        results = await asyncio.gather(
+            house.record([on(7)]),
+            house.record([Report(HOUSE.id, PLUG.id, NOW, unreadable)]),
+            house.record([Report(HOUSE.id, PLUG.id, NOW, readings=(("power", Reading(nan, Unit.WATT, NOW)),))]),
+            return_exceptions=True,
+        )
+        assert [type(result) for result in results] == [type(None), ValueError, ValueError]
+        stored = await house.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states[LAMP.id].state == LightState(on=True, level=7)
+        assert PLUG.id not in stored.states
+
+    async def test_a_commit_that_fails_fails_every_caller_and_the_store_goes_on(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        class Failing(SqlStore):
+            fail = False
+
+            def commit(self, connection: Connection) -> None:
+                if self.fail:
+                    raise OSError("disk full")
+                super().commit(connection)
+
+        store = await open_store(database_url, Failing)
+        assert isinstance(store, Failing)
+        await store.import_estate(SMALL, prune=False)
+        ear = Ear()
+        store.listen(ear)
+        store.fail = True
+        results = await asyncio.gather(*(store.record([on(level)]) for level in range(3)), return_exceptions=True)
+        assert [str(result) for result in results] == ["disk full"] * 3
+        store.fail = False
+        assert ear.events == []
+        newest = await store.newest_cursor()
+        await store.record([on(9)])
+        assert ear.cursors == [newest + 1]
+
+    async def test_a_full_disk_is_the_callers_exception_and_the_store_recovers(
+        self, open_store: OpenStore, tmp_path: Path
+    ) -> None:
+        store = await open_store(sqlite_url(tmp_path / "x.db"), gateway=False)
+        await store.import_estate(SMALL, prune=False)
+
+        def limit(tx: Transaction) -> None:
+            pages = tx.connection.execute(text("PRAGMA page_count")).scalar()
+            tx.connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+        def fill(tx: Transaction) -> None:
+            tx.connection.execute(text("UPDATE plants SET address = :much"), {"much": "x" * 1_000_000})
+
+        await store._write(limit)
+        results = await asyncio.gather(store.record([on(1)]), store._write(fill), store.record([on(2)]), return_exceptions=True)
+        assert "full" in str(results[1])
+        await asyncio.wait_for(store.record([on(3)]), 10)
+        stored = await store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states[LAMP.id].state == LightState(on=True, level=3)
+
+
+class TestStopping:
+    async def test_stop_finishes_what_was_queued(self, open_store: OpenStore, database_url: str) -> None:
+        store = await open_store(database_url)
+        await store.import_estate(SMALL, prune=False)
+        calls = [asyncio.create_task(store.record([on(level)])) for level in range(50)]
+        await asyncio.sleep(0)
+        await store.stop()
+        assert all(call.done() and call.exception() is None for call in calls)
+        again = await open_store(database_url)
+        stored = await again.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states[LAMP.id].state == LightState(on=True, level=49)
+
+    async def test_a_stopped_store_refuses(self, open_store: OpenStore, database_url: str) -> None:
+        store = await open_store(database_url)
+        await store.stop()
+        with pytest.raises(RuntimeError, match="not running"):
+            await store.save_user(ANNA)
+        with pytest.raises(RuntimeError, match="not running"):
+            await store.list_users()
+
+    async def test_no_thread_of_it_is_left(self, open_store: OpenStore, database_url: str) -> None:
+        store = await open_store(database_url)
+        await store.list_users()
+        await store.stop()
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("domogate-store")]
+
+
+class TestThreads:
+    async def test_a_write_is_answered_after_the_listeners_on_the_loops_thread(self, house: SqlStore) -> None:
+        order: list[object] = []
+        house.listen(lambda changes: order.append(threading.current_thread()))
+        await house.record([on(5)])
+        order.append("answered")
+        assert order == [threading.current_thread(), "answered"]
+
+    async def test_a_listener_that_fails_does_not_keep_others_from_hearing(self, house: SqlStore) -> None:
+        def fails(_: object) -> None:
+            raise RuntimeError("deaf")
+
+        ear = Ear()
+        house.listen(fails)
+        house.listen(ear)
+        await house.record([on(5)])
+        assert len(ear.events) == 1
+
+    async def test_the_loop_goes_on_while_a_write_takes_long(self, house: SqlStore) -> None:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.005)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        await house._write(lambda tx: time.sleep(0.2))
+        ticking.cancel()
+        assert ticks > 5

