@@ -1,0 +1,126 @@
+"""One log, two formats, and no secret in it."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.edge.logs import BLOT, redact, redact_text, setup_logs
+
+JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl-_x"
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+class TestRedaction:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"token was {JWT} there",
+            f"Authorization: Bearer {JWT}",
+            "Authorization: Bearer hidden-hidden",
+            "Authorization: hidden-hidden",
+            "authorization=Basic hidden-hidden",
+            "Ocp-Apim-Subscription-Key: hidden-hidden",
+            "GET /x?subscription-key=hidden-hidden&a=1",
+            "{'password': 'hidden-hidden'}",
+            '{"client_secret": "hidden-hidden"}',
+            "[(b'authorization', b'hidden-hidden')]",
+            "[(b'ocp-apim-subscription-key', b'hidden-hidden'), (b'a', b'b')]",
+            "refresh_token=hidden-hidden",
+            "postgresql://user:hidden-hidden@host/db",
+        ],
+    )
+    def test_a_secret_in_a_text_is_blotted_out(self, text: str) -> None:
+        redacted = redact_text(text)
+        assert "hidden" not in redacted
+        assert JWT[:30] not in redacted
+        assert BLOT in redacted
+
+    @pytest.mark.parametrize(
+        "text", ["plant 4c0a listed", "http://127.0.0.1:8080/auth/jwks", "the token is missing", "12:30:01", "secretary"]
+    )
+    def test_other_texts_stay_as_they_are(self, text: str) -> None:
+        assert redact_text(text) == text
+
+    @pytest.mark.parametrize(
+        "name",
+        ["password", "new_password", "client_secret", "access_token", "Authorization", "subscription_key", "ticket", "token"],
+    )
+    def test_a_field_named_like_a_secret_is_blotted_out_whatever_it_holds(self, name: str) -> None:
+        event = redact(None, "info", {"event": "x", name: "hidden", "deep": {name: ["hidden"]}, "list": [{name: b"hidden"}]})
+        assert "hidden" not in repr(event)
+        assert event["event"] == "x"
+
+    def test_harmless_fields_keep_their_types(self) -> None:
+        event = {"event": "x", "port": 8080, "ok": True, "nothing": None, "items": [1, "a"], "token": None}
+        assert redact(None, "info", dict(event)) == event
+
+    @given(st.text())
+    def test_no_text_breaks_it_and_twice_is_once(self, text: str) -> None:
+        assert redact_text(redact_text(text)) == redact_text(text)
+
+    def test_a_structure_without_end_ends(self) -> None:
+        endless: list[object] = []
+        endless.append(endless)
+        redact(None, "info", {"event": "x", "endless": endless})
+
+
+class TestSetup:
+    @pytest.mark.parametrize("format", ["text", "json"])
+    def test_everything_goes_to_one_stream_in_one_format(self, format: str) -> None:
+        stream = io.StringIO()
+        setup_logs("info", format, stream)
+        structlog.get_logger("domogate.x").info("ours", plant="p1")
+        logging.getLogger("uvicorn.error").warning("theirs %s", f"Bearer {JWT}")
+        logging.getLogger("aiohttp.client").info("another")
+        lines = stream.getvalue().splitlines()
+        assert len(lines) == 3
+        assert "ours" in lines[0]
+        assert "p1" in lines[0]
+        assert BLOT in lines[1]
+        assert JWT not in stream.getvalue()
+        if format == "json":
+            first = json.loads(lines[0])
+            assert (first["level"], first["logger"], first["plant"]) == ("info", "domogate.x", "p1")
+            assert first["timestamp"].endswith("Z")
+
+    def test_the_level_holds_for_all(self) -> None:
+        stream = io.StringIO()
+        setup_logs("warning", "text", stream)
+        structlog.get_logger("domogate").info("no")
+        logging.getLogger("asyncio").info("no")
+        structlog.get_logger("domogate").warning("yes")
+        assert len(stream.getvalue().splitlines()) == 1
+
+    def test_uvicorn_does_not_tell_its_life(self) -> None:
+        stream = io.StringIO()
+        setup_logs("info", "text", stream)
+        logging.getLogger("uvicorn.error").info("Started server process")
+        assert stream.getvalue() == ""
+
+    @pytest.mark.parametrize("format", ["text", "json"])
+    def test_a_traceback_is_logged_without_its_secrets(self, format: str) -> None:
+        stream = io.StringIO()
+        setup_logs("info", format, stream)
+        try:
+            raise ValueError(f"bad token {JWT}, password=hidden")
+        except ValueError:
+            structlog.get_logger("domogate").exception("failed")
+        assert "ValueError" in stream.getvalue()
+        assert "test_logs.py" in stream.getvalue()
+        assert "hidden" not in stream.getvalue()
+        assert JWT not in stream.getvalue()

@@ -1,0 +1,321 @@
+"""Where a setting comes from, what it may be, and how a mistake is told."""
+
+import os
+import re
+import string
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from domogate.domain.devices import DeviceKind
+from domogate.settings import BadSettings, Mistake, Settings, load_settings
+from domogate.settings_rules import KIND_OF_VALUE, RULES
+
+NAMES = [field.name for field in msgspec.structs.fields(Settings)]
+DOCS = Path(__file__).parents[1] / "docs" / "settings.md"
+
+
+def mistakes(flags: dict[str, Any] | None = None, environ: dict[str, str] | None = None, file: Path | None = None) -> list[str]:
+    with pytest.raises(BadSettings) as caught:
+        load_settings(flags or {}, environ or {}, file)
+    return str(caught.value).splitlines()
+
+
+@pytest.fixture
+def toml(tmp_path: Path) -> Path:
+    return tmp_path / "domogate.toml"
+
+
+class TestPrecedence:
+    def test_nothing_given_is_the_defaults(self) -> None:
+        assert load_settings({}, {}, None) == Settings()
+
+    def test_flags_before_variables_before_the_file_before_defaults(self, toml: Path) -> None:
+        toml.write_text("port = 1\nmax_body = 2\nkeep_alive = 3\n")
+        settings = load_settings({"port": 10}, {"DOMOGATE_PORT": "20", "DOMOGATE_MAX_BODY": "30"}, toml)
+        assert (settings.port, settings.max_body, settings.keep_alive, settings.drain) == (10, 30, 3.0, 10.0)
+
+    def test_what_is_overridden_is_not_complained_about(self) -> None:
+        assert load_settings({"port": "1"}, {"DOMOGATE_PORT": "nonsense"}, None).port == 1
+
+    def test_a_flag_that_is_none_and_a_variable_that_is_empty_are_not_given(self) -> None:
+        assert load_settings({"port": None}, {"DOMOGATE_HOST": ""}, None) == Settings()
+
+    def test_a_flag_may_be_spelled_with_dashes(self) -> None:
+        assert load_settings({"max-body": "5", "--drain": 2}, {}, None) == Settings(max_body=5, drain=2.0)
+
+    def test_the_file_may_be_named_by_a_variable(self, toml: Path) -> None:
+        toml.write_text("port = 1\n")
+        assert load_settings({}, {"DOMOGATE_CONFIG": str(toml)}, None).port == 1
+
+    def test_variables_of_others_and_of_the_tools_are_left_alone(self) -> None:
+        environ = {"PATH": "/bin", "DOMOGATE": "x", "DOMOGATE_TRACEBACK": "1", "DOMOGATE_PYTHON": "python3"}
+        assert load_settings({}, environ, None) == Settings()
+
+
+class TestValues:
+    def test_texts_become_what_the_setting_is(self) -> None:
+        environ = {
+            "DOMOGATE_PORT": "0",
+            "DOMOGATE_DRAIN": "2.5",
+            "DOMOGATE_ACCESS_LOG": "true",
+            "DOMOGATE_DATA": "/var/lib/domogate",
+            "DOMOGATE_TRUSTED_PROXIES": "10.0.0.1, 10.1.0.0/16,::1",
+            "DOMOGATE_STATE_MAX_AGES": "light=30, plug=10,audiovideo unit=5,emergency_unit=7",
+            "DOMOGATE_SUNSET": "touchpanel=2027-06-30,E11=2028-01-01",
+            "DOMOGATE_LOG_LEVEL": "DEBUG",
+            "DOMOGATE_METRICS_PORT": "9100",
+        }
+        assert load_settings({}, environ, None) == Settings(
+            port=0,
+            drain=2.5,
+            access_log=True,
+            data=Path("/var/lib/domogate"),
+            trusted_proxies=("10.0.0.1", "10.1.0.0/16", "::1"),
+            state_max_ages={
+                DeviceKind.LIGHT: 30.0,
+                DeviceKind.PLUG: 10.0,
+                DeviceKind.AUDIOVIDEO_UNIT: 5.0,
+                DeviceKind.EMERGENCY_UNIT: 7.0,
+            },
+            sunset={"touchpanel": "2027-06-30", "E11": "2028-01-01"},
+            log_level="debug",
+            metrics_port=9100,
+        )
+
+    def test_the_file_has_lists_tables_and_dates(self, toml: Path) -> None:
+        toml.write_text(
+            'trusted_proxies = ["10.0.0.0/8"]\nkeep_alive = 5\n[state_max_ages]\nlight = 30\n"audiovideo unit" = 1.5\n'
+            "[sunset]\nE11 = 2027-01-01\ntouchpanel = '2027-01-02'\n"
+        )
+        assert load_settings({}, {}, toml) == Settings(
+            trusted_proxies=("10.0.0.0/8",),
+            keep_alive=5.0,
+            state_max_ages={DeviceKind.LIGHT: 30.0, DeviceKind.AUDIOVIDEO_UNIT: 1.5},
+            sunset={"E11": "2027-01-01", "touchpanel": "2027-01-02"},
+        )
+
+    def test_a_certificate_and_its_key(self, tmp_path: Path) -> None:
+        certificate, key = tmp_path / "c.pem", tmp_path / "k.pem"
+        certificate.touch()
+        key.touch()
+        settings = load_settings({"tls_certificate": certificate, "tls_key": str(key)}, {}, None)
+        assert (settings.tls_certificate, settings.tls_key) == (certificate, key)
+
+    @pytest.mark.parametrize(
+        "url", ["http://gateway", "https://gateway.example:8443", "https://example.com/base/", "http://[::1]:1"]
+    )
+    def test_public_urls(self, url: str) -> None:
+        assert load_settings({"public_url": url}, {}, None).base_url == url.rstrip("/")
+
+    def test_sunsets_of_known_names(self) -> None:
+        known = frozenset({"touchpanel", "E11"})
+        assert load_settings({"sunset": "E11=2027-01-01"}, {}, None, sunset_names=known).sunset == {"E11": "2027-01-01"}
+        with pytest.raises(BadSettings, match=r"'touchpanle' is no operation.*did you mean touchpanel"):
+            load_settings({"sunset": "touchpanle=2027-01-01"}, {}, None, sunset_names=known)
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("port", "65536"),
+            ("port", "-1"),
+            ("port", "eighty"),
+            ("port", "80.5"),
+            ("port", ""),
+            ("port", True),
+            ("metrics_port", "70000"),
+            ("max_body", "0"),
+            ("max_header", "10"),
+            ("header_deadline", "0"),
+            ("header_deadline", "-1"),
+            ("body_deadline", "nan"),
+            ("keep_alive", "inf"),
+            ("drain", "-1"),
+            ("device_deadline", "soon"),
+            ("state_max_age", "-1"),
+            ("state_max_ages", "light"),
+            ("state_max_ages", "lamp=3"),
+            ("state_max_ages", "light=-3"),
+            ("state_max_ages", "light=3,light=4"),
+            ("simulator_seed", "-1"),
+            ("access_log", "maybe"),
+            ("host", "a b"),
+            ("host", "http://a"),
+            ("public_url", "gateway"),
+            ("public_url", "ftp://gateway"),
+            ("public_url", "http://"),
+            ("public_url", "http://gateway?x=1"),
+            ("public_url", "http://gateway#x"),
+            ("public_url", "http://user@gateway"),
+            ("public_url", "http://gateway:99999"),
+            ("public_url", "//gateway"),
+            ("trusted_proxies", "10.0.0.1/8"),
+            ("trusted_proxies", "proxy.example"),
+            ("trusted_proxies", "10.0.0.1,*"),
+            ("tls_certificate", "/no/such/file"),
+            ("sunset", "E11=tomorrow"),
+            ("sunset", "E11=2027-02-30"),
+            ("sunset", "E11=20270101"),
+            ("sunset", "E21=2027-01-01"),
+            ("sunset", "Touch Panel=2027-01-01"),
+            ("log_level", "loud"),
+            ("log_format", "xml"),
+            ("echo_url", "localhost:9"),
+            ("database", "not a url"),
+            ("world_modules", "0"),
+            ("data", "a\0b"),
+        ],
+    )
+    def test_a_bad_value_names_setting_source_value_and_what_is_allowed(self, name: str, value: object) -> None:
+        if value == "":
+            value = " "
+        first = mistakes({name: value})[0]
+        assert first.startswith(f"{name} (flag --{name.replace('_', '-')}): ")
+        assert (
+            "allowed" in first
+            or "no operation" in first
+            or "network" in first
+            or "each name" in first
+            or "cannot be read" in first
+        )
+        if name not in ("database", "echo_url"):
+            assert repr(value)[:57] in first
+
+    def test_all_mistakes_are_told_at_once_with_where_they_stand(self, toml: Path) -> None:
+        toml.write_text("\n# comment\nmax_body = 'x'\n[state_max_ages]\nlamp = 3\n")
+        told = mistakes({"port": "x"}, {"DOMOGATE_DRAIN": "x"}, toml)
+        assert [line.split(":")[0] for line in told] == [
+            "max_body (domogate.toml line 3)",
+            "state_max_ages (domogate.toml line 4)",
+            "drain (variable DOMOGATE_DRAIN)",
+            "port (flag --port)",
+        ]
+
+    def test_an_unknown_name_is_a_mistake_with_the_nearest_one(self, toml: Path) -> None:
+        toml.write_text("prot = 1\n")
+        assert mistakes({"max_boddy": 1}, {"DOMOGATE_HOTS": "x", "DOMOGATE_XYZZY_Q": "x"}, toml) == [
+            "prot (domogate.toml line 1): there is no such setting; did you mean port.",
+            "hots (variable DOMOGATE_HOTS): there is no such setting; did you mean DOMOGATE_HOST.",
+            "xyzzy_q (variable DOMOGATE_XYZZY_Q): there is no such setting.",
+            "max_boddy (flag --max-boddy): there is no such setting; did you mean max_body.",
+        ]
+
+    @pytest.mark.parametrize("name", ["database", "echo_url"])
+    def test_what_may_hold_a_password_is_never_repeated(self, name: str) -> None:
+        assert "hunter2" not in "\n".join(mistakes({name: "x user:hunter2@host"}))
+
+    def test_a_long_value_is_cut_short(self) -> None:
+        assert len(mistakes({"port": "9" * 5000})[0]) < 200
+
+    @pytest.mark.parametrize(("one", "other"), [("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")])
+    def test_a_certificate_without_its_key_or_the_reverse(self, one: str, other: str, tmp_path: Path) -> None:
+        (tmp_path / "x.pem").touch()
+        (told,) = mistakes({one: tmp_path / "x.pem"})
+        assert told.startswith(f"{one} (flag --{one.replace('_', '-')}): {other} is missing")
+
+    def test_a_key_that_may_not_be_read(self, tmp_path: Path) -> None:
+        assert any("Is a directory" in line for line in mistakes({"tls_key": tmp_path, "tls_certificate": tmp_path}))
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+    def test_metrics_on_the_port_of_the_api(self, host: str) -> None:
+        (told,) = mistakes({"host": host, "metrics_port": 8080})
+        assert told.startswith("metrics_port (flag --metrics-port): 8080 is the port of the API itself")
+
+    @pytest.mark.parametrize(
+        "content", [b"port = ", b"port = 1\nport = 2", b"\xff\xfe", b"= 3", b"a = [[[[[", b"\x00"], ids=repr
+    )
+    def test_a_file_that_is_no_toml(self, content: bytes, toml: Path) -> None:
+        toml.write_bytes(content)
+        (told,) = mistakes(file=toml)
+        assert told.startswith(f"config (file {toml}): it cannot be read as TOML")
+
+    def test_a_file_that_is_not_there(self, toml: Path) -> None:
+        assert "No such file" in mistakes(file=toml)[0]
+
+    def test_the_file_is_strict_about_types(self, toml: Path) -> None:
+        toml.write_text("port = '80'\naccess_log = 1\ntrusted_proxies = '::1'\nhost = 3\ndata = 1\nsunset = {E11 = 3}\n")
+        assert len(mistakes(file=toml)) == 6
+
+
+_ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates() | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+_ENVIRONMENT_TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])) | st.text(string.printable)
+
+
+class TestOnlyBadSettings:
+    @given(flags=st.dictionaries(st.sampled_from(NAMES) | st.text(), _ANYTHING, max_size=5))
+    @example(flags={"port": 10**400})
+    @example(flags={"keep_alive": "1e999"})
+    @example(flags={"data": ""})
+    @example(flags={"tls_key": "x" * 5000})
+    @example(flags={"public_url": "http://[x"})
+    def test_whatever_the_flags(self, flags: dict[str, Any]) -> None:
+        check(flags, {})
+
+    @given(
+        environ=st.dictionaries(
+            st.sampled_from(NAMES).map(lambda name: f"DOMOGATE_{name.upper()}"), _ENVIRONMENT_TEXT, max_size=5
+        )
+    )
+    def test_whatever_the_environment(self, environ: dict[str, str]) -> None:
+        check({}, environ)
+
+    @given(
+        text=st.text(),
+        name=st.sampled_from(NAMES),
+        value=st.sampled_from(["''", "nan", "{}", "[]", "1979-05-27", "07:32:00", "-1"]),
+    )
+    def test_whatever_the_file(self, text: str, name: str, value: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+        file = tmp_path_factory.getbasetemp() / "any.toml"
+        for content in (text, f"{name} = {value}"):
+            file.write_text(content, "utf-8", errors="surrogatepass")
+            check({}, {}, file)
+
+    def test_a_name_that_is_no_variable_of_ours_at_all(self) -> None:
+        assert load_settings({}, dict(os.environ) | {"domogate_port": "1"}, None).port != 1
+
+
+def check(flags: dict[str, Any], environ: dict[str, str], file: Path | None = None) -> None:
+    """Either proper settings come out, or BadSettings with at least one mistake in one line each."""
+    told: tuple[Mistake, ...] | None = None
+    try:
+        settings = load_settings(flags, environ, file)
+    except BadSettings as bad:
+        told = bad.mistakes
+    if told is None:
+        plain = msgspec.to_builtins(settings, enc_hook=str)
+        assert msgspec.convert(plain, Settings, dec_hook=lambda kind, value: kind(value)) == settings
+    else:
+        assert told
+        assert all(mistake.source and mistake.problem for mistake in told)
+
+
+class TestCompleteness:
+    def test_every_setting_can_be_spelled_and_has_words_for_its_type(self) -> None:
+        assert set(RULES) <= set(NAMES)
+        for field in msgspec.structs.fields(Settings):
+            assert any(kind == field.type or kind in getattr(field.type, "__args__", ()) for kind in KIND_OF_VALUE)
+
+    def test_the_documentation_has_a_row_for_each_with_its_default(self) -> None:
+        rows = dict(re.findall(r"^\| `DOMOGATE_([A-Z_]+)` \| `--[a-z-]+` \| ([^|]*) \|", DOCS.read_text(), re.MULTILINE))
+        assert {name.lower() for name in rows} == set(NAMES)
+        for field in msgspec.structs.fields(Settings):
+            shown = rows[field.name.upper()].strip().strip("`")
+            default = field.default if field.default is not msgspec.NODEFAULT else {}
+            expected = (
+                {None: "none", True: "true", False: "false"}.get(default)
+                if default is None or isinstance(default, bool)
+                else None
+            )
+            if default in ((), {}):
+                expected = "none"
+            assert shown == (expected or (f"{default:g}" if isinstance(default, float) else str(default))), field.name
