@@ -49,9 +49,9 @@ async def respond(send: Any, status: int, body: bytes = b"") -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def keep_sending(connection: Wire) -> None:
+async def keep_sending(connection: Wire, piece: bytes = b"more") -> None:
     for _ in range(200):
-        await connection.send(b"more")
+        await connection.send(piece)
         await asyncio.sleep(0.05)
 
 
@@ -231,6 +231,27 @@ class TestDeadlines:
             everything = await connection.read_all()
             assert everything.endswith(b"\r\n\r\nab")
             assert b"408" not in everything
+
+    async def test_a_body_that_comes_after_its_answer_is_dropped_and_the_connection_lives(self) -> None:
+        async def early(scope: Any, receive: Any, send: Any) -> None:
+            await respond(send, 413, scope["path"].encode())
+
+        async with serving(early) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
+            assert (await connection.read_answer())[0] == 413
+            await connection.send(b"lo" + GET.replace(b"/x", b"/next"))
+            assert (await connection.read_answer())[3] == b"/next"
+
+    @pytest.mark.slow
+    async def test_one_that_never_ends_after_its_answer_is_cut(self) -> None:
+        async def early(scope: Any, receive: Any, send: Any) -> None:
+            await respond(send, 413)
+
+        async with serving(early) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Transfer-Encoding: chunked\r\n\r\n")
+            assert (await connection.read_answer())[0] == 413
+            with pytest.raises(ConnectionError):
+                await keep_sending(connection, b"4\r\nmore\r\n")
 
     async def test_a_connection_that_never_says_a_word_is_closed_without_one(self) -> None:
         async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
