@@ -1,14 +1,22 @@
 """Every point that the contract leaves open has a decision, a record where it took thought, and a test that shows it."""
 
 import ast
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
-from domogate.families._family import DEPRECATED
+from domogate.domain.faults import Internal
+from domogate.families import FAMILIES
+from domogate.families._errors import shape_a
+from domogate.families._family import CURRENT, DEPRECATED, Family, Operation
+from domogate.families._serve import FamilyApp
+from domogate.families._serve import _lifecycle_headers as lifecycle_headers
 from domogate.services.safety import SafetyStatus
 from domogate.settings import Settings
 from support.markdown import headings, links, section, tables
@@ -257,12 +265,56 @@ class TestDecidedNumbers:
     def test_since_when_deprecated_operations_are(self) -> None:
         assert DEPRECATED.deprecated_since == date(2026, 11, 15)
 
+    def test_a_sunset_is_printed_only_where_a_date_is_set(self) -> None:
+        deprecated = (b"deprecation", b"@1794700800")
+        assert lifecycle_headers(DEPRECATED, None) == [deprecated]
+        assert lifecycle_headers(DEPRECATED, date(2030, 1, 31)) == [deprecated, (b"sunset", b"Thu, 31 Jan 2030 00:00:00 GMT")]
+        assert lifecycle_headers(CURRENT, None) == []
+
     def test_the_integers_of_emergency_lighting(self) -> None:
         assert [(status.name, status.value) for status in SafetyStatus] == [
             ("WORKING", 0),
             ("IN_FAILURE", 1),
             ("NO_COMMUNICATION", 2),
         ]
+
+
+class Breaks:
+    """A mistake of ours at the first door; what it says must not get out."""
+
+    def admit_known(self, key: bytes) -> NoReturn:
+        raise RuntimeError(f"the key is {key!r}")
+
+
+class TestAMistakeOfOurs:
+    @pytest.mark.parametrize(
+        ("family", "operation"),
+        [(family, each) for family in FAMILIES for each in family.operations],
+        ids=lambda it: it.name if isinstance(it, Family) else it.id,
+    )
+    async def test_is_500_in_the_familys_shape_and_tells_nothing(self, family: Family, operation: Operation) -> None:
+        broken: Any = Breaks()
+        services: Any = SimpleNamespace(world=None)
+        app = FamilyApp(family, services, admission=broken, verifier=broken, max_body=1, sunset={})
+        path = re.sub(r"\{\w+\}", "x", f"{family.prefix}/{operation.contract_path}").encode()
+        scope = {"method": operation.method, "raw_path": path, "headers": [(b"ocp-apim-subscription-key", b"hidden")]}
+        sent: list[MutableMapping[str, Any]] = []
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+
+        await app(scope, broken, send)
+        start, end = sent
+        assert start["status"] == 500
+        assert b"hidden" not in end["body"]
+        body = json.loads(end["body"])
+        if family.error_shape is shape_a:
+            (error,) = body["errors"]
+            assert error.keys() == {"userMessage", "internalMessage", "code"}
+            assert error["code"] == Internal.code
+        else:
+            assert body.keys() == {"statusCode", "message"}
+            assert body["statusCode"] == 500
 
 
 class TestTheseChecks:
