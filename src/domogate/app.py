@@ -1,4 +1,4 @@
-"""Composition root: the only file that imports everything. It says who fulfils each port, and in which order all start and stop."""
+"""Composition root: the only file that imports everything. It says who fulfils each port, and how all start and stop."""
 
 import asyncio
 import time
@@ -67,12 +67,14 @@ async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
     """Open the store beside a gateway that may be running on it."""
     clock = SystemClock()
     store = _open_store(settings, clock, gateway=False)
+    hasher = PasswordHasher()
     await store.start()
     try:
-        keyring = KeyRing(store, clock)
+        keyring = _build_keyring(settings, store, clock)
         await keyring.start()
-        yield Tools(settings, clock, store, _build_signer(settings, keyring, clock), PasswordHasher())
+        yield Tools(settings, clock, store, _build_signer(settings, keyring, clock), hasher)
     finally:
+        hasher.close()
         await store.stop()
 
 
@@ -84,7 +86,7 @@ class Gateway:
         self.clock: Clock = SystemClock()
         self.store = _open_store(settings, self.clock, gateway=True)
         self.metrics = Metrics()
-        self.keyring = KeyRing(self.store, self.clock)
+        self.keyring = _build_keyring(settings, self.store, self.clock)
         self.signer = _build_signer(settings, self.keyring, self.clock)
         self.hasher = PasswordHasher()
         self.admission = KeyAdmission(self.store, self.clock)
@@ -143,6 +145,7 @@ class Gateway:
         await self.history.stop()
         await self.driving.stop()
         await self.admission.stop()
+        self.hasher.close()
         await self.store.stop()
 
     def _build_asgi(self, echo: HttpEchoBackend) -> ASGIApp:
@@ -267,6 +270,11 @@ def _open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
         return SqlStore(settings.database, clock=clock, gateway=gateway)
     settings.data.mkdir(parents=True, exist_ok=True)
     return SqlStore(sqlite_url(_sqlite_file(settings)), clock=clock, gateway=gateway)
+
+
+def _build_keyring(settings: Settings, store: Store, clock: Clock) -> KeyRing:
+    # A retired key must outlive every token it signed.
+    return KeyRing(store, clock, retired_kept=max(_DAY, settings.access_token_lifetime, settings.id_token_lifetime))
 
 
 def _build_signer(settings: Settings, keyring: KeyRing, clock: Clock) -> TokenSigner:

@@ -11,7 +11,8 @@ from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, Fault, Internal
 from domogate.domain.ids import Id
 from domogate.domain.plants import PlantStatus
-from domogate.ports import Driver, Placed, Store, StoredPlant
+from domogate.ports import Clock, Driver, Placed, Store, StoredPlant
+from domogate.services.alerts import Alerts
 from domogate.services.recording import Recording
 
 _log = structlog.get_logger(__name__)
@@ -43,10 +44,21 @@ class AwakePlant:
 class AwakePlants:
     """Attaches plants to their drivers when they are asked or changed; never more than `most` at once."""
 
-    def __init__(self, store: Store, drivers: Mapping[str, Driver], recording: Recording, *, most: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        drivers: Mapping[str, Driver],
+        recording: Recording,
+        alerts: Alerts,
+        clock: Clock,
+        *,
+        most: int,
+    ) -> None:
         self._store = store
         self._drivers = drivers
         self._recording = recording
+        self._alerts = alerts
+        self._clock = clock
         self._most = most
         self._room = asyncio.Semaphore(most)
         self._wanting = 0
@@ -156,6 +168,7 @@ class AwakePlants:
         plant.driver_of = {place.module.id: name for name, places in placed.items() for place in places}
         self._recording.forget([module_id for module_id in before if module_id not in plant.driver_of])
         self._recording.know(plant.driver_of, stored.states)
+        await self._recording.push(self._alerts.know(stored, self._clock.now()))
         plant.failed.clear()
         for name in plant.attached - placed.keys():
             await self._detach_from(plant, name)
@@ -206,6 +219,7 @@ class AwakePlants:
             # Whoever wakes the plant next must find all that was reported of it.
             await self._recording.flush()
             self._recording.forget(plant.driver_of)
+            self._alerts.forget(plant.id)
         finally:
             del self._falling_asleep[plant.id]
             if plant.has_room:

@@ -18,6 +18,7 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, 
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Store
+from domogate.services.alerts import Alerts
 from domogate.services.awake import AwakePlant, AwakePlants
 from domogate.services.limits import find_breach
 from domogate.services.recording import Recording
@@ -39,7 +40,8 @@ class Driving:
         self._drivers = dict(drivers)
         self._awake_plants = awake_plants
         self._recording = Recording(store)
-        self._awake = AwakePlants(store, self._drivers, self._recording, most=max(1, awake_plants))
+        self._alerts = Alerts()
+        self._awake = AwakePlants(store, self._drivers, self._recording, self._alerts, clock, most=max(1, awake_plants))
         self._outcomes: OrderedDict[str, _Outcome] = OrderedDict()
         self._waking: asyncio.Task[None] | None = None
 
@@ -131,7 +133,9 @@ class Driving:
             driver = self._driver_of(plant, module_id)
             if self._clock.now() >= deadline:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
-            report = await _answer_of(driver, driver.read(plant_id, module_id, deadline), module_id)
+            answer = await _answer_of(driver, driver.read(plant_id, module_id, deadline), module_id)
+            report, *of_alerts = self._alerts.complete((answer,))
+            await self._recording.push(of_alerts)
             if self._recording.is_news(report):
                 # An answer that could not be recorded is still an answer; the recording has said so in the log.
                 with suppress(Fault):
@@ -152,7 +156,7 @@ class Driving:
     # reports
 
     async def _take_reports(self, reports: Sequence[Report]) -> None:
-        await self._recording.push(tuple(_within_limits(reports)))
+        await self._recording.push(self._alerts.complete(tuple(_within_limits(reports))))
 
 
 def _within_limits(reports: Sequence[Report]) -> Iterator[Report]:

@@ -1,0 +1,127 @@
+"""A load generator: keep-alive connections that send the same kinds of request again and again, and count what comes back."""
+
+import asyncio
+import itertools
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import msgspec
+
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What one round of load found."""
+
+    requests: int
+    seconds: float
+    cpu_seconds: float
+    latencies: list[float]
+    statuses: dict[int, int]
+
+    @property
+    def per_cpu_second(self) -> float:
+        return self.requests / self.cpu_seconds
+
+    @property
+    def per_second(self) -> float:
+        return self.requests / self.seconds
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def request(method: str, path: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
+    if body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, requests: "itertools.cycle[bytes]", share: int, done: asyncio.Future[None]) -> None:
+        self._requests = requests
+        self._left = share
+        self._done = done
+        self._buffer = b""
+        self._expected = -1
+        self._sent_at = 0.0
+        self.latencies: list[float] = []
+        self.statuses: dict[int, int] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._send()
+
+    def _send(self) -> None:
+        self._sent_at = time.perf_counter()
+        self._transport.write(next(self._requests))
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if self._expected < 0:
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            length = _LENGTH.search(self._buffer, 0, end + 2)
+            self._expected = end + 4 + (int(length.group(1)) if length else 0)
+        if len(self._buffer) < self._expected:
+            return
+        self.latencies.append(time.perf_counter() - self._sent_at)
+        status = int(self._buffer[9:12])
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self._buffer, self._expected = b"", -1
+        self._left -= 1
+        if self._left > 0:
+            self._send()
+        else:
+            self._transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._done.done():
+            if self._left > 0:
+                self._done.set_exception(exc or ConnectionError("the server closed the connection"))
+            else:
+                self._done.set_result(None)
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of all the process's threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICK
+
+
+def resident_megabytes(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int, connections: int) -> Load:
+    """Send `total` requests, in turn from `requests`, over that many connections."""
+    loop = asyncio.get_running_loop()
+    cycle = itertools.cycle(requests)
+    share = total // connections
+    protocols, waiting = [], []
+    cpu, started = cpu_seconds(pid), time.perf_counter()
+    for _ in range(connections):
+        done: asyncio.Future[None] = loop.create_future()
+        _, protocol = await loop.create_connection(lambda done=done: _Connection(cycle, share, done), "127.0.0.1", port)
+        protocols.append(protocol)
+        waiting.append(done)
+    await asyncio.gather(*waiting)
+    statuses: dict[int, int] = {}
+    for protocol in protocols:
+        for status, count in protocol.statuses.items():
+            statuses[status] = statuses.get(status, 0) + count
+    return Load(
+        requests=share * connections,
+        seconds=time.perf_counter() - started,
+        cpu_seconds=cpu_seconds(pid) - cpu,
+        latencies=[latency for protocol in protocols for latency in protocol.latencies],
+        statuses=statuses,
+    )

@@ -1,0 +1,236 @@
+"""What is measured. Each scenario gives rows for the table: what, the figure, and what it must be."""
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import Request, urlopen
+
+import msgspec
+
+from benchmarks.estates import ambient_id, module_id, plant_id
+from benchmarks.load import Load, request, resident_megabytes, run_load
+from benchmarks.servers import Running, fill, running
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import HEX32
+from domogate.domain.people import TokenKind
+
+ROUNDS = 5
+_HOT_PLANTS = 10
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of the table. `holds` is None where nothing is demanded."""
+
+    what: str
+    figure: str
+    demanded: str = ""
+    holds: bool | None = None
+
+
+Scenario = Callable[[], Awaitable[list[Row]]]
+
+
+def light_path(plant: int, number: int) -> str:
+    return (
+        f"/homeauto/v1.0/light/lighting/addressLocation/plants/{plant_id(plant)}"
+        f"/modules/parameter/id/value/{module_id(plant, DeviceKind.LIGHT, number)}"
+    )
+
+
+def thermostat_path(plant: int, number: int) -> str:
+    return (
+        f"/thermostat/v2.0/chronothermostat/thermoregulation/addressLocation/plants/{plant_id(plant)}"
+        f"/modules/parameter/id/value/{module_id(plant, DeviceKind.CHRONOTHERMOSTAT, number)}"
+    )
+
+
+def plugs_path(plant: int, ambient: int) -> str:
+    return (
+        f"/homectl/api/v1.0/plug/energy/addressLocation/plants/{HEX32.print_id(plant_id(plant))}"
+        f"/ambients/parameter/id/value/{HEX32.print_id(ambient_id(plant, ambient))}"
+    )
+
+
+def topology_path(plant: int) -> str:
+    return f"/homeauto/v1.0/plants/{plant_id(plant)}/topology"
+
+
+def get(server: Running, path: str) -> tuple[bytes, dict[str, str]]:
+    asked = Request(f"http://127.0.0.1:{server.port}{path}", headers=server.headers())
+    with urlopen(asked, timeout=10) as answer:
+        return answer.read(), dict(answer.headers)
+
+
+async def measure(server: Running, requests: Sequence[bytes], *, total: int = 6_000, connections: int = 8) -> Load:
+    load = await run_load(server.port, server.pid, requests, total=total, connections=connections)
+    if set(load.statuses) - {200, 304}:
+        raise RuntimeError(f"unexpected answers: {load.statuses}")
+    return load
+
+
+async def ratio(one: Running, ones: Sequence[bytes], other: Running, others: Sequence[bytes]) -> tuple[float, Load]:
+    """Requests per CPU-second of `one` over those of `other`, the median of alternating rounds; and the last load of `one`."""
+    await measure(one, ones, total=2_000)
+    await measure(other, others, total=2_000)
+    found = []
+    for _ in range(ROUNDS):
+        of_one, of_other = await measure(one, ones), await measure(other, others)
+        found.append(of_one.per_cpu_second / of_other.per_cpu_second)
+    return statistics.median(found), of_one
+
+
+def at_least(what: str, figure: float, bound: float, detail: str = "") -> Row:
+    return Row(what, f"{figure:.2f}{detail}", f">= {bound}", figure >= bound)
+
+
+def at_most(what: str, figure: float, bound: float, unit: str = "") -> Row:
+    return Row(what, f"{figure:.2f}{unit}", f"<= {bound}{unit}", figure <= bound)
+
+
+def _latency(load: Load) -> str:
+    return (
+        f" ({load.per_cpu_second:,.0f} a CPU-second; p50 {load.percentile(0.5) * 1000:.2f} ms,"
+        f" p99 {load.percentile(0.99) * 1000:.2f} ms)"
+    )
+
+
+async def hot_reads() -> list[Row]:
+    """E8, E12, a large topology and 304, each against the bare server."""
+    with TemporaryDirectory() as folder:
+        await fill(Path(folder), plants=_HOT_PLANTS + 1, modules=100, large=True)
+        with running("gateway", data=folder) as gateway:
+            body, _ = get(gateway, light_path(1, 0))
+            _, headers = get(gateway, topology_path(0))
+            with running("bare", body=body.decode()) as bare:
+                bare = msgspec.structs.replace(bare, id_token=gateway.id_token)
+                hot = [request("GET", light_path(1 + n % 10, n % 8), gateway.headers()) for n in range(80)]
+                warm = [request("GET", thermostat_path(1 + n % 10, n % 8), gateway.headers()) for n in range(80)]
+                whole = [request("GET", topology_path(0), gateway.headers())]
+                known = [request("GET", topology_path(0), {**gateway.headers(), "If-None-Match": headers["etag"]})]
+                rows = []
+                for what, requests, bound in (
+                    ("E8 hot read / bare server", hot, 0.55),
+                    ("E12 hot read / bare server", warm, 0.50),
+                    ("E7 of 1,000 modules from kept bytes / bare server", whole, 0.2),
+                    ("E7 answered 304 / bare server", known, 0.5),
+                ):
+                    figure, load = await ratio(gateway, requests, bare, hot)
+                    rows.append(at_least(what, figure, bound, _latency(load)))
+                return rows
+
+
+async def durable_commands() -> list[Row]:
+    """E1 from 32 clients: how many commits, and how much faster than one commit each."""
+    rows, rates = [], {}
+    for fsync in (0.0, 0.002):
+        for one_commit_each in (True, False):
+            with TemporaryDirectory() as folder:
+                await fill(Path(folder), plants=32, modules=100)
+                with running("gateway", data=folder, one_commit_each=one_commit_each, fsync=fsync) as gateway:
+                    headers = gateway.headers(TokenKind.ACCESS)
+                    orders = [
+                        request("POST", plugs_path(plant, room), headers, b'{"status":"%s"}' % status)
+                        for status in (b"on", b"off")
+                        for plant in range(32)
+                        for room in range(10)
+                    ]
+                    await measure(gateway, orders, total=640, connections=32)
+                    await asyncio.sleep(0.3)
+                    commits = gateway.commits()
+                    load = await measure(gateway, orders, total=3_200, connections=32)
+                    await asyncio.sleep(0.3)
+                    share = (gateway.commits() - commits) / load.requests
+                    rates[fsync, one_commit_each] = load.per_second
+                    if not one_commit_each and not fsync:
+                        rows.append(at_most("E1 from 32 clients: commits a command", share, 0.15))
+                        rows.append(
+                            Row("E1 from 32 clients: durable commands", f"{load.per_second:,.0f} a second{_latency(load)}")
+                        )
+        speedup = rates[fsync, False] / rates[fsync, True]
+        what = "E1, shared commits / one commit each" + (f", with an fsync of {fsync * 1000:.0f} ms" if fsync else "")
+        rows.append(at_least(what, speedup, 8 if fsync else 1.8))
+    return rows
+
+
+async def growth() -> list[Row]:
+    """The same hot set with 100 and with 100,000 modules stored; memory, start-up and the cost of a miss."""
+    with TemporaryDirectory() as small, TemporaryDirectory() as large:
+        await fill(Path(small), plants=1, modules=100)
+        await fill(Path(large), plants=1_000, modules=100)
+        with running("gateway", data=small) as few, running("gateway", data=large) as many:
+            hot = [request("GET", light_path(0, number), few.headers()) for number in range(80)]
+            same = [request("GET", light_path(0, number), many.headers()) for number in range(80)]
+            cost, _ = await ratio(few, hot, many, same)
+            rows = [
+                at_most("E8 CPU with 100,000 modules stored / with 100", cost, 1.2),
+                at_most("start-up with 100,000 modules in 1,000 plants", many.started_in, 3.0, " s"),
+                at_most("memory with 100,000 modules in 1,000 plants stored", resident_megabytes(many.pid), 400, " MB"),
+            ]
+        with running("gateway", data=large, world_modules=1, simulator_awake_plants=1) as cold:
+            spread = [request("GET", light_path(plant, 0), cold.headers()) for plant in range(1_000)]
+            load = await measure(cold, spread, total=1_000, connections=8)
+            rows.append(
+                Row(
+                    "E8 on a plant of 100 modules that is not held (a miss)",
+                    f"{load.cpu_seconds / load.requests * 1000:.2f} ms CPU",
+                )
+            )
+        return rows
+
+
+async def demo_memory() -> list[Row]:
+    """Idle memory with the demo estate after warm-up."""
+    with TemporaryDirectory() as folder:
+        ready = Path(folder) / "ready.json"
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "domogate.cli",
+                "demo",
+                "--port",
+                "0",
+                "--data",
+                f"{folder}/data",
+                "--ready-file",
+                str(ready),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            while not ready.exists():
+                if process.poll() is not None:
+                    raise RuntimeError("the demo did not start")
+                time.sleep(0.05)
+            found = msgspec.json.decode(ready.read_bytes())
+            headers = {"Ocp-Apim-Subscription-Key": found["subscription_key"]}
+            for user in found["users"]:
+                if user.get("id_token"):
+                    _warm_up(found["base_url"], headers | {"Authorization": user["id_token"]})
+            await asyncio.sleep(8)
+            return [at_most("idle memory with the demo estate", resident_megabytes(process.pid), 140, " MB")]
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _warm_up(base_url: str, headers: dict[str, str]) -> None:
+    with urlopen(Request(f"{base_url}/homeauto/v1.0/plants", headers=headers), timeout=10) as answer:
+        body = answer.read()
+    for plant in msgspec.json.decode(body)["plants"] if body else ():
+        if plant["status"] == "Active":
+            url = f"{base_url}/homeauto/v1.0/plants/{plant['id']}/topology"
+            urlopen(Request(url, headers=headers), timeout=10).close()
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "reads": hot_reads,
+    "commands": durable_commands,
+    "growth": growth,
+    "memory": demo_memory,
+}

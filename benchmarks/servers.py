@@ -1,0 +1,157 @@
+"""What is measured, each in a process of its own: the bare server and the gateway.
+
+The bare server is the same uvicorn with the same edge around it; behind the edge it answers constant bytes.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from benchmarks.estates import CLIENT, KEY, USER, build_estate
+from domogate.app import Gateway, open_tools, serve
+from domogate.domain.ids import new_id
+from domogate.domain.people import Grant, GrantType, Scope, TokenKind
+from domogate.edge import server
+from domogate.edge.metrics import Metrics
+from domogate.edge.stack import Edge
+from domogate.settings import Settings
+
+_TOKEN_LIFE = 86_400.0
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A server that answers."""
+
+    port: int
+    pid: int
+    access_token: str = ""
+    id_token: str = ""
+    commits_file: str = ""
+    started_in: float = 0.0
+
+    def headers(self, kind: TokenKind = TokenKind.ID) -> dict[str, str]:
+        token = self.id_token if kind is TokenKind.ID else self.access_token
+        return {
+            "User-Agent": "bench/1",
+            "Accept": "application/json",
+            "Ocp-Apim-Subscription-Key": KEY,
+            "Authorization": f"Bearer {token}",
+        }
+
+    def commits(self) -> int:
+        """How many commits the store has made so far: the gateway writes it down ten times a second."""
+        return int(Path(self.commits_file).read_text())
+
+
+async def fill(data: Path, *, plants: int, modules: int, large: bool = False) -> None:
+    settings = Settings(data=data)
+    async with open_tools(settings) as tools:
+        key_hash = hashlib.sha256(KEY.encode()).hexdigest()
+        await tools.store.import_estate(build_estate(plants, modules, key_hash, large=large), prune=False)
+
+
+@contextmanager
+def running(what: str, **arguments: Any) -> Iterator[Running]:
+    """Start `python -m benchmarks.servers WHAT` and wait until it answers."""
+    with TemporaryDirectory() as folder:
+        ready = Path(folder) / "ready.json"
+        arguments = {key: str(value) if isinstance(value, Path) else value for key, value in arguments.items()}
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.servers", what, str(ready), json.dumps(arguments)], stdin=subprocess.DEVNULL
+        )
+        try:
+            while not ready.exists():
+                if process.poll() is not None:
+                    raise RuntimeError(f"the {what} server did not start")
+                time.sleep(0.01)
+            found = msgspec.json.decode(ready.read_bytes(), type=Running)
+            yield msgspec.structs.replace(found, started_in=time.perf_counter() - started)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+# --- inside the server's process ----------------------------------------------------------------------------------------
+
+
+def _write(path: str, text: bytes) -> None:
+    draft = Path(f"{path}.draft")
+    draft.write_bytes(text)
+    draft.rename(path)
+
+
+async def _run_bare(ready: str, *, body: str) -> None:
+    constant = body.encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(constant)),
+        (b"cache-control", b"no-store"),
+    ]
+
+    async def answer(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": constant})
+
+    app = Edge(answer, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=Metrics(), access_log=False)
+    async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
+
+        async def tell(_: object) -> None:
+            _write(ready, msgspec.json.encode({"port": listening.port, "pid": os.getpid()}))
+
+        await server.run(app, listening, on_ready=tell)
+
+
+async def _run_gateway(ready: str, *, data: str, one_commit_each: bool = False, fsync: float = 0.0, **changed: Any) -> None:
+    settings = Settings(data=Path(data), port=0, **{"simulator_tick": 3600.0, "state_max_age": 86_400.0, **changed})
+
+    async def tell(gateway: Gateway) -> None:
+        if one_commit_each:
+            gateway.store.writer.max_batch = 1
+        if fsync:
+            _slow_down(gateway, fsync)
+        commits_file = f"{ready}.commits"
+        _write(commits_file, b"0")
+        tokens = await _mint(gateway)
+        running = Running(port=gateway.settings.port, pid=os.getpid(), commits_file=commits_file, **tokens)
+        _write(ready, msgspec.json.encode(running))
+        while True:
+            await asyncio.sleep(0.1)
+            _write(commits_file, b"%d" % gateway.store.commits)
+
+    await serve(settings, tell)
+
+
+def _slow_down(gateway: Gateway, seconds: float) -> None:
+    commit = gateway.store.writer.commit
+
+    def slow_commit(*arguments: Any) -> Any:
+        outcome = commit(*arguments)
+        time.sleep(seconds)
+        return outcome
+
+    gateway.store.writer.commit = slow_commit  # type: ignore[method-assign]
+
+
+async def _mint(gateway: Gateway) -> dict[str, str]:
+    grant = Grant(new_id(), USER.id, CLIENT.id, tuple(Scope), GrantType.AUTHORIZATION_CODE, created_at=gateway.clock.now())
+    await gateway.store.add_grant(grant)
+    return {f"{kind}_token": await gateway.signer.mint_token(kind, USER, CLIENT, grant, _TOKEN_LIFE) for kind in TokenKind}
+
+
+if __name__ == "__main__":
+    what, ready_path, arguments_json = sys.argv[1:]
+    run = {"bare": _run_bare, "gateway": _run_gateway}[what]
+    with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
+        runner.run(run(ready_path, **json.loads(arguments_json)))

@@ -1,0 +1,88 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.plants import ControllerDetail, Member, Module, Plant, PlantType, Topology, UnitDetail
+from domogate.domain.safety import Failure, FailureType
+from domogate.domain.states import EmergencyState, Report
+from domogate.ports import StoredPlant, StoredState
+from domogate.services.alerts import Alerts
+from domogate.services.safety import list_controllers
+from domogate.services.world import PlantView
+
+PLANT, CONTROLLER = Id("plant"), Id("controller")
+UNITS = [Id(f"unit {number}") for number in range(4)]
+WELL = EmergencyState(failures=(Failure(FailureType.BLOCK_OK),))
+BROKEN = EmergencyState(failures=(Failure(FailureType.BLOCK_FAULTY_BATTERY),))
+
+
+def _site(level, states=None):
+    controller = Module(
+        CONTROLLER, Id("i"), "Controller", DeviceKind.EMERGENCY_CONTROLLER, detail=ControllerDetail(alert_level=level)
+    )
+    units = [
+        Module(unit, Id("i"), unit, DeviceKind.EMERGENCY_UNIT, detail=UnitDetail("062520"), controller_id=CONTROLLER)
+        for unit in UNITS
+    ]
+    plant = Plant(PLANT, Id("i"), "Site", PlantType.HOSPITAL, Member(Id("anna"), "anna@example.com"), emergency_lighting=True)
+    return StoredPlant(plant, Topology(modules=(controller, *units)), states or {}, cursor=0)
+
+
+def _says(unit, state, at, *, reachable=True):
+    return Report(PLANT, unit, at, state, reachable)
+
+
+class TestAlerts:
+    def test_a_site_that_was_never_looked_at_is_dated_now(self):
+        (report,) = Alerts().know(_site(1), now=5.0)
+        assert (report.module_id, report.state.alert, report.state.alert_changed_at) == (CONTROLLER, False, 5.0)
+
+    def test_what_the_store_knows_is_not_dated_anew(self):
+        known = StoredState(EmergencyState(alert=False, alert_changed_at=1.0), reachable=True, at=1.0)
+        assert Alerts().know(_site(1, {CONTROLLER: known}), now=5.0) == []
+
+    def test_the_alert_begins_with_the_unit_that_reaches_its_level_and_ends_when_it_falls_below(self):
+        alerts = Alerts()
+        alerts.know(_site(2), now=0.0)
+        assert len(alerts.complete([_says(UNITS[0], BROKEN, 1.0)])) == 1
+        assert len(alerts.complete([_says(UNITS[0], BROKEN, 2.0)])) == 1
+        _, begun = alerts.complete([_says(UNITS[1], BROKEN, 3.0)])
+        assert (begun.state.alert, begun.state.alert_changed_at) == (True, 3.0)
+        # Another one breaks and the first is repaired: in alert all the time, so the date stays.
+        assert len(alerts.complete([_says(UNITS[2], BROKEN, 4.0), _says(UNITS[0], WELL, 5.0)])) == 2
+        _, ended = alerts.complete([_says(UNITS[1], WELL, 6.0)])
+        assert (ended.state.alert, ended.state.alert_changed_at) == (False, 6.0)
+
+    def test_a_unit_that_cannot_be_reached_is_in_failure(self):
+        alerts = Alerts()
+        alerts.know(_site(1), now=0.0)
+        _, begun = alerts.complete([_says(UNITS[0], None, 1.0, reachable=False)])
+        assert begun.state.alert is True
+
+    def test_what_the_controller_says_of_itself_does_not_wipe_its_alert_out(self):
+        alerts = Alerts()
+        alerts.know(_site(1), now=0.0)
+        alerts.complete([_says(UNITS[0], BROKEN, 1.0)])
+        said = EmergencyState(failures=(Failure(FailureType.REMOTE_QUARTZ_FAULT),))
+        (completed,) = alerts.complete([_says(CONTROLLER, said, 2.0)])
+        assert (completed.state.failures, completed.state.alert, completed.state.alert_changed_at) == (said.failures, True, 1.0)
+
+    def test_reports_of_anything_else_pass_as_they_are(self):
+        reports = [_says("lamp", None, 1.0)]
+        assert Alerts().complete(reports) is reports
+
+    @given(st.integers(1, 5), st.lists(st.tuples(st.sampled_from(UNITS), st.booleans(), st.booleans()), max_size=30))
+    def test_always_agrees_with_what_is_printed(self, level, said):
+        alerts, stored = Alerts(), _site(level)
+        view = PlantView(stored)
+        alert = alerts.know(stored, now=0.0)[0].state.alert
+        for at, (unit, broken, reachable) in enumerate(said, start=1):
+            state = BROKEN if broken else WELL
+            for report in alerts.complete([_says(unit, state, float(at), reachable=reachable)]):
+                view.modules[report.module_id].state = report.state
+                view.modules[report.module_id].reachable = report.reachable
+                if report.module_id == CONTROLLER:
+                    alert = report.state.alert
+            (controller,) = list_controllers(view)
+            assert controller.alert is alert
