@@ -201,6 +201,30 @@ class TestErrorsPage:
         assert shown == OUTSIDE | {400, 408, 501}  # the last three come from the protocol guards alone
 
 
+class TestExamples:
+    def calls(self) -> list[str]:
+        """The curl commands of all documents, each as one line."""
+        return [
+            line
+            for path in documents()
+            for line in path.read_text().replace("\\\n", " ").splitlines()
+            if line.lstrip().startswith("curl ")
+        ]
+
+    def test_there_are_some_for_every_family(self) -> None:
+        assert {family.slug for family in FAMILIES if not any(family.prefix in call for call in self.calls())} == set()
+
+    def test_a_body_is_sent_as_json(self) -> None:
+        """curl says that it is a form unless told otherwise, and that is refused."""
+        bodies = [call for call in self.calls() if " -d " in call or " --data" in call]
+        assert bodies
+        assert [call for call in bodies if "Content-Type: application/json" not in call] == []
+
+    def test_every_call_has_a_key_and_a_token(self) -> None:
+        wanting = [call for call in self.calls() if any(family.prefix in call for family in FAMILIES)]
+        assert [call for call in wanting if "Ocp-Apim-Subscription-Key: " not in call or "Authorization: " not in call] == []
+
+
 class TestChangeHistory:
     KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
