@@ -4,7 +4,16 @@ from typing import Annotated
 
 import typer
 
-from domogate.cli import backup, demo, estate, key, openapi, serve, simulate, token, user, version
+import domogate.cli.backup as backup
+import domogate.cli.demo as demo
+import domogate.cli.estate as estate
+import domogate.cli.key as key
+import domogate.cli.openapi as openapi
+import domogate.cli.serve as serve
+import domogate.cli.simulate as simulate
+import domogate.cli.token as token
+import domogate.cli.user as user
+import domogate.cli.version as version
 from domogate.cli._flags import CONFIG_HELP, FLAGS
 
 cli = typer.Typer(

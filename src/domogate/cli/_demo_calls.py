@@ -162,12 +162,13 @@ def _spots(one: EstatePlant, proposal: Proposal) -> Iterator[_Spot]:
     if not proposal.about:
         yield _Spot(email, plant, None, plant)
         return
-    away = {state.module_id for state in one.states if not state.reachable}
+    ill = {state.module_id for state in one.states if not state.reachable}
+    ill |= {module.id for module in one.topology.every_module() if "simulate" in module.options}
     rooms: list[tuple[Id | None, tuple[Module, ...]]] = [(room.id, room.modules) for room in one.topology.every_ambient()]
     if not proposal.in_a_room:
         rooms.append((None, one.topology.modules))
     for room, modules in rooms:
-        fitting = [module for module in modules if module.kind in proposal.about]
-        # A room's plugs are switched together: all of them must be well.
-        if not any(module.id in away or "simulate" in module.options for module in fitting):
-            yield from (_Spot(email, plant, room, module.id) for module in fitting)
+        fitting = [module.id for module in modules if module.kind in proposal.about]
+        if proposal.in_a_room and ill.intersection(fitting):
+            continue  # what is told to a room is told to all of these
+        yield from (_Spot(email, plant, room, module) for module in fitting if module not in ill)

@@ -1,6 +1,10 @@
 """What `domogate demo` says once it is ready."""
 
+import shutil
+import sys
 from ipaddress import ip_address
+from pathlib import Path
+from shlex import quote
 
 from domogate.cli._demo_calls import find_calls
 from domogate.cli._ready import Ready
@@ -26,12 +30,21 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
             *_users(ready, estate),
             "",
             f"Calls to paste, one family after the other. Their tokens are good for {minutes:g} minutes; for another:",
-            f"  domogate token issue --user EMAIL --kind id --data {settings.data}",
+            f"  {_own_name()} token issue --user EMAIL --kind id --data {quote(str(settings.data))}",
             *_calls(ready, estate),
             "",
             "Ctrl-C ends it.",
         )
     )
+
+
+def _own_name() -> str:
+    """How to call us again from here: a command in an environment is not always on the PATH."""
+    beside = Path(sys.executable).with_name("domogate")
+    if shutil.which("domogate") or not beside.exists():
+        return "domogate"
+    here = Path.cwd()
+    return quote(str(beside.relative_to(here) if beside.is_relative_to(here) else beside))
 
 
 def _warning(settings: Settings) -> list[str]:

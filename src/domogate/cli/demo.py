@@ -34,9 +34,9 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     async def on_ready(gateway: Gateway) -> None:
         note_address(gateway.settings)
         ready = await _make_ready(gateway, told)
+        typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
         if ready_file is not None:
             write_ready(ready_file, ready)
-        typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
 
     with _data_folder(settings, given) as placed, withdraw(ready_file):
         await _import_once(placed, told)

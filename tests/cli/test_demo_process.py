@@ -1,0 +1,149 @@
+"""`domogate demo` and `domogate serve` as processes of their own."""
+
+import json
+import shlex
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.command_line import CommandLine
+from support.gateway import Gateway, running, start
+from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
+
+pytestmark = pytest.mark.slow
+
+PLANTS = "/homeauto/v1.0/plants"
+LIGHT_PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{PLANT}/modules/parameter/id/value/{LIGHT}"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with running(start("demo", tmp_path_factory.mktemp("demo"))) as started:
+        yield started
+
+
+def curl_lines(gateway: Gateway) -> list[str]:
+    greeting = (gateway.log_file.parent / "greeting.txt").read_text()
+    return [line for line in greeting.splitlines() if line.startswith("curl ")]
+
+
+def pasted(line: str) -> httpx.Response:
+    """Send what the curl line would."""
+    words = iter(shlex.split(line)[1:])
+    headers: list[tuple[str, str]] = []
+    url, body = "", None
+    for word in words:
+        match word:
+            case "-si":
+                pass
+            case "-H":
+                name, _, value = next(words).partition(": ")
+                headers.append((name, value))
+            case "-d":
+                body = next(words)
+            case _:
+                assert not url
+                url = word
+    return httpx.request("GET" if body is None else "POST", url, headers=headers, content=body)
+
+
+def ask(base_url: str, path: str, key: str, token: str) -> int:
+    headers = {"Ocp-Apim-Subscription-Key": key, "Authorization": f"Bearer {token}"}
+    return httpx.get(base_url + path, headers=headers).status_code
+
+
+class TestDemo:
+    def test_every_printed_call_works_when_pasted(self, gateway: Gateway) -> None:
+        answers = {line: pasted(line).status_code for line in curl_lines(gateway)}
+        assert len(answers) >= 9
+        assert {status for status in answers.values() if not 200 <= status < 300} == set(), answers
+
+    def test_the_ready_file_has_everything_a_script_needs(self, gateway: Gateway) -> None:
+        ready = gateway.ready
+        assert set(ready) == {"base_url", "auth_url", "subscription_key", "users", "clients"}
+        assert ready["auth_url"] == f"{ready['base_url']}/auth"
+        assert all(set(user) == {"email", "password", "id_token", "access_token"} for user in ready["users"])
+        assert all(all(user.values()) for user in ready["users"])
+        assert all(set(client) == {"client_id", "client_secret", "redirect_uris"} for client in ready["clients"])
+        assert "demo-app" in {client["client_id"] for client in ready["clients"]}
+
+    def test_its_tokens_and_key_are_good(self, gateway: Gateway) -> None:
+        statuses = {
+            user["email"]: ask(gateway.base_url, PLANTS, gateway.subscription_key, user["id_token"])
+            for user in gateway.ready["users"]
+        }
+        assert set(statuses.values()) == {200, 204}, statuses
+
+    def test_somebody_who_is_not_active_is_not_in_it(self, gateway: Gateway) -> None:
+        active = {user["email"] for user in json.loads(gateway.domogate("user", "list", "--json")) if user["active"]}
+        assert {user["email"] for user in gateway.ready["users"]} == active
+
+    def test_the_ready_file_is_for_its_owner_only(self, gateway: Gateway) -> None:
+        ready_file = gateway.log_file.parent / "ready.json"
+        assert stat.S_IMODE(ready_file.stat().st_mode) == 0o600
+
+    def test_a_token_issued_beside_it_is_good_at_once(self, gateway: Gateway) -> None:
+        token = gateway.domogate("token", "issue", "--user", gateway.ready["users"][0]["email"]).strip()
+        assert ask(gateway.base_url, PLANTS, gateway.subscription_key, token) == 200
+
+    def test_a_revoked_key_is_refused_once_the_command_has_returned(self, gateway: Gateway) -> None:
+        issued = json.loads(gateway.domogate("key", "issue", "short", "--json"))
+        token = gateway.ready["users"][0]["id_token"]
+        assert ask(gateway.base_url, PLANTS, issued["key"], token) == 200
+        gateway.domogate("key", "revoke", issued["id"])
+        assert ask(gateway.base_url, PLANTS, issued["key"], token) == 401
+
+
+class TestEndAndSecondStart:
+    def test_sigterm_ends_it_with_0_and_withdraws_the_ready_file(self, tmp_path: Path) -> None:
+        with running(start("demo", tmp_path)) as first:
+            email = first.ready["users"][0]["email"]
+            first.domogate("user", "standing", email, "terms-expired")
+            first.process.send_signal(signal.SIGTERM)
+            assert first.process.wait(15) == 0
+            assert not (tmp_path / "ready.json").exists()
+        with running(start("demo", tmp_path)) as second:
+            users = json.loads(second.domogate("user", "list", "--json"))
+            assert {user["email"]: user["standing"] for user in users}[email] == "terms expired"
+
+    def test_a_folder_with_another_estate_is_refused(self, domogate: CommandLine) -> None:
+        domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+        assert "another estate" in domogate.refused("demo", "--port", "0")
+        assert {user["email"] for user in domogate.read("user", "list")} >= {EMAIL}
+
+    def test_a_port_in_use_is_said_plainly(self, domogate: CommandLine) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            assert port in domogate.refused("serve", "--port", port)
+
+
+class TestServe:
+    def test_an_empty_store_says_what_to_do_and_takes_up_what_is_imported(self, tmp_path: Path) -> None:
+        with running(start("serve", tmp_path)) as empty:
+            assert "domogate estate import" in empty.log
+            assert empty.ready["subscription_key"] is None
+            assert empty.ready["users"] == []
+            (tmp_path / "estate.yaml").write_text(SMALL_ESTATE)
+            empty.domogate("estate", "import", str(tmp_path / "estate.yaml"))
+            token = empty.domogate("token", "issue", EMAIL).strip()
+            assert ask(empty.base_url, LIGHT_PATH, "small-key-0123456789", token) == 200
+            empty.domogate("simulate", LIGHT, "offline")
+            assert ask(empty.base_url, LIGHT_PATH, "small-key-0123456789", token) == 404
+
+    def test_no_credential_is_there_by_default(self, tmp_path: Path) -> None:
+        with running(start("serve", tmp_path)) as empty:
+            assert json.loads(empty.domogate("user", "list", "--json")) == []
+            assert json.loads(empty.domogate("key", "list", "--json")) == []
+
+
+class TestModule:
+    def test_it_runs_as_a_module(self) -> None:
+        done = subprocess.run([sys.executable, "-m", "domogate.cli", "version"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("domogate ")
