@@ -39,4 +39,4 @@ def _before_every_command(
 
 
 def main() -> None:
-    cli()
+    cli(prog_name="domogate")
