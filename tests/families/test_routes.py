@@ -1,8 +1,9 @@
 import pytest
 
-from domogate.domain.faults import Fault, MalformedRequest, WrongMethod, WrongUrl
+from domogate.domain.faults import Fault, MalformedId, MalformedRequest, WrongMethod, WrongUrl
+from domogate.domain.ids import new_id
 from domogate.families import FAMILIES
-from domogate.families._family import _PLACEHOLDER
+from domogate.families._family import PLACEHOLDER
 from domogate.families._routes import Routes
 
 _ALL = [(family, operation) for family in FAMILIES for operation in family.operations]
@@ -11,10 +12,23 @@ _ALL = [(family, operation) for family in FAMILIES for operation in family.opera
 class TestRoutes:
     @pytest.mark.parametrize(("family", "operation"), _ALL, ids=[operation.id for _, operation in _ALL])
     def test_every_operation_is_found_with_its_parameters(self, family, operation):
-        path = f"{family.prefix}/{_PLACEHOLDER.sub(lambda match: match[2].upper(), operation.path)}".encode()
-        found, roles, values = Routes(family).find(operation.method, path)
-        assert found is operation
-        assert values == tuple(role.upper() for role in roles)
+        identity = new_id()
+        values = {role: family.ids.print_id(identity) for role in ("plant", "ambient", "module")} | {"reference": "062520"}
+        path = f"{family.prefix}/{PLACEHOLDER.sub(lambda match: values[match[2]], operation.path)}".encode()
+        target = Routes(family).find(operation.method, path)
+        target.check()
+        assert target.operation is operation
+        for parameter in operation.parameters:
+            if parameter.role == "reference":
+                assert target.reference == "062520"
+            else:
+                assert getattr(target, f"{parameter.role}_id") == identity
+
+    def test_a_malformed_id_is_told_only_when_asked(self):
+        target = Routes(FAMILIES[1]).find("GET", b"/homeauto/v1.0/plants/x/topology")
+        assert target.operation.id == "E7"
+        with pytest.raises(MalformedId, match="plantId must be a UUID"):
+            target.check()
 
     @pytest.mark.parametrize(
         "path",
@@ -35,8 +49,8 @@ class TestRoutes:
             Routes(FAMILIES[1]).find("GET", path)
 
     def test_an_encoded_slash_stays_in_its_parameter(self):
-        _, _, values = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
-        assert values == ("a/b c",)
+        target = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
+        assert target.reference == "a/b c"
 
     def test_another_method_is_told_which_there_are(self):
         with pytest.raises(WrongMethod) as refusal:

@@ -23,7 +23,7 @@ NO_SCOPE: tuple[Scope, ...] = ()
 
 Handler = Callable[["Services", "Call"], Awaitable[Answer]]
 
-_PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
 
 # What a path parameter is, and the faults it can lead to: the operation must have a status for each.
 ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
@@ -89,12 +89,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(name, role) for name, role in _PLACEHOLDER.findall(self.path))
+        return tuple(Parameter(name, role) for name, role in PLACEHOLDER.findall(self.path))
 
     @property
     def contract_path(self) -> str:
         """As the specification writes it, without the roles."""
-        return _PLACEHOLDER.sub(r"{\1}", self.path)
+        return PLACEHOLDER.sub(r"{\1}", self.path)
 
     def __post_init__(self) -> None:
         roles = [parameter.role for parameter in self.parameters]
@@ -140,7 +140,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
         if not self.operations or not self.tokens or not self.grants:
             raise DeclarationError(f"{self.name}: a family needs operations, token kinds and grants")
         ids = [operation.id for operation in self.operations]
-        places = [(operation.method, _PLACEHOLDER.sub("{}", operation.path)) for operation in self.operations]
+        places = [(operation.method, PLACEHOLDER.sub("{}", operation.path)) for operation in self.operations]
         if len(set(ids)) != len(ids) or len(set(places)) != len(places):
             raise DeclarationError(f"{self.name}: an operation is declared twice")
 

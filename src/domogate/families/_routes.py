@@ -2,65 +2,99 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
-from domogate.domain.faults import MalformedRequest, WrongMethod, WrongUrl
-from domogate.families._family import _PLACEHOLDER, Family, Operation
+import msgspec
+
+from domogate.domain.faults import MalformedId, MalformedRequest, WrongMethod, WrongUrl
+from domogate.domain.ids import Id
+from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
+
+_KEPT = 8192
+"""Parsed paths kept per family: clients ask for the same few again and again."""
 
 
-class Route:
-    """One path of a family, and the operations on it by method."""
+class Target(msgspec.Struct, frozen=True):
+    """What a request is about: the operation and its path parameters, read but not yet looked up."""
 
-    __slots__ = ("allow", "groups", "operations", "roles")
+    operation: Operation
+    plant_id: Id | None = None
+    ambient_id: Id | None = None
+    module_id: Id | None = None
+    reference: str = ""
+    malformed: str | None = None
+    """What is wrong with an id. It is told only to a caller whose token is good, so it is not raised here."""
 
-    def __init__(self, groups: slice, roles: tuple[str, ...]) -> None:
-        self.groups = groups
-        self.roles = roles
-        self.operations: dict[str, Operation] = {}
-        self.allow = ""
+    def check(self) -> None:
+        if self.malformed is not None:
+            raise MalformedId(self.malformed)
+
+
+class _Route(msgspec.Struct, frozen=True):
+    """One path of a family: where its parameters are in the match, and the operations on it by method."""
+
+    first_group: int
+    parameters: tuple[Parameter, ...]
+    operations: dict[str, Operation]
+    allow: str
 
 
 class Routes:
     """All paths of a family as one regular expression."""
 
     def __init__(self, family: Family) -> None:
-        self._name = family.name
+        self._family = family
         by_path: dict[str, list[Operation]] = {}
         for operation in family.operations:
-            by_path.setdefault(_PLACEHOLDER.sub("{}", operation.path), []).append(operation)
-        self._routes: list[Route | None] = [None]
-        alternatives = []
+            by_path.setdefault(PLACEHOLDER.sub("{}", operation.path), []).append(operation)
+        self._routes: dict[int, _Route] = {}
+        alternatives, group = [], 1
         for operations in by_path.values():
-            roles = tuple(parameter.role for parameter in operations[0].parameters)
-            first = len(self._routes)
-            route = Route(slice(first, first + len(roles)), roles)
-            route.operations = {operation.method: operation for operation in operations}
-            methods = {*route.operations, "HEAD"} if "GET" in route.operations else set(route.operations)
-            route.allow = ", ".join(sorted(methods))
-            self._routes += [route, *[None] * len(roles)]
+            parameters = operations[0].parameters
+            self._routes[group] = _Route(
+                group + 1, parameters, {operation.method: operation for operation in operations}, _allow(operations)
+            )
+            group += 1 + len(parameters)
             literal = re.sub(r"\\\{\w+:\w+\\\}", "([^/]+)", re.escape(operations[0].path))
             alternatives.append(f"({literal})")
-        self._match: Callable[[bytes], re.Match[bytes] | None] = re.compile(
-            f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})".encode()
+        self._match: Callable[[str], re.Match[str] | None] = re.compile(
+            f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})"
         ).fullmatch
+        self.find: Callable[[str, bytes], Target] = lru_cache(maxsize=_KEPT)(self._find)
 
-    def find(self, method: str, raw_path: bytes) -> tuple[Operation, tuple[str, ...], tuple[str, ...]]:
-        """The operation, the roles of its parameters and their values, percent-decoded."""
-        match = self._match(raw_path)
+    def _find(self, method: str, raw_path: bytes) -> Target:
+        """Raises WrongUrl, WrongMethod, MalformedRequest."""
+        match = self._match(raw_path.decode("latin-1"))
         if match is None or match.lastindex is None:
-            raise WrongUrl(f"no operation of {self._name} has this URL")
+            raise WrongUrl(f"no operation of {self._family.name} has this URL")
+        # The group of a whole path closes last, so it is the last index.
         route = self._routes[match.lastindex]
-        assert route is not None
         operation = route.operations.get(method)
         if operation is None:
             raise WrongMethod(f"{method} is not a method of this URL; use {route.allow}", route.allow)
-        return operation, route.roles, tuple(map(_decode, match.groups()[route.groups]))
+        found: dict[str, str] = {}
+        for group, parameter in enumerate(route.parameters, start=route.first_group):
+            value = _decode(match[group])
+            if parameter.role == "reference":
+                found["reference"] = value
+                continue
+            identity = self._family.ids.parse_id(value)
+            if identity is None:
+                return Target(operation, malformed=f"{parameter.name} must be {self._family.ids.name}")
+            found[f"{parameter.role}_id"] = identity
+        return Target(operation, **found)  # type: ignore[arg-type]
 
 
-def _decode(segment: bytes) -> str:
+def _allow(operations: list[Operation]) -> str:
+    methods = {operation.method for operation in operations}
+    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
+
+
+def _decode(segment: str) -> str:
+    if "%" not in segment:
+        return segment
     try:
-        if b"%" in segment:
-            return unquote_to_bytes(segment).decode("utf-8")
-        return segment.decode("ascii")
+        return unquote_to_bytes(segment).decode("utf-8")
     except UnicodeDecodeError:
         raise MalformedRequest("the URL is not UTF-8 where it is percent-encoded") from None

@@ -12,7 +12,6 @@ from domogate.domain.faults import (
     Fault,
     Internal,
     KeyRefused,
-    MalformedId,
     NoSuchAmbient,
     NoSuchModule,
     NoSuchPlant,
@@ -32,7 +31,7 @@ from domogate.families._call import Call, Services
 from domogate.families._errors import challenge
 from domogate.families._family import Family, Lifecycle, Operation
 from domogate.families._ladder import status_of
-from domogate.families._routes import Routes
+from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
 
@@ -64,8 +63,7 @@ class FamilyApp:
         self._admission = admission
         self._verifier = verifier
         self._max_body = max_body
-        self._routes = Routes(family)
-        self._parse_id = family.ids.parse_id
+        self._find = Routes(family).find
         self._headers: dict[str, list[Header]] = {
             operation.id: _lifecycle_headers(
                 family.lifecycle_of(operation), sunset.get(operation.id) or sunset.get(family.slug)
@@ -77,7 +75,8 @@ class FamilyApp:
         operation: Operation | None = None
         extra: list[Header] = []
         try:
-            operation, roles, values = self._routes.find(scope["method"], scope["raw_path"])
+            target = self._find(scope["method"], scope["raw_path"])
+            operation = target.operation
             scope["domogate.operation"] = operation.id
             extra = self._headers[operation.id]
             listed = scope["headers"]
@@ -94,7 +93,7 @@ class FamilyApp:
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
             call = Call(principal)
-            await self._read_request(operation, roles, values, headers, receive, call)
+            await self._read_request(target, headers, receive, call)
             answer = await operation.handler(self._services, call)
             if answer.etag is not None and _matches(headers.get(b"if-none-match"), answer.etag):
                 answer = not_modified(answer)
@@ -125,56 +124,39 @@ class FamilyApp:
                 raise PasswordToRenew("the user must renew their password on their account page")
             raise TermsToAccept("the user must accept the terms and conditions on their account page")
 
-    async def _read_request(
-        self,
-        operation: Operation,
-        roles: tuple[str, ...],
-        values: tuple[str, ...],
-        headers: dict[bytes, bytes],
-        receive: Receive,
-        call: Call,
-    ) -> None:
+    async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
         """Syntax of ids, headers and body first; then whether plant, rights, ambient and module are there."""
+        operation = target.operation
         if 406 in operation.errors:
             _check_accept(headers.get(b"accept"))
-        ids = {}
-        for role, value in zip(roles, values, strict=True):
-            if role == "reference":
-                call.reference = value
-                continue
-            identity = self._parse_id(value)
-            if identity is None:
-                raise self._malformed(operation, role)
-            ids[role] = identity
+        target.check()
         if operation.body is not None:
             check_content_type(headers.get(b"content-type"))
             body = await read_body(receive, headers.get(b"content-length"), self._max_body)
             call.document = parse_json(body)
             call.body = convert(call.document, operation.body)
-        if "plant" not in ids:
+        call.reference = target.reference
+        if target.plant_id is None:
             return
-        plant = self._world.find_plant(ids["plant"]) or await self._world.get_plant(ids["plant"])
+        plant = self._world.find_plant(target.plant_id) or await self._world.get_plant(target.plant_id)
         if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
             raise NoSuchPlant(f"no plant has the id given as {self._parameter(operation, 'plant')}")
         if call.principal.user_id not in plant.readers:
             raise NotYourPlant(f"the user has no rights on the plant given as {self._parameter(operation, 'plant')}")
         call.plant = plant
-        if "module" in ids:
-            module = plant.modules.get(ids["module"])
+        if target.module_id is not None:
+            module = plant.modules.get(target.module_id)
             if module is None or module.module.kind not in operation.kinds:
                 raise self._no_module(operation, module.module.kind if module else None)
             call.module = module
-        elif "ambient" in ids:
-            ambient = plant.ambients.get(ids["ambient"])
+        elif target.ambient_id is not None:
+            ambient = plant.ambients.get(target.ambient_id)
             if ambient is None:
                 raise NoSuchAmbient(f"the plant has no ambient with the id given as {self._parameter(operation, 'ambient')}")
             call.ambient = ambient
 
     def _parameter(self, operation: Operation, role: str) -> str:
         return next(parameter.name for parameter in operation.parameters if parameter.role == role)
-
-    def _malformed(self, operation: Operation, role: str) -> MalformedId:
-        return MalformedId(f"{self._parameter(operation, role)} must be {self._family.ids.name}")
 
     def _no_module(self, operation: Operation, kind: DeviceKind | None) -> NoSuchModule:
         name, wanted = self._parameter(operation, "module"), " or ".join(sorted(operation.kinds))

@@ -121,7 +121,9 @@ class ProgramList(msgspec.Struct):
 async def read_status(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
-    return json_answer(ChronothermostatStatus([_state_to_wire(state, call.module, services.clock.now())]))
+    wire = _kept_wire(state, call.module)
+    wire.time = print_time(services.clock.now(), state.utc_offset_minutes)
+    return json_answer(ChronothermostatStatus([wire]))
 
 
 async def list_programs(services: Services, call: Call) -> Answer:
@@ -133,7 +135,15 @@ async def list_programs(services: Services, call: Call) -> Answer:
     return json_answer(ProgramList([ProgramsOfOne(listed, _sender_to_wire(call.module))]))
 
 
-def _state_to_wire(state: ThermostatState, view: ModuleView, now: float) -> Chronothermostat:
+def _kept_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
+    """Made once a state: only the thermostat's clock moves between two reports."""
+    kept: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12")
+    if kept is None or kept[0] is not state:
+        kept = view.encodings["E12"] = (state, _state_to_wire(state, view))
+    return kept[1]
+
+
+def _state_to_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
     offset = state.utc_offset_minutes
     shown: dict[str, Any] = {}
     if state.mode is not ThermostatMode.BOOST:
@@ -153,7 +163,7 @@ def _state_to_wire(state: ThermostatState, view: ModuleView, now: float) -> Chro
         mode=_MODES[state.mode],
         temperature_format=_SCALES[state.scale],
         load_state="active" if state.load_active else "inactive",
-        time=print_time(now, offset),
+        time="",
         sender=_sender_to_wire(view),
         **shown,
     )
