@@ -68,8 +68,9 @@ def _type(path: Path, broken: Broken) -> Iterator[Finding]:
         hint = "Leave the key out, or write '' for an empty text" if "string" in wanted else ""
     elif isinstance(value, str):
         what = "this is text" if _is_secret(broken) else f"{quoted(value)} is text"
-        if "boolean" in wanted and value.casefold() in _YES_OR_NO:
-            hint = f"Write {_YES_OR_NO[value.casefold()]}"
+        meant = _YES_OR_NO.get(value.casefold(), value.casefold())
+        if "boolean" in wanted and meant != value and meant in ("true", "false"):
+            hint = f"Write {meant}"
         elif {"integer", "number", "boolean"} & set(wanted) and _would_fit(value, wanted):
             hint = "Write it without quotes"
     elif isinstance(value, list):

@@ -1,7 +1,7 @@
 """What must hold within one plant: between scenes and modules, thermostats and programs, units and controllers."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
@@ -12,47 +12,65 @@ from domogate.estate.records import every_module, records, text
 Record = dict[str, Any]
 
 
+class _Placed(NamedTuple):
+    """A module and where it stands; no kind if the file gives none that exists, which is a mistake of its own."""
+
+    path: Path
+    record: Record
+    kind: DeviceKind | None
+
+
 def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
-    modules = list(every_module(path, plant))
-    by_id = {identity.lower(): module for _, module in modules if (identity := text(module, "id"))}
+    modules = [_Placed(at, module, _kind(at, module)) for at, module in every_module(path, plant)]
+    by_id = {identity.lower(): module for module in modules if (identity := text(module.record, "id"))}
     if "removedAt" in plant and plant.get("status", "active") == "active":
         yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' with status removed only", at_key=True)
-    if plant.get("emergencyLighting") is False and any(_is(module, DeviceKind.EMERGENCY_CONTROLLER) for _, module in modules):
+    if plant.get("emergencyLighting") is False and any(it.kind is DeviceKind.EMERGENCY_CONTROLLER for it in modules):
         yield Finding((*path, "emergencyLighting"), "the plant holds emergency controllers", "true, or leave it out")
-    for module_path, module in modules:
-        if _is(module, DeviceKind.SCENE):
-            for step_path, step in records(module, "steps", module_path):
+    for module in modules:
+        if module.kind is DeviceKind.SCENE:
+            for step_path, step in records(module.record, "steps", module.path):
                 yield from _step(step_path, step, by_id)
-        elif _is(module, DeviceKind.CHRONOTHERMOSTAT):
-            yield from _thermostat(module_path, module)
-        elif _is(module, DeviceKind.EMERGENCY_UNIT):
-            controller = text(module, "controller")
-            if controller is not None and not _is(by_id.get(controller.lower()), DeviceKind.EMERGENCY_CONTROLLER):
-                problem = f"{quoted(controller)} is no emergency controller of this plant"
-                yield Finding((*module_path, "controller"), problem, "the id of a module of kind 'emergency controller'")
+        elif module.kind is DeviceKind.CHRONOTHERMOSTAT:
+            yield from _thermostat(module.path, module.record)
+        elif module.kind is DeviceKind.EMERGENCY_UNIT:
+            yield from _unit(module, by_id)
 
 
-def _is(module: Record | None, kind: DeviceKind) -> bool:
-    return module is not None and module.get("kind") == kind
+def _kind(path: Path, module: Record) -> DeviceKind | None:
+    if path[-2] == "units":
+        return DeviceKind.EMERGENCY_UNIT
+    word = text(module, "kind")
+    return DeviceKind(word) if word in tuple(DeviceKind) else None
 
 
-def _step(path: Path, step: Record, by_id: dict[str, Record]) -> Iterator[Finding]:
+def _unit(unit: _Placed, by_id: dict[str, _Placed]) -> Iterator[Finding]:
+    identity = text(unit.record, "controller")
+    if identity is None:
+        return
+    controller = by_id.get(identity.lower())
+    if controller is None or controller.kind not in (None, DeviceKind.EMERGENCY_CONTROLLER):
+        problem = f"{quoted(identity)} is no emergency controller of this plant"
+        yield Finding((*unit.path, "controller"), problem, "the id of a module of kind 'emergency controller'")
+
+
+def _step(path: Path, step: Record, by_id: dict[str, _Placed]) -> Iterator[Finding]:
     identity = text(step, "module")
     if identity is None:
         return
-    module = by_id.get(identity.lower())
-    if module is None:
+    placed = by_id.get(identity.lower())
+    if placed is None:
         yield Finding((*path, "module"), f"this plant has no module {quoted(identity)}", "the id of a module of the same plant")
         return
     doing = next((doing for doing in DOINGS if doing.word == step.get("do")), None)
-    if doing is None:
+    if doing is None or placed.kind is None:
         return
-    kind = module.get("kind", DeviceKind.EMERGENCY_UNIT)
-    if kind != doing.kind:
-        fitting = [told.word for told in DOINGS if told.kind == kind]
-        problem = f"{doing.word!r} does not fit a module of kind {quoted(kind)}"
+    if placed.kind is not doing.kind:
+        fitting = [told.word for told in DOINGS if told.kind is placed.kind]
+        problem = f"{doing.word!r} does not fit a module of kind {str(placed.kind)!r}"
         yield Finding((*path, "do"), problem, listed(fitting) or "a module that can be commanded")
         return
+    module = placed.record
     state = module.get("state")
     sockets = state.get("sockets") if isinstance(state, dict) else None
     socket = step.get("socket")

@@ -1,0 +1,161 @@
+"""Mistakes about ids, people, keys, applications and plants: what one record says of another, and what must be unique."""
+
+import pytest
+
+from domogate.estate import read_estate
+from support.estate_mistakes import LAMP, OTHER, house, mistakes, module, modules, the_mistake
+
+
+class TestIdentity:
+    def test_an_id_used_twice_anywhere_is_told_with_its_first_place(self) -> None:
+        text = house(
+            f"floors: [{{id: {LAMP}, name: F, ambients: [{{id: {LAMP.upper()}, name: A}}]}}]",
+            f"modules: [{{id: {LAMP}, name: M, kind: light}}]",
+        )
+        found = mistakes(text)
+        assert [told.path for told in found] == ["plants[0].floors[0].ambients[0].id", "plants[0].modules[0].id"]
+        assert all(told.problem.endswith("is that of plants[0].floors[0] already") for told in found)
+
+    def test_an_internal_id_used_twice(self) -> None:
+        told = the_mistake(
+            modules(
+                f"id: {LAMP}, internalId: {OTHER}, name: A, kind: light",
+                f"id: {OTHER}, internalId: {OTHER}, name: B, kind: light",
+            )
+        )
+        assert told.path == "plants[0].modules[1].internalId"
+
+    def test_an_internal_id_may_equal_an_id(self) -> None:
+        assert read_estate(module(f"internalId: {LAMP}, kind: light"), "x").estate.plants
+
+    def test_a_driver_that_is_not_there(self) -> None:
+        told = the_mistake(module("kind: light, driver: simulatr"), drivers=["simulator", "mqtt"])
+        assert (told.problem, told.allowed) == ("there is no driver 'simulatr'", "mqtt, simulator")
+        assert told.hint == "Did you mean 'simulator'?"
+
+
+class TestPeople:
+    def test_an_e_mail_address_used_twice_in_any_case(self) -> None:
+        told = the_mistake("users: [{email: anna@example.com}, {email: Anna@Example.com}]")
+        assert told.path == "users[1].email"
+
+    @pytest.mark.parametrize(
+        "email", ["anna", "anna@", "@example.com", "anna@example", "a b@example.com", "a@b@example.com", "a@.com"]
+    )
+    def test_an_e_mail_address_that_is_none(self, email: str) -> None:
+        assert the_mistake(f"users: [{{email: '{email}'}}]").problem == f"'{email}' is not an e-mail address"
+
+    def test_an_owner_who_is_no_user(self) -> None:
+        told = the_mistake(house().replace("owner: anna", "owner: ana"))
+        assert told.path == "plants[0].owner"
+        assert told.hint == "Did you mean 'anna@example.com'?"
+
+    @pytest.mark.parametrize(
+        ("line", "path", "problem"),
+        [
+            ("allowed: [nobody@example.com]", "allowed[0]", "no user has the e-mail address 'nobody@example.com'"),
+            ("allowed: [Anna@example.com]", "allowed[0]", "'Anna@example.com' is the owner already"),
+            ("allowed: [bruno@example.com, bruno@example.com]", "allowed[1]", "'bruno@example.com' is allowed here already"),
+            ("invited: [anna@example.com]", "invited[0]", "'anna@example.com' is the owner already"),
+            ("invited: [x@example.com, X@example.com]", "invited[1]", "'X@example.com' is invited already"),
+        ],
+    )
+    def test_a_guest_who_cannot_be_one(self, line: str, path: str, problem: str) -> None:
+        told = the_mistake(house(line))
+        assert (told.path, told.problem) == (f"plants[0].{path}", problem)
+
+    def test_someone_allowed_and_invited(self) -> None:
+        told = the_mistake(house("allowed: [bruno@example.com]", "invited: [bruno@example.com]"))
+        assert told.path == "plants[0].invited[0]"
+
+    @pytest.mark.parametrize(
+        ("section", "record"),
+        [
+            ("users", "email: a@example.com, password: long-enough, passwordHash: x"),
+            ("subscriptions", f"name: x, key: 0123456789abcdef, keyHash: {'0' * 64}"),
+            ("clients", f"id: x, name: x, scopes: [], secret: 0123456789abcdef, secretHash: {'0' * 64}"),
+        ],
+    )
+    def test_a_secret_and_its_hash(self, section: str, record: str) -> None:
+        assert the_mistake(f"{section}: [{{{record}}}]").problem.endswith("cannot both be given")
+
+
+class TestSubscriptionsAndClients:
+    @pytest.mark.parametrize(
+        ("record", "path", "allowed"),
+        [
+            ("key: 0123456789abcde", ".key", "at least 16 characters"),
+            ("key: '0123456789 abcdef'", ".key", "ASCII letters, digits and signs, without spaces"),
+            ("rate: 3", "", "'key', or 'keyHash' as an export writes it"),
+            ("key: 0123456789abcdef, hint: 012", ".hint", ""),
+            ("key: 0123456789abcdef, dailyQuota: 0", ".dailyQuota", "1 to 1000000000"),
+            (
+                "key: 0123456789abcdef, expires: tomorrow",
+                ".expires",
+                "ISO 8601 from 1970 on, such as 2026-11-15 or 2026-11-15T08:30:00+01:00",
+            ),
+            (
+                "key: 0123456789abcdef, expires: 2026-02-30",
+                ".expires",
+                "ISO 8601 from 1970 on, such as 2026-11-15 or 2026-11-15T08:30:00+01:00",
+            ),
+        ],
+    )
+    def test_a_subscription_that_breaks_a_rule(self, record: str, path: str, allowed: str) -> None:
+        found = [told for told in mistakes(f"subscriptions: [{{name: x, {record}}}]") if not told.path.endswith("rate")]
+        assert [(told.path, told.allowed) for told in found] == [(f"subscriptions[0]{path}", allowed)]
+
+    def test_one_key_for_two(self) -> None:
+        told = the_mistake("subscriptions: [{name: a, key: 0123456789abcdef}, {name: b, key: 0123456789abcdef}]")
+        assert told.problem == "this key is that of subscriptions[0] already"
+
+    @pytest.mark.parametrize(
+        "uri",
+        [
+            "/callback",
+            "callback",
+            "http://",
+            "http://x/#frag",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "http://[x/",
+            "http://x/ y",
+        ],
+    )
+    def test_a_redirect_uri_that_is_none(self, uri: str) -> None:
+        told = the_mistake(f"clients: [{{id: x, name: x, scopes: [], redirectUris: ['{uri}']}}]")
+        assert told.path == "clients[0].redirectUris[0]"
+        assert told.allowed.startswith("an absolute address without a fragment")
+
+    @pytest.mark.parametrize("origin", ["http://x/", "http://x/y", "localhost:3000", "*", "null", "HTTP://X"])
+    def test_an_origin_that_is_none(self, origin: str) -> None:
+        assert the_mistake(f"clients: [{{id: x, name: x, scopes: [], origins: ['{origin}']}}]").path == "clients[0].origins[0]"
+
+    def test_a_scope_that_is_not_known(self) -> None:
+        told = the_mistake("clients: [{id: x, name: x, scopes: [light.reed]}]")
+        assert told.hint == "Did you mean 'light.read'?"
+
+    def test_a_client_id_used_twice(self) -> None:
+        assert the_mistake("clients: [{id: x, name: x, scopes: []}, {id: x, name: y, scopes: []}]").path == "clients[1].id"
+
+    def test_a_unit_reference_used_twice(self) -> None:
+        assert the_mistake("spareParts: [{unit: '062520'}, {unit: 062520}]").path == "spareParts[1].unit"
+
+
+class TestPlants:
+    @pytest.mark.parametrize(("key", "most"), [("country", 50), ("zipCode", 20), ("address", 500)])
+    def test_lengths_are_those_of_the_contract(self, key: str, most: int) -> None:
+        assert read_estate(house(f"{key}: {'x' * most}"), "x")
+        told = the_mistake(house(f"{key}: {'x' * (most + 1)}"))
+        assert (told.path, told.allowed) == (f"plants[0].{key}", f"at most {most} characters")
+
+    def test_a_name_of_more_than_50_characters(self) -> None:
+        assert the_mistake(house().replace("Casa", "x" * 51)).allowed == "at most 50 characters"
+
+    def test_a_date_of_removal_of_a_plant_that_is_not_removed(self) -> None:
+        told = the_mistake(house("removedAt: 2026-11-15"))
+        assert (told.line, told.column, told.path) == (9, 5, "plants[0].removedAt")
+
+    def test_letters_in_a_postal_code_and_an_apostrophe_in_a_name_are_fine(self) -> None:
+        plant = read_estate(house("zipCode: SW1A 1AA").replace("Casa", "Anna's house"), "x").estate.plants[0].plant
+        assert (plant.name, plant.zip_code) == ("Anna's house", "SW1A 1AA")

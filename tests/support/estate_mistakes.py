@@ -1,0 +1,42 @@
+"""Small estate files with something wrong, and what is said of them."""
+
+import pytest
+
+from domogate.estate import EstateMistakes, Mistake, read_estate
+
+HEAD = """\
+users:
+  - {email: anna@example.com, password: anna-lights-the-lamp}
+  - {email: bruno@example.com}
+plants:
+  - id: ca5a0001-0000-4000-8000-000000000000
+    name: Casa
+    type: house
+    owner: anna@example.com
+"""
+LAMP = "ca5a0001-0001-4000-8000-000000000001"
+OTHER = "ca5a0001-0001-4000-8000-000000000002"
+
+
+def mistakes(text: str, **more: object) -> list[Mistake]:
+    with pytest.raises(EstateMistakes) as caught:
+        read_estate(text, "estate.yaml", **more)
+    return list(caught.value.mistakes)
+
+
+def the_mistake(text: str, **more: object) -> Mistake:
+    found = mistakes(text, **more)
+    assert len(found) == 1, "\n".join(map(str, found))
+    return found[0]
+
+
+def house(*lines: str) -> str:
+    return HEAD + "".join(f"    {line}\n" for line in lines)
+
+
+def modules(*records: str) -> str:
+    return house("modules:", *(f"  - {{{record}}}" for record in records))
+
+
+def module(record: str) -> str:
+    return modules(f"id: {LAMP}, name: M, {record}")
