@@ -1,0 +1,97 @@
+"""`./dev`, the lock files that it installs from, and the package that people install."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def pins(lock: str) -> dict[tuple[str, str], str]:
+    """Versions by name and marker."""
+    found = {}
+    for line in (ROOT / lock).read_text().splitlines():
+        if match := re.match(r"([a-z0-9][a-z0-9.-]*)(?:\[[a-z,]+\])?==(\S+)(?: ; (.+?))?(?: \\)?$", line):
+            found[match[1], match[3] or ""] = match[2]
+    return found
+
+
+def dev(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([ROOT / "dev", *arguments], capture_output=True, text=True, check=False)
+
+
+class TestLockFiles:
+    @pytest.mark.parametrize("lock", LOCKS)
+    def test_they_name_no_host_and_take_no_option_but_hashes(self, lock: str) -> None:
+        lines = [line for line in (ROOT / lock).read_text().splitlines() if not line.lstrip().startswith("#")]
+        assert [
+            line for line in lines if "://" in line or (line.lstrip().startswith("-") and "--hash=sha256:" not in line)
+        ] == []
+
+    @pytest.mark.parametrize("lock", LOCKS)
+    def test_every_pin_has_a_hash(self, lock: str) -> None:
+        text = (ROOT / lock).read_text()
+        assert len(pins(lock)) == len(re.findall(r"^[a-z0-9].* \\\n    --hash=sha256:[0-9a-f]{64}", text, re.MULTILINE)) > 0
+
+    def test_the_one_for_development_holds_all_of_the_other(self) -> None:
+        assert pins(LOCKS[0]).items() <= pins(LOCKS[1]).items()
+
+    @pytest.mark.parametrize(
+        ("lock", "wanted"),
+        [
+            (LOCKS[0], [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["postgres"]]),
+            (LOCKS[1], PROJECT["dependency-groups"]["dev"]),
+        ],
+    )
+    def test_they_pin_what_the_project_asks_for(self, lock: str, wanted: list[str]) -> None:
+        pinned = {name: version for (name, _), version in pins(lock).items()}
+        for requirement in map(Requirement, wanted):
+            assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)], prereleases=True), requirement
+
+
+class TestDev:
+    def test_without_arguments_it_tells_its_commands(self) -> None:
+        told = dev()
+        assert told.returncode == 0
+        for command in ("run", "test", "test fast", "lint", "bench", "soak", "lock"):
+            assert re.search(rf"^  {command}\b", told.stdout, re.MULTILINE)
+
+    def test_an_unknown_command_fails_and_is_named(self) -> None:
+        told = dev("rnu")
+        assert told.returncode == 1
+        assert "rnu" in told.stderr
+
+    def test_a_wrong_python_is_refused_before_anything_is_made(self, tmp_path: Path) -> None:
+        for name in ("dev", "pyproject.toml", *LOCKS):
+            (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+        environment = {"PATH": "/usr/bin:/bin", "DOMOGATE_PYTHON": "true"}
+        told = subprocess.run(["sh", tmp_path / "dev", "run"], env=environment, capture_output=True, text=True, check=False)
+        assert told.returncode == 1
+        assert "3.11" in told.stderr
+        assert not (tmp_path / ".dev" / "venv").exists()
+        assert not (tmp_path / ".dev" / "lock").exists()
+
+
+@pytest.mark.slow
+class TestWheel:
+    def test_it_holds_all_that_is_read_at_run_time(self, tmp_path: Path) -> None:
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+        subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+        (wheel,) = tmp_path.glob("*.whl")
+        held = set(zipfile.ZipFile(wheel).namelist())
+        source = ROOT / "src"
+        ours = {
+            str(path.relative_to(source)) for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        }
+        assert {"domogate/estate/demo.yaml", "domogate/py.typed"} <= held
+        assert ours - held == set()
