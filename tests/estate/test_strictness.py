@@ -206,13 +206,13 @@ class TestNothingButMistakes:
         self._read(text)
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=150)
+    @settings(deadline=None, max_examples=60)
     @given(st.data())
     def test_the_demo_estate_with_any_value_put_in_any_place(self, data: st.DataObject) -> None:
         root, _ = compose(demo_text())
         assert root is not None
         document = guide().to_data(root)
-        document["plants"] = [plant for plant in document["plants"] if plant["type"] != "hotel"]
+        document["plants"] = document["plants"][:1]
         place = document
         while True:
             key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
