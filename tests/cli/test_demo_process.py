@@ -118,10 +118,14 @@ class TestEndAndSecondStart:
         assert "another estate" in domogate.refused("demo", "--port", "0")
         assert {user["email"] for user in domogate.read("user", "list")} >= {EMAIL}
 
-    def test_a_port_in_use_is_said_plainly(self, domogate: CommandLine) -> None:
+    def test_a_port_in_use_is_said_plainly(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
-            assert port in domogate.refused("serve", "--port", port)
+            serve = [sys.executable, "-m", "domogate.cli", "serve", "--port", port, "--data", str(tmp_path)]
+            done = subprocess.run(serve, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert port in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 class TestServe:
