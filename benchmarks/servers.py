@@ -17,8 +17,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
+from sqlalchemy import Connection
 
 from benchmarks.estates import CLIENT, KEY, USER, build_estate
+from domogate import app
 from domogate.app import Gateway, open_tools, serve
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, GrantType, Scope, TokenKind
@@ -26,6 +28,7 @@ from domogate.edge import server
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.settings import Settings
+from domogate.stores import SqlStore
 
 _TOKEN_LIFE = 86_400.0
 
@@ -104,23 +107,21 @@ async def _run_bare(ready: str, *, body: str) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": constant})
 
-    app = Edge(answer, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=Metrics(), access_log=False)
+    bare = Edge(answer, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=Metrics(), access_log=False)
     async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
 
         async def tell(_: object) -> None:
             _write(ready, msgspec.json.encode({"port": listening.port, "pid": os.getpid()}))
 
-        await server.run(app, listening, on_ready=tell)
+        await server.run(bare, listening, on_ready=tell)
 
 
 async def _run_gateway(ready: str, *, data: str, one_commit_each: bool = False, fsync: float = 0.0, **changed: Any) -> None:
+    _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
+    app.SqlStore = _BenchStore  # type: ignore[misc]
     settings = Settings(data=Path(data), port=0, **{"simulator_tick": 3600.0, "state_max_age": 86_400.0, **changed})
 
     async def tell(gateway: Gateway) -> None:
-        if one_commit_each:
-            gateway.store.writer.max_batch = 1
-        if fsync:
-            _slow_down(gateway, fsync)
         commits_file = f"{ready}.commits"
         _write(commits_file, b"0")
         tokens = await _mint(gateway)
@@ -133,15 +134,19 @@ async def _run_gateway(ready: str, *, data: str, one_commit_each: bool = False, 
     await serve(settings, tell)
 
 
-def _slow_down(gateway: Gateway, seconds: float) -> None:
-    commit = gateway.store.writer.commit
+class _BenchStore(SqlStore):
+    """The store, with what the benchmark varies: how many callers share a commit, and how long a trip to the disk takes."""
 
-    def slow_commit(*arguments: Any) -> Any:
-        outcome = commit(*arguments)
-        time.sleep(seconds)
-        return outcome
+    shared = 256
+    fsync = 0.0
 
-    gateway.store.writer.commit = slow_commit  # type: ignore[method-assign]
+    def __init__(self, url: str, **arguments: Any) -> None:
+        super().__init__(url, **arguments, max_batch=self.shared)
+
+    def commit(self, connection: Connection) -> None:
+        super().commit(connection)
+        if self.fsync:
+            time.sleep(self.fsync)
 
 
 async def _mint(gateway: Gateway) -> dict[str, str]:

@@ -15,6 +15,7 @@ from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.domain.people import Subscription
 from domogate.drivers import build_drivers
 from domogate.edge import server
+from domogate.edge.logs import setup_logs
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.fabric.in_process import InProcessFabric
@@ -207,6 +208,7 @@ async def _nothing_here(_scope: MutableMapping[str, Any], _receive: Any, send: A
 
 async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted."""
+    setup_logs(settings.log_level, settings.log_format)
     async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
         # A port that was picked is part of the issuer of every token, so it must be known before anything is wired.
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port))
@@ -252,12 +254,12 @@ def openapi_document(slug: str, settings: Settings) -> dict[str, Any]:
     return _openapi_document(family, base_url=settings.base_url, version=__version__)
 
 
-async def restore_backup(settings: Settings, backup: Path, *, force: bool) -> None:
+async def restore_backup(settings: Settings, backup: Path) -> None:
     """Raises ValueError or FileExistsError with what to do about it."""
     if settings.database is not None:
         raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
     target = _sqlite_file(settings)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     await asyncio.to_thread(restore, backup, target)
 
 
@@ -268,7 +270,8 @@ def _sqlite_file(settings: Settings) -> Path:
 def _open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
     if settings.database is not None:
         return SqlStore(settings.database, clock=clock, gateway=gateway)
-    settings.data.mkdir(parents=True, exist_ok=True)
+    # For its owner only: it holds the signing keys.
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqlStore(sqlite_url(_sqlite_file(settings)), clock=clock, gateway=gateway)
 
 

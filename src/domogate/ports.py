@@ -110,7 +110,10 @@ class Store(Protocol):
 
     # states and history
     async def record(self, reports: Sequence[Report]) -> None:
-        """Keep what drivers reported. Reports of concurrent callers share a commit. Unknown modules are passed over."""
+        """Keep what drivers reported, in the order of the calls. Reports of concurrent callers share a commit.
+
+        A call that was made is taken up even if its caller is cancelled. Unknown modules are passed over.
+        """
         ...
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]: ...

@@ -30,31 +30,21 @@ class TestRecording:
         recording = Recording(store)
         await recording.push([say(1)])
         await asyncio.gather(recording.record(say(2)), recording.push([say(3), say(4)]), recording.record(say(5)))
-        await recording.flush()
         assert [report.state.level for report in store.reports] == [1, 2, 3, 4, 5]
 
-    async def test_writes_one_batch_at_a_time(self, store, monkeypatch):
+    async def test_cuts_a_long_report_into_batches(self, store, monkeypatch):
         monkeypatch.setattr(recording_module, "_BATCH", 3)
-        recording = Recording(store)
-        for level in range(7):
-            await recording.push([say(level)])
-        await recording.push([say(level) for level in range(7, 12)])
-        await recording.flush()
-        assert [len(record) for record in store.records] == [3, 3, 1, 3, 2]
+        await Recording(store).push([say(level) for level in range(7)])
+        assert [len(record) for record in store.records] == [3, 3, 1]
 
-    async def test_makes_drivers_wait_when_far_too_much_is_waiting(self, store, monkeypatch):
-        monkeypatch.setattr(recording_module, "_FULL", 5)
+    async def test_a_driver_goes_on_when_its_report_cannot_be_recorded(self, store):
+        store.fails_on = lambda reports: any(report.state.level == 13 for report in reports)
         recording = Recording(store)
-        store.gate = asyncio.Event()
-        await recording.push([say(1)])
-        await asyncio.sleep(0)
-        pushing = asyncio.create_task(recording.push([say(level) for level in range(6)]))
-        await asyncio.sleep(0.001)
-        assert not pushing.done()
-        store.gate.set()
-        await pushing
-        await recording.flush()
-        assert len(store.reports) == 7
+        with capture_logs() as logs:
+            await recording.push([say(13)])
+            await recording.push([say(14)])
+        assert [report.state.level for report in store.reports] == [14]
+        assert len(logs) == 1
 
     async def test_tells_only_those_whose_report_was_lost(self, store):
         store.fails_on = lambda reports: any(report.state.level == 13 for report in reports)
@@ -67,7 +57,6 @@ class TestRecording:
     async def test_passes_over_nothing_at_all(self, store):
         recording = Recording(store)
         await recording.push([])
-        await recording.flush()
         assert store.records == []
 
 

@@ -64,6 +64,7 @@ class FakeStore:
         self.fails_on: Callable[[Sequence[Report]], bool] = lambda reports: False
         self.gate: asyncio.Event | None = None
         """When set to an Event, records wait for it."""
+        self._writing: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
         self._cursor = 0
 
@@ -120,10 +121,15 @@ class FakeStore:
         return tuple(driven)[:limit]
 
     async def record(self, reports: Sequence[Report]) -> None:
+        # As the port promises: in the order of the calls, and taken up even if the caller is cancelled.
+        self._writing = asyncio.create_task(self._write(self._writing, reports))
+        await asyncio.shield(self._writing)
+
+    async def _write(self, earlier: "asyncio.Task[None] | None", reports: Sequence[Report]) -> None:
+        if earlier is not None:
+            await asyncio.wait((earlier,))
         if self.gate is not None:
             await self.gate.wait()
-        else:
-            await asyncio.sleep(0)
         if self.fails_on(reports):
             raise OSError("disk full")
         self.records.append(list(reports))

@@ -47,7 +47,7 @@ async def restore(
     if not file.is_file():
         raise Mistake(f"there is no file {file}.")
     try:
-        await restore_backup(settings, file, force=False)
+        await restore_backup(settings, file)
     except (ValueError, FileExistsError) as error:
         raise Mistake(str(error)) from None
     note(f"Restored {file} into {settings.data}.")

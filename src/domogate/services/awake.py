@@ -216,8 +216,6 @@ class AwakePlants:
         try:
             for name in tuple(plant.attached):
                 await self._detach_from(plant, name)
-            # Whoever wakes the plant next must find all that was reported of it.
-            await self._recording.flush()
             self._recording.forget(plant.driver_of)
             self._alerts.forget(plant.id)
         finally:

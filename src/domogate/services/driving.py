@@ -58,7 +58,7 @@ class Driving:
         self._waking = asyncio.create_task(self._wake_first_plants(), name="waking of the first plants")
 
     async def stop(self) -> None:
-        """Stop the drivers, and record all that they said until then."""
+        """Stop the drivers; what they have said until then is with the store."""
         if self._waking is not None:
             self._waking.cancel()
             with suppress(asyncio.CancelledError):
@@ -69,14 +69,12 @@ class Driving:
                 await driver.stop()
             except Exception as error:
                 _log.error("driver did not stop", driver=name, exc_info=error)
-        await self._recording.flush()
 
     async def settled(self) -> None:
-        """Wait until no plant is being attached or detached, and all that was reported is recorded."""
+        """Wait until no plant is being attached or detached."""
         if self._waking is not None:
             await asyncio.wait((self._waking,))
         await self._awake.settled()
-        await self._recording.flush()
 
     def apply(self, changes: Sequence[Change]) -> None:
         """A Listener of the store: modules added and options changed take effect."""
