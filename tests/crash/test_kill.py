@@ -1,0 +1,31 @@
+"""kill -9 in the middle of commands: what was acknowledged is there, the database is intact, the gateway is back."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.kill_rounds import Rounds, killing
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+ROUNDS = 20
+
+
+@pytest.fixture
+def rounds(tmp_path: Path) -> Iterator[Rounds]:
+    with killing(tmp_path, seed=9) as prepared:
+        yield prepared
+
+
+class TestKilledInTheMiddleOfCommands:
+    def test_no_acknowledged_command_is_lost_and_the_database_is_intact(
+        self, rounds: Rounds, record_property: Callable[[str, object], None]
+    ) -> None:
+        for _ in range(ROUNDS):
+            rounds.run_one()
+        rounds.check_history()
+        record_property("kill rounds", rounds.summary)
+        print(rounds.summary)  # noqa: T201 - seen with -rP; the bound of 3 s is asserted by the soak, on a quiet machine
+        assert rounds.acknowledged > ROUNDS, "too few orders for the rounds to mean anything"
+        assert rounds.cut_off > 0, "no order was ever under way when the gateway was killed"

@@ -1,0 +1,131 @@
+"""Clients that switch plugs as fast as they are answered, and remember exactly what they were told.
+
+Each room belongs to one client, so the last order to it is well defined. An order always turns the room over: an acknowledged
+order that is lost shows, because what was there before it was different.
+"""
+
+import http.client
+import random
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from support.estate_view import PlantView
+from support.http import KEY_HEADER
+from support.spec_operations import E1
+
+_BODIES = {True: b'{"status": "on"}', False: b'{"status": "off"}'}
+_PATIENCE = 15
+
+
+@dataclass
+class Plug:
+    """What is known of one plug, from answers alone."""
+
+    on: bool
+    turned: int = 0
+    """How often an acknowledged order turned it over."""
+    perhaps_turned: int = 0
+    """How often an order without an answer may have."""
+
+
+@dataclass
+class Room:
+    """An ambient, its plugs, and the order to it that has no answer yet."""
+
+    plant: str
+    id: str
+    plugs: dict[str, Plug]
+    asked: bool | None = None
+
+    def ask(self) -> bool:
+        self.asked = not next(iter(self.plugs.values())).on
+        return self.asked
+
+    def acknowledge(self) -> None:
+        assert self.asked is not None
+        for plug in self.plugs.values():
+            plug.turned += plug.on is not self.asked
+            plug.on = self.asked
+        self.asked = None
+
+    def reconcile(self, seen: Mapping[str, list[bool]]) -> None:
+        """After a crash: every plug is as its last acknowledged order left it, or as the unanswered one wanted it."""
+        for name, plug in self.plugs.items():
+            now = seen[name]
+            if self.asked is None or plug.on is self.asked:
+                assert now == [plug.on], f"an acknowledged order is lost: plug {name} is {now}, told {plug.on}"
+            else:
+                assert now in ([plug.on], [self.asked]), f"plug {name} is {now}"
+                plug.perhaps_turned += 1
+                plug.on = now[0]
+        self.asked = None
+
+
+def rooms_of(plants: Sequence[PlantView], seen: Mapping[str, list[bool]]) -> list[Room]:
+    """All rooms with plugs, in the state that was seen."""
+    return [
+        Room(plant.id, str(room["id"]), {str(m["id"]): Plug(seen[m["id"]][0]) for m in room["modules"] if m["kind"] == "plug"})
+        for plant in plants
+        for room in plant.plug_ambients
+    ]
+
+
+@dataclass
+class Client:
+    """One connection that orders rooms of its own, one order at a time."""
+
+    address: str
+    key: str
+    token: str
+    rooms: Sequence[Room]
+    chance: random.Random
+    acknowledged: int = 0
+    refused: list[str] = field(default_factory=list)
+
+    def run(self, stop: threading.Event) -> None:
+        connection = http.client.HTTPConnection(self.address, timeout=_PATIENCE)
+        headers = {KEY_HEADER: self.key, "Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        try:
+            while not stop.is_set():
+                room = self.chance.choice(self.rooms)
+                url = E1.url({"plant": room.plant, "ambient": room.id})
+                connection.request("POST", url, _BODIES[room.ask()], headers)
+                answer = connection.getresponse()
+                text = answer.read()
+                if answer.status != 200:
+                    self.refused.append(f"{answer.status} {text.decode(errors='replace')}")
+                    return
+                room.acknowledge()
+                self.acknowledged += 1
+        except (OSError, http.client.HTTPException):
+            return  # the gateway is gone; the order stays without an answer
+        finally:
+            connection.close()
+
+
+@contextmanager
+def hammering(
+    base_url: str, key: str, token: str, rooms: Sequence[Room], clients: int, chance: random.Random
+) -> Iterator[list[Client]]:
+    """Clients at work for as long as the block lasts; after it, all have stopped and none was refused."""
+    address = urlsplit(base_url).netloc
+    workers = [
+        Client(address, key, token, rooms[number::clients], random.Random(chance.random()))
+        for number in range(clients)
+    ]
+    stop = threading.Event()
+    threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    try:
+        yield workers
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(_PATIENCE + 5)
+    assert not any(thread.is_alive() for thread in threads), "a client hangs"
+    refusals = [refusal for worker in workers for refusal in worker.refused]
+    assert not refusals, f"an order was refused: {refusals[0]}"

@@ -1,0 +1,157 @@
+"""kill -9 in the middle of commands, as often as wanted: no acknowledged command is lost, the database is intact.
+
+The tests do a few rounds, the soak hundreds; both call `Rounds.run_one`.
+"""
+
+import json
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from support.backstage import let_in
+from support.estate_view import EstateView
+from support.gateway import Gateway, import_estate
+from support.hammer import Room, hammering, rooms_of
+from support.plug_estate import KEY, OWNER, plug_estate
+from support.restarting import Lives, clean_environment, kill
+from support.spec_operations import E16
+
+CLIENTS = 6
+SHORTEST, LONGEST = 0.05, 0.5
+"""Seconds of orders before the kill."""
+KILLS_WHILE_STARTING = 0.1
+"""How likely it is that the start after the kill is cut off too."""
+
+# The tokens must outlive the longest soak; devices move now and then, so that their reports share commits with orders.
+SETTINGS = {
+    "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
+    "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
+    "DOMOGATE_SIMULATOR_TICK": "0.5",
+}
+
+
+def check_database(path: Path) -> int:
+    """SQLite finds no damage, references hold, and no cursor is missing; the newest cursor."""
+    with closing(read_only(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        count, first, newest = connection.execute("SELECT count(*), min(cursor), max(cursor) FROM changes").fetchone()
+    assert count == newest - first + 1, f"{count} changes from {first} to {newest}: there are gaps"
+    return int(newest)
+
+
+def read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=30)
+
+
+def turns_in_history(path: Path) -> dict[str, int]:
+    """How often each plug was turned over, as the changes tell it; all began switched off."""
+    turns: dict[str, int] = {}
+    last: dict[str, bool] = {}
+    with closing(read_only(path)) as connection:
+        for (text,) in connection.execute("SELECT event FROM changes ORDER BY cursor"):
+            event = json.loads(text)
+            state = event.get("state") or {}
+            if event["was"] == "state" and state.get("of") == "plug":
+                plug = event["module_id"]
+                turns[plug] = turns.get(plug, 0) + (last.get(plug, False) is not state["on"])
+                last[plug] = state["on"]
+    return turns
+
+
+@dataclass
+class Rounds:
+    """A gateway that is killed again and again, and what its clients were told meanwhile."""
+
+    lives: Lives
+    rooms: list[Room]
+    chance: random.Random
+    gateway: Gateway
+    newest: int
+    done: int = 0
+    acknowledged: int = 0
+    cut_off: int = 0
+    """Orders that were under way when the gateway was killed."""
+    killed_while_starting: int = 0
+
+    def run_one(self) -> None:
+        """Hammer, kill, start again, and check everything."""
+        person = self.gateway.people[OWNER]
+        with hammering(self.lives.base_url, KEY, person.access_token, self.rooms, CLIENTS, self.chance) as clients:
+            time.sleep(self.chance.uniform(SHORTEST, LONGEST))
+            kill(self.gateway.process)
+        self.acknowledged += sum(client.acknowledged for client in clients)
+        self.cut_off += sum(room.asked is not None for room in self.rooms)
+        self.gateway.stop()
+        if self.chance.random() < KILLS_WHILE_STARTING:
+            self._kill_while_starting()
+        self.gateway = self.lives.start()
+        self._check()
+        self.done += 1
+
+    def _kill_while_starting(self) -> None:
+        """Recovery itself may be cut off too."""
+        process = self.lives.spawn()
+        time.sleep(self.chance.uniform(0.2, 1.0))
+        kill(process)
+        self.killed_while_starting += 1
+
+    def _check(self) -> None:
+        seen = all_plugs(self.gateway)
+        for room in self.rooms:
+            room.reconcile(seen)
+        newest = check_database(self.lives.database)
+        assert newest >= self.newest, f"the cursor went back from {self.newest} to {newest}"
+        self.newest = newest
+
+    def check_history(self) -> None:
+        """Every acknowledged order left its change, and nothing was ever turned without an order."""
+        turns = turns_in_history(self.lives.database)
+        for room in self.rooms:
+            for name, plug in room.plugs.items():
+                counted = turns.get(name, 0)
+                assert plug.turned <= counted <= plug.turned + plug.perhaps_turned, (
+                    f"plug {name} was turned {plug.turned} times, perhaps {plug.perhaps_turned} more; the changes say {counted}"
+                )
+
+    @property
+    def summary(self) -> str:
+        starts = self.lives.start_times
+        return (
+            f"{self.done} kills ({self.killed_while_starting} more while starting), {self.acknowledged} orders acknowledged, "
+            f"{self.cut_off} cut off; ready again after {median(starts):.2f} s (median), {max(starts):.2f} s (longest)"
+        )
+
+
+def all_plugs(gateway: Gateway) -> dict[str, list[bool]]:
+    """What E16 says of every plug of the estate."""
+    seen: dict[str, list[bool]] = {}
+    for plant in EstateView(plug_estate()).plants:
+        answer = gateway.send(E16, {"plant": plant.id}, who=OWNER)
+        assert answer.status_code == 200, answer.text
+        seen |= {plug["id"]: plug["status"] for plug in answer.json()["plugs"]}
+    return seen
+
+
+@contextmanager
+def killing(directory: Path, seed: int) -> Iterator[Rounds]:
+    """A fresh gateway on an estate of plugs, ready for its first round."""
+    lives = Lives(directory, clean_environment(SETTINGS))
+    import_estate(plug_estate(), directory, lives.data, lives.environment)
+    gateway = lives.start()
+    try:
+        lives.known = {name: let_in(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
+        rooms = rooms_of(EstateView(plug_estate()).plants, all_plugs(gateway))
+        rounds = Rounds(lives, rooms, random.Random(seed), gateway, check_database(lives.database))
+    except BaseException:
+        gateway.stop()
+        raise
+    try:
+        yield rounds
+    finally:
+        rounds.gateway.stop()

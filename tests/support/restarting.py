@@ -1,0 +1,103 @@
+"""A gateway that is started again and again on the same data and the same port, however it ended before."""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from support.gateway import Gateway
+
+START_PATIENCE = 30.0
+_GLANCE = 0.01
+
+
+def free_port() -> int:
+    """A loopback port that nobody has now; the gateway is to have it in every one of its lives."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@dataclass
+class Lives:
+    """One data folder and one port, and the processes that serve them, one after the other."""
+
+    directory: Path
+    environment: dict[str, str]
+    port: int = field(default_factory=free_port)
+    known: dict[str, Any] = field(default_factory=dict)
+    """What a ready file would tell: credentials outlive the process, as its address does."""
+    start_times: list[float] = field(default_factory=list)
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def database(self) -> Path:
+        return self.data / "domogate.sqlite3"
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def spawn(self) -> "subprocess.Popen[bytes]":
+        """Start it, without waiting for anything."""
+        with (self.directory / "gateway.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "domogate.cli", "serve", "--data", str(self.data), "--port", str(self.port)],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def start(self) -> Gateway:
+        """Start it, and wait for the first 200 of /readyz; how long that took goes to `start_times`."""
+        begun = time.monotonic()
+        process = self.spawn()
+        gateway = self._gateway(process)
+        try:
+            while not is_ready(self.port):
+                assert process.poll() is None, f"the gateway ended with {process.returncode}:\n{gateway.log[-4000:]}"
+                waited = time.monotonic() - begun
+                assert waited < START_PATIENCE, f"not ready after {waited:.0f} s:\n{gateway.log[-4000:]}"
+                time.sleep(_GLANCE)
+        except BaseException:
+            kill(process)
+            raise
+        self.start_times.append(time.monotonic() - begun)
+        return gateway
+
+    def _gateway(self, process: "subprocess.Popen[bytes]") -> Gateway:
+        ready = {"base_url": self.base_url, "auth_url": f"{self.base_url}/auth", **self.known}
+        return Gateway(process, self.data, self.directory / "gateway.log", ready, self.environment)
+
+
+def kill(process: "subprocess.Popen[bytes]") -> None:
+    """As the machine does it: no warning, no last word."""
+    process.kill()
+    process.wait()
+
+
+def clean_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Where these settings alone decide, whatever the caller's shell has set."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("DOMOGATE_")}
+    return {**inherited, "NO_COLOR": "1", "COLUMNS": "200", **settings}
