@@ -99,3 +99,6 @@ def _finite(text: str) -> float:
 
 def _refuse_constant(_: str) -> NoReturn:
     raise MalformedRequest("NaN and Infinity are not JSON")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant).decode

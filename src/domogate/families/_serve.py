@@ -208,7 +208,7 @@ def _refuse_no_token() -> NoReturn:
 
 def _check_accept(accept: bytes | None) -> None:
     """406 when the client would take no JSON at all (Spec 7, E1 to E4)."""
-    if not accept:
+    if not accept or accept in (b"application/json", b"*/*"):
         return
     for choice in accept.lower().split(b","):
         media_range, *parameters = (part.strip() for part in choice.split(b";"))

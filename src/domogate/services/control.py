@@ -1,13 +1,15 @@
 """Asking modules and telling them what to do, within a deadline."""
 
 import asyncio
+import itertools
+import secrets
 from collections.abc import Mapping
 
 from domogate.domain.commands import Command, Order, SwitchPlug
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, NoPlug
-from domogate.domain.ids import Id, new_id
-from domogate.domain.plants import Ambient
+from domogate.domain.ids import Id
+from domogate.domain.plants import Ambient, Module
 from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fabric
 from domogate.services.world import ModuleView
@@ -27,6 +29,9 @@ class Control:
         self._deadline = deadline
         self._max_ages = {kind: max_ages.get(kind, max_age) for kind in DeviceKind}
         self._asking: dict[Id, asyncio.Task[Report]] = {}
+        # An order's id is its idempotency key: unique in this process by number, among all processes by this prefix.
+        self._process = secrets.token_hex(8)
+        self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
         """The state, if its driver vouched for it recently enough; None: ask `read_state`."""
@@ -69,7 +74,7 @@ class Control:
         """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._fabric.execute(
             Order(
-                id=new_id(),
+                id=f"{self._process}-{next(self._numbers)}",
                 plant_id=plant_id,
                 module_id=module_id,
                 command=command,
