@@ -27,13 +27,13 @@ class TestRequestId:
         assert all(identities)
         assert len(set(identities)) == len(identities)
 
-    @pytest.mark.parametrize("path", ["/", "/nowhere", "/auth/jwks", "/healthz", "/readyz", *(f"{p}/nowhere" for p in PREFIXES)])
+    @pytest.mark.parametrize("path", ["/", "/auth/jwks", "/healthz", "/readyz", *(f"{p}/nowhere" for p in PREFIXES)])
     def test_answers_outside_the_operations_have_one_too(self, web: httpx.Client, path: str) -> None:
         assert web.get(path).headers["x-request-id"]
 
     @pytest.mark.parametrize("sent", ['x"y', "a b", "ü", "x" * 5000, "<script>"])
     def test_a_strange_one_from_the_caller_is_not_repeated(self, demo: Gateway, sent: str) -> None:
-        answer = demo.send(E6, headers={"X-Request-Id": sent.encode().decode("latin-1")})
+        answer = demo.send(E6, headers={"X-Request-Id": sent.encode()})
         assert answer.status_code == 200
         assert answer.headers["x-request-id"] != sent
 
@@ -85,9 +85,7 @@ class TestValidators:
 
     def test_the_same_plant_has_one_etag_for_all_its_people(self, demo: Gateway) -> None:
         plant = demo.estate.find_plants(lambda plant: len(plant.people & set(demo.good_people)) > 1)[0]
-        etags = {
-            demo.send(E7, {"plant": plant.id}, who=who).headers["etag"] for who in plant.people & set(demo.good_people)
-        }
+        etags = {demo.send(E7, {"plant": plant.id}, who=who).headers["etag"] for who in plant.people & set(demo.good_people)}
         assert len(etags) == 1
 
     def test_private_answers_are_not_for_shared_caches(self, demo: Gateway) -> None:

@@ -5,9 +5,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from support.gateway import Gateway, simulated
+from support.backstage import simulated
+from support.estate_view import asked_of
+from support.gateway import Gateway
 from support.http import expect_nothing, expect_refusal
-from support.spec_operations import BY_NAME, OPERATIONS, Operation, Target
+from support.spec_operations import BY_NAME, OPERATIONS, Operation
 
 pytestmark = pytest.mark.slow
 
@@ -63,17 +65,11 @@ def unknown_order(gateway: Gateway, operation: Operation) -> httpx.Response:
     return gateway.send(operation, target, who=who, body=b'{"status": "stop"}')
 
 
-def device_of(gateway: Gateway, target: Target) -> str:
-    if "module" in target:
-        return target["module"]
-    room = next(room for room in gateway.estate.plant(target["plant"]).plug_ambients if room["id"] == target["ambient"])
-    return next(str(module["id"]) for module in room["modules"] if module["kind"] == "plug")
-
-
 def with_device(how: str) -> Cause:
     def cause(gateway: Gateway, operation: Operation) -> httpx.Response:
         who, target = gateway.case(operation)
-        with simulated(gateway, device_of(gateway, target), how):
+        device = asked_of(gateway.estate.plant(target["plant"]), target)[0]
+        with simulated(gateway, device["id"], how):
             return gateway.send(operation, target, who=who)
 
     return cause

@@ -8,18 +8,37 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from support.backstage import let_in
-from support.estate_view import EstateView, targets_in
+from support.estate_view import EstateView, asked_of, targets_in
 from support.estates import KEY, PEOPLE, STRANGER, base_estate, estates
 from support.gateway import Gateway, import_estate, running, serve_estate
 from support.http import expect_nothing, expect_ok, expect_refusal
-from support.spec_operations import BY_NAME, E2, E6, E10, E14, E17, E18, E19, OPERATIONS, Operation, Target, not_found, not_your_plant
+from support.spec_operations import (
+    BY_NAME,
+    E2,
+    E6,
+    E10,
+    E14,
+    E17,
+    E18,
+    E19,
+    OPERATIONS,
+    Operation,
+    Target,
+    not_found,
+    not_your_plant,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600"}
 # A failing example is written down as found: shrinking would import hundreds of estates.
 FEW = settings(
-    max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck), database=None
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+    database=None,
 )
 
 
@@ -44,6 +63,12 @@ def everything(gateway: Gateway, estate: EstateView) -> Iterator[tuple[Operation
         yield E19, STRANGER, {"reference": reference}
 
 
+def installed(estate: EstateView) -> set[str]:
+    """References of units that stand somewhere: known, with spare parts or without."""
+    controllers = [module for plant in estate.plants for module in plant.modules("emergency controller")]
+    return {unit["reference"] for controller in controllers for unit in controller["units"]}
+
+
 def check(gateway: Gateway, estate: EstateView, operation: Operation, who: str, target: Target) -> Any:
     """One call, judged by the specification and the estate alone; the body for comparison."""
     answer = gateway.send(operation, target, who=who)
@@ -55,13 +80,11 @@ def check(gateway: Gateway, estate: EstateView, operation: Operation, who: str, 
             return expect_refusal(operation, answer, not_your_plant(operation))
         if operation is E18 and not plant.modules("emergency controller"):
             return expect_nothing(operation, answer)
-        asked = {module["id"]: module for module in plant.every_module()}.get(target.get("module", ""))
-        plugs = [m for room in plant.plug_ambients if room["id"] == target.get("ambient") for m in room["modules"] if m["kind"] == "plug"]
-        gone = [module for module in ([asked] if asked else plugs) if estate.unreachable(module)]
+        gone = [module for module in asked_of(plant, target) if estate.unreachable(module)]
         if gone and operation is not E2:
             return expect_refusal(operation, answer, 404)
     elif operation is E19:
-        known = {*estate.references(), *(unit["reference"] for plant in estate.plants for c in plant.modules("emergency controller") for unit in c["units"])}
+        known = {*estate.references(), *installed(estate)}
         if target["reference"] not in known:
             return expect_refusal(operation, answer, 400)
     else:

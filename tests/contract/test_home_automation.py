@@ -32,7 +32,7 @@ class TestE5RunScene:
             plant = demo.estate.plant(target["plant"])
             scene = next(module for module in plant.modules("scene") if module["id"] == target["module"])
             away = {module["id"] for module in plant.every_module() if demo.estate.unreachable(module)}
-            last = {step["module"]: step for step in scene["steps"] if step["module"] not in away}
+            last = {step["module"]: step for step in scene.get("steps", ()) if step["module"] not in away}
             effects = [effect for step in last.values() if (effect := self.effect(demo, who, plant, step)) is not None]
             assert demo.send(E5, target, who=who).status_code == 200
             for has_happened in effects:
@@ -67,7 +67,7 @@ class TestE5RunScene:
             for who, target in demo.cases(E5)
             for module in demo.estate.plant(target["plant"]).modules("scene")
             if module["id"] == target["module"]
-            for step in module["steps"]
+            for step in module.get("steps", ())
             if step["do"] == "switch plug"
         )
         plant = demo.estate.plant(target["plant"])
@@ -124,7 +124,9 @@ class TestE6ListPlants:
 class TestE7PlantTopology:
     @staticmethod
     def described(modules: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-        return sorted((module["id"], module["name"], *SYSTEMS[module["kind"]]) for module in modules if module["kind"] in SYSTEMS)
+        return sorted(
+            (module["id"], module["name"], *SYSTEMS[module["kind"]]) for module in modules if module["kind"] in SYSTEMS
+        )
 
     @staticmethod
     def printed(modules: list[dict[str, Any]]) -> list[tuple[str, ...]]:

@@ -38,6 +38,9 @@ class TestE12ChronothermostatStatus:
                 value = float(measure["value"])
                 celsius = (value - 32) * 5 / 9 if measure["unit"] == "F" else value
                 assert -10 < celsius < 50
+                assert abs((datetime.fromisoformat(measure["timeStamp"]) - datetime.now().astimezone()).days) < 2, (
+                    "a made-up moment"
+                )
                 seen += 1
             for measure in thermostat.get("hygrometer", {}).get("measures", ()):
                 assert 0 <= float(measure["value"]) <= 100

@@ -40,6 +40,6 @@ class TestE16Plugs:
         assert wide > 1
 
     def test_a_plant_without_plugs_is_404(self, demo: Gateway) -> None:
-        bare = [plant for plant in demo.estate.find_plants(lambda plant: plant.owner in demo.good_people)]
-        plant = next(plant for plant in bare if not plant.modules("plug", "multisocket"))
+        mine = demo.estate.find_plants(lambda plant: plant.owner in demo.good_people)
+        plant = next(plant for plant in mine if not plant.modules("plug", "multisocket"))
         expect_refusal(E16, demo.send(E16, {"plant": plant.id}, who=plant.owner), 404)

@@ -1,32 +1,39 @@
 """Accounts in bad standing (469, 470) and devices that are offline, slow or refusing."""
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
-from support.gateway import Gateway, serve_estate, simulated, start
+from domogate.domain.people import Standing
+from support.backstage import simulated, standing
+from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal, message_of
-from support.spec_operations import E1, E2, E4, E5, E8, E9, E11, E12, E13, E14, E15, E16, E18, E20, OPERATIONS, Operation, first_listed
+from support.spec_operations import (
+    E1,
+    E2,
+    E4,
+    E5,
+    E8,
+    E9,
+    E11,
+    E12,
+    E13,
+    E14,
+    E15,
+    E16,
+    E18,
+    OPERATIONS,
+    Operation,
+    first_listed,
+)
 
 pytestmark = pytest.mark.slow
 
+STATUSES = {Standing.PASSWORD_EXPIRED: 469, Standing.TERMS_EXPIRED: 470, Standing.BOTH_EXPIRED: 469}
 LISTING = (E9, E12, E13, E14)
 
 
-@contextmanager
-def standing(gateway: Gateway, email: str, word: str) -> Iterator[None]:
-    gateway.domogate("user", "standing", email, word)
-    try:
-        yield
-    finally:
-        gateway.domogate("user", "standing", email, "good")
-
-
 class TestStanding:
-    @pytest.mark.parametrize(("word", "status"), [("password-expired", 469), ("terms-expired", 470), ("both-expired", 469)])
-    def test_only_the_operations_that_list_it_are_affected(self, workshop: Gateway, word: str, status: int) -> None:
+    @pytest.mark.parametrize(("word", "status"), list(STATUSES.items()))
+    def test_only_the_operations_that_list_it_are_affected(self, workshop: Gateway, word: Standing, status: int) -> None:
         seen = set()
         for who in {workshop.case(operation)[0] for operation in OPERATIONS}:
             with standing(workshop, who, word):
@@ -50,6 +57,24 @@ class TestStanding:
             _, target = workshop.case(operation)
             expect_refusal(operation, workshop.send(operation, who=who, path=operation.fill({**target, "plant": "x"})), 469)
             expect_refusal(operation, workshop.send(operation, target, who=who), 469)
+
+
+class TestCommands:
+    """What people type; the other tests take a shorter way to the same store."""
+
+    def test_simulate_makes_a_device_go_offline_and_come_back(self, workshop: Gateway) -> None:
+        who, target = workshop.case(E12)
+        workshop.domogate("simulate", target["module"], "offline")
+        expect_refusal(E12, workshop.send(E12, target, who=who), 404)
+        workshop.domogate("simulate", target["module"], "normal")
+        expect_ok(E12, workshop.send(E12, target, who=who))
+
+    def test_standing_sets_what_a_user_still_owes(self, workshop: Gateway) -> None:
+        who, target = workshop.case(E12)
+        workshop.domogate("user", "standing", who, "terms-expired")
+        expect_refusal(E12, workshop.send(E12, target, who=who), 470)
+        workshop.domogate("user", "standing", who, "good")
+        expect_ok(E12, workshop.send(E12, target, who=who))
 
 
 class TestDevices:
@@ -106,7 +131,9 @@ class TestDevices:
     def test_e18_shows_a_silent_unit_and_controller_with_status_2(self, workshop: Gateway) -> None:
         who, target = workshop.case(E18)
         first = expect_ok(E18, workshop.send(E18, target, who=who))
-        controller = next(item for item in first if item["children"] and item["status"] != 2 and item["children"][0]["status"] != 2)
+        controller = next(
+            item for item in first if item["children"] and item["status"] != 2 and item["children"][0]["status"] != 2
+        )
         unit = controller["children"][0]
         with simulated(workshop, unit["id"], "offline"):
             shown = next(item for item in expect_ok(E18, workshop.send(E18, target, who=who)) if item["id"] == controller["id"])

@@ -1,13 +1,18 @@
 """Tokens that are refused (Spec 5.2 to 5.4): always 401, whatever the operation."""
 
 import base64
+import hashlib
+import hmac
 import json
 import time
 from typing import Any
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from support.backstage import issue_token
 from support.forge import Forge, claims_of, encode
 from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal, raw_call
@@ -37,13 +42,17 @@ def refused(gateway: Gateway, operation: Operation, token: str) -> Any:
 class TestAuthorizationHeader:
     @pytest.mark.parametrize(
         "value",
-        ["", " ", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer null", "Bearer ..", "Digest x", "é", "x" * 9000],
+        ["", "Bearer", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer null", "Bearer ..", "Digest x", "é", "x" * 9000],
     )
     @every_operation
     def test_anything_but_a_token_is_401(self, demo: Gateway, operation: Operation, value: str) -> None:
         _, target = demo.case(operation)
-        headers = {"Authorization": value.encode().decode("latin-1")}
-        expect_refusal(operation, demo.send(operation, target, token=None, headers=headers), 401)
+        expect_refusal(operation, demo.send(operation, target, token=None, headers={"Authorization": value}), 401)
+
+    @pytest.mark.parametrize("value", [" ", "Bearer ", "Bearer \t", "Bearer  x"])
+    def test_blanks_are_no_token(self, demo: Gateway, value: str) -> None:
+        answer = raw_call(demo.api, E6, E6.path, token=None, extra=[("Authorization", value)])
+        expect_refusal(E6, answer, 401)
 
     @every_operation
     def test_none_at_all_is_401(self, demo: Gateway, operation: Operation) -> None:
@@ -86,15 +95,10 @@ class TestSignature:
 
     @every_operation
     def test_hs256_keyed_with_the_public_key_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
-        import hashlib
-        import hmac
-
         token = good_token(workshop, operation)
         head = encode({**jwt.get_unverified_header(token), "alg": "HS256"})
         signed = f"{head}.{token.split('.')[1]}"
         public = jwt.PyJWK.from_dict(forge.public_key).key
-        from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
         secrets = [
             public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo),
             public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo),
@@ -106,8 +110,6 @@ class TestSignature:
             refused(workshop, operation, f"{signed}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}")
 
     def test_a_key_brought_along_in_the_header_is_not_believed(self, workshop: Gateway) -> None:
-        from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-
         for algorithm, own in (
             ("ES256", ec.generate_private_key(ec.SECP256R1())),
             ("EdDSA", ed25519.Ed25519PrivateKey.generate()),
@@ -116,7 +118,12 @@ class TestSignature:
             public = json.loads(jwt.get_algorithm_by_name(algorithm).to_jwk(own.public_key()))  # type: ignore[no-untyped-call]
             token = good_token(workshop, E6)
             kid = jwt.get_unverified_header(token)["kid"]
-            for head in ({"jwk": public, "kid": kid}, {"jwk": public}, {"kid": kid}, {"jku": "http://127.0.0.1:9/jwks", "kid": kid}):
+            for head in (
+                {"jwk": public, "kid": kid},
+                {"jwk": public},
+                {"kid": kid},
+                {"jku": "http://127.0.0.1:9/jwks", "kid": kid},
+            ):
                 refused(workshop, E6, jwt.encode(claims_of(token), own, algorithm, headers={"typ": "JWT", **head}))
 
     @pytest.mark.parametrize("kid", [None, "", "no-such-key", "../../etc/passwd", "' OR 1=1 --", "x" * 3000])
@@ -182,7 +189,7 @@ class TestClaims:
 
     def test_wider_scopes_than_were_granted_open_nothing(self, workshop: Gateway, forge: Forge) -> None:
         who, target = workshop.case(E8)
-        narrow = workshop.issue_token(who, "id", ("topology.read",))
+        narrow = issue_token(workshop, who, "id", ("topology.read",))
         answer = workshop.send(E8, target, token=forge.resign(narrow, {"scope": " ".join(ALL_SCOPES)}))
         # Signed by ourselves, so either reading of it is sound; it must not break.
         assert answer.status_code in (200, 401)
@@ -211,7 +218,7 @@ class TestScope:
         who, target = workshop.case(operation)
         kind = "access" if operation.token == "access" else "id"
         others = tuple(scope for scope in ALL_SCOPES if scope not in operation.scopes)
-        answer = workshop.send(operation, target, token=workshop.issue_token(who, kind, others))
+        answer = workshop.send(operation, target, token=issue_token(workshop, who, kind, others))
         expect_refusal(operation, answer, 401)
         challenge = answer.headers["www-authenticate"]
         assert 'error="insufficient_scope"' in challenge
@@ -226,17 +233,17 @@ class TestScope:
     @pytest.mark.parametrize("scopes", [("scene.launch",), ("scene.write",)], ids=str)
     def test_e5_takes_either_of_its_scopes_alone(self, workshop: Gateway, scopes: tuple[str, ...]) -> None:
         who, target = workshop.case(E5)
-        assert workshop.send(E5, target, token=workshop.issue_token(who, "id", scopes)).status_code == 200
+        assert workshop.send(E5, target, token=issue_token(workshop, who, "id", scopes)).status_code == 200
 
     @pytest.mark.parametrize("operation", SCOPED, ids=str)
     def test_its_scope_alone_opens_it(self, workshop: Gateway, operation: Operation) -> None:
         who, target = workshop.case(operation)
         kind = "access" if operation.token == "access" else "id"
-        token = workshop.issue_token(who, kind, operation.scopes[:1])
+        token = issue_token(workshop, who, kind, operation.scopes[:1])
         assert workshop.send(operation, target, token=token).status_code == 200
 
     def test_a_missing_scope_is_told_before_a_bad_id(self, workshop: Gateway) -> None:
-        token = workshop.issue_token(workshop.case(E16)[0], "id", ("topology.read",))
+        token = issue_token(workshop, workshop.case(E16)[0], "id", ("topology.read",))
         expect_refusal(E16, workshop.send(E16, token=token, path=E16.fill({"plant": "nonsense"})), 401)
 
 

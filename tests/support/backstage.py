@@ -1,14 +1,19 @@
 """What an operator does from a second process, without a command for it: the store of a running gateway, through its port."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-from domogate.app import Tools, open_tools
-from domogate.domain.ids import new_id
-from domogate.domain.people import Grant, TokenKind
+import msgspec
+
+from domogate.app import Tools, new_subscription, open_tools
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Grant, Standing, TokenKind
 from domogate.settings import Settings
 from support.gateway import Gateway
+from support.spec_operations import ALL_SCOPES
 
 T = TypeVar("T")
 _KINDS = {"id_token": TokenKind.ID, "access_token": TokenKind.ACCESS}
@@ -42,3 +47,67 @@ def let_in(gateway: Gateway, key: str) -> Gateway:
 
     gateway.ready |= {"subscription_key": key, "users": backstage(gateway, mint)}
     return gateway
+
+
+def issue_token(gateway: Gateway, email: str, kind: str, scopes: tuple[str, ...] = ALL_SCOPES) -> str:
+    """A token as `domogate token issue` mints it, without a process for each; the same one for the same wish."""
+
+    async def mint(tools: Tools) -> str:
+        client, user = (await tools.store.list_clients())[0], await tools.store.find_user_by_email(email)
+        assert user is not None
+        grant = Grant(new_id(), user.id, client.id, scopes, created_at=tools.clock.now())
+        await tools.store.add_grant(grant)
+        return await tools.signer.mint_token(TokenKind(kind), user, client, grant)
+
+    wish = (email, kind, *scopes)
+    if wish not in gateway.minted:
+        gateway.minted[wish] = backstage(gateway, mint)
+    return gateway.minted[wish]
+
+
+def issue_key(gateway: Gateway, *, rate: str | None = None, daily_quota: int | None = None, life: float | None = None) -> str:
+    """A subscription key as `domogate key issue` makes it."""
+
+    async def add(tools: Tools) -> str:
+        now = tools.clock.now()
+        key, subscription = new_subscription("from backstage", rate, daily_quota, None if life is None else now + life, now)
+        await tools.store.add_subscription(subscription)
+        return key
+
+    return backstage(gateway, add)
+
+
+def revoke_key(gateway: Gateway, key: str) -> None:
+    async def revoke(tools: Tools) -> None:
+        found = await tools.store.find_subscription(hashlib.sha256(key.encode()).hexdigest())
+        assert found is not None
+        assert await tools.store.revoke_subscription(found.id, tools.clock.now())
+
+    backstage(gateway, revoke)
+
+
+@contextmanager
+def simulated(gateway: Gateway, module_id: str, how: str) -> Iterator[None]:
+    """A simulated device that is offline, slow or refusing for a while."""
+    module = Id(module_id)
+    assert backstage(gateway, lambda tools: tools.store.set_module_options(module, {"simulate": how}))
+    try:
+        yield
+    finally:
+        backstage(gateway, lambda tools: tools.store.set_module_options(module, {}))
+
+
+@contextmanager
+def standing(gateway: Gateway, email: str, word: Standing) -> Iterator[None]:
+    """A user of whom the companion application wants something for a while."""
+
+    async def put(tools: Tools, word: Standing) -> None:
+        user = await tools.store.find_user_by_email(email)
+        assert user is not None
+        await tools.store.save_user(msgspec.structs.replace(user, standing=word))
+
+    backstage(gateway, lambda tools: put(tools, word))
+    try:
+        yield
+    finally:
+        backstage(gateway, lambda tools: put(tools, Standing.GOOD))

@@ -1,12 +1,32 @@
 """An exported estate, for tests that must know what is true without asking the operations they test."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from support.spec_operations import Operation, Target
 
 Record = dict[str, Any]
+
+
+class _PlainLoader(yaml.CSafeLoader):
+    """YAML as the estate file means it: `on` is a word, 062520 is no number, a date is text."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in rules if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:float")]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|false)$"), list("tf"))
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile("^-?(0|[1-9][0-9]*)$"), list("-0123456789"))
+
+
+def read_yaml(text: str) -> Record:
+    document: Record = yaml.load(text, Loader=_PlainLoader)
+    return document
 
 
 @dataclass(frozen=True)
@@ -97,8 +117,11 @@ class EstateView:
 
     def unreachable(self, module: Record) -> bool:
         """Whether the estate says that this module does not answer, at first or by what its simulator was told."""
-        told = (module.get("options") or {}).values()
-        return module.get("reachable") is False or any(word in ("offline", "slow", "refusing") for word in told)
+        return module.get("reachable") is False or bool((module.get("options") or {}).get("simulate"))
+
+    def troubled(self, module: Record) -> bool:
+        """Slow or refusing, which is worse than being away."""
+        return (module.get("options") or {}).get("simulate") in ("slow", "refusing")
 
 
 def targets_in(plant: PlantView, operation: Operation) -> Iterator[Target]:
@@ -119,3 +142,11 @@ def targets_in(plant: PlantView, operation: Operation) -> Iterator[Target]:
             yield {"plant": plant.id}
     else:
         yield {"plant": plant.id}
+
+
+def asked_of(plant: PlantView, target: Target) -> list[Record]:
+    """The modules that must answer for this target: the one it names, or the plugs of its ambient."""
+    if "ambient" in target:
+        rooms = [room for room in plant.every_ambient() if room["id"] == target["ambient"]]
+        return [module for room in rooms for module in room.get("modules", ()) if module["kind"] == "plug"]
+    return [module for module in plant.every_module() if module["id"] == target.get("module")]

@@ -27,7 +27,9 @@ def base_estate() -> Record:
     return {
         "users": [*({"email": mail, "name": mail.split("@")[0], "password": PASSWORD} for mail in PEOPLE), {"email": AWAITED}],
         "subscriptions": [{"name": "generated", "key": KEY}],
-        "clients": [{"id": "generated-app", "name": "Generated", "scopes": list(ALL_SCOPES), "redirectUris": ["http://localhost/cb"]}],
+        "clients": [
+            {"id": "generated-app", "name": "Generated", "scopes": list(ALL_SCOPES), "redirectUris": ["http://localhost/cb"]}
+        ],
         "plants": [],
         "spareParts": [],
     }
@@ -44,6 +46,7 @@ class _Ids:
         return str(uuid.uuid5(_NAMESPACE, f"{self._seed}/{self._count}"))
 
 
+_part_types = st.sampled_from(["Battery", "Emergency lamp"])
 _color = st.fixed_dictionaries({"hue": st.floats(0, 360), "saturation": st.floats(0, 100), "value": st.floats(0, 100)})
 _light = st.fixed_dictionaries({"on": st.booleans()}, optional={"level": _percent, "color": _color})
 _plug = st.fixed_dictionaries({"on": st.booleans()}, optional={"power": st.floats(0, 100_000), "energy": st.floats(0, 100_000)})
@@ -81,6 +84,7 @@ STATES: dict[str, st.SearchStrategy[Any]] = {
     "audiovideo unit": st.fixed_dictionaries({"on": st.booleans()}),
     "multisocket": st.fixed_dictionaries({"sockets": st.lists(st.booleans(), min_size=1, max_size=8)}),
 }
+_metric = st.fixed_dictionaries({"label": _names, "type": st.sampled_from(["Text", "Number", "Object"])})
 _failures = st.lists(st.sampled_from(FAILURE_TYPES), max_size=3, unique=True)
 
 
@@ -102,7 +106,8 @@ def _module(draw: st.DrawFn, new_id: _Ids) -> Record:
                 optional={
                     "deviceType": _names,
                     "metrics": st.lists(
-                        st.fixed_dictionaries({"label": _names, "type": st.sampled_from(["Text", "Number", "Object"])}), max_size=2
+                        st.fixed_dictionaries({"label": _names, "type": st.sampled_from(["Text", "Number", "Object"])}),
+                        max_size=2,
                     ),
                 },
             )
@@ -112,7 +117,9 @@ def _module(draw: st.DrawFn, new_id: _Ids) -> Record:
 
 @st.composite
 def _controller(draw: st.DrawFn, new_id: _Ids) -> Record:
-    units = [{"id": new_id(), "reference": f"unit-{n % 3}", "failures": draw(_failures)} for n in range(draw(st.integers(0, 4)))]
+    units = [
+        {"id": new_id(), "reference": f"unit-{n % 3}", "failures": draw(_failures)} for n in range(draw(st.integers(0, 4)))
+    ]
     return {
         "id": new_id(),
         "name": draw(_names),
@@ -168,7 +175,11 @@ def _plant(draw: st.DrawFn, new_id: _Ids) -> Record:
         ),
     }
     plant["allowed"] = draw(st.sampled_from([[], [mail for mail in PEOPLE[:2] if mail != plant["owner"]]]))
-    everything = [module for room in [*plant["ambients"], *(r for f in plant["floors"] for r in f["ambients"])] for module in room["modules"]]
+    everything = [
+        module
+        for room in [*plant["ambients"], *(r for f in plant["floors"] for r in f["ambients"])]
+        for module in room["modules"]
+    ]
     if draw(st.booleans()):
         plant["modules"].append(_scene(new_id, draw(_names), [*everything, *plant["modules"]]))
     plant["modules"] += draw(st.lists(_controller(new_id), max_size=2))
@@ -185,7 +196,11 @@ def estates(draw: st.DrawFn) -> Record:
         {
             "unit": f"unit-{n}",
             "parts": [
-                {"reference": f"part-{n}-{i}", "type": draw(st.sampled_from(["Battery", "Emergency lamp"])), "quantity": str(i + 1)}
+                {
+                    "reference": f"part-{n}-{i}",
+                    "type": draw(st.sampled_from(["Battery", "Emergency lamp"])),
+                    "quantity": str(i + 1),
+                }
                 for i in range(draw(st.integers(0, 2)))
             ],
         }

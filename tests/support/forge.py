@@ -13,6 +13,7 @@ from typing import Any
 import jwt
 
 from domogate.app import Tools
+from domogate.ports import SigningKey
 from support.backstage import backstage
 from support.gateway import Gateway
 
@@ -33,17 +34,16 @@ class Forge:
     gateway: Gateway
 
     @cached_property
-    def _key(self) -> dict[str, Any]:
-        async def newest(tools: Tools) -> str:
-            return [key for key in await tools.store.list_signing_keys() if key.retired_at is None][-1].jwk
+    def _key(self) -> SigningKey:
+        async def newest(tools: Tools) -> SigningKey:
+            return [key for key in await tools.store.list_signing_keys() if key.retired_at is None][-1]
 
-        key: dict[str, Any] = json.loads(backstage(self.gateway, newest))
-        return key
+        return backstage(self.gateway, newest)
 
     @cached_property
     def public_key(self) -> dict[str, Any]:
         published = self.gateway.api.http.get(f"{self.gateway.auth_url}/jwks").json()["keys"]
-        key: dict[str, Any] = next(key for key in published if key["kid"] == self._key["kid"])
+        key: dict[str, Any] = next(key for key in published if key["kid"] == self._key.kid)
         return key
 
     def resign(self, token: str, claims: dict[str, Any] | None = None, header: dict[str, Any] | None = None) -> str:
@@ -54,5 +54,5 @@ class Forge:
         algorithm = jwt.get_algorithm_by_name(jwt.get_unverified_header(token)["alg"])
         parts = [encode({k: v for k, v in part.items() if v is not None}) for part in (head, body)]
         signed = ".".join(parts)
-        key = algorithm.from_jwk(self._key)
+        key = algorithm.from_jwk(self._key.jwk)
         return f"{signed}.{base64.urlsafe_b64encode(algorithm.sign(signed.encode(), key)).rstrip(b'=').decode()}"

@@ -16,9 +16,9 @@ import httpx
 import pytest
 import yaml
 
-from support.estate_view import EstateView, PlantView, targets_in
+from support.estate_view import EstateView, PlantView, asked_of, read_yaml, targets_in
 from support.http import Api, client
-from support.spec_operations import ALL_SCOPES, E16, Operation, Target
+from support.spec_operations import E2, E16, Operation, Target
 
 START_DEADLINE = 40.0
 STOP_DEADLINE = 15.0
@@ -39,7 +39,7 @@ class Person:
         return self.access_token if operation.token == "access" else self.id_token
 
 
-def _run(arguments: list[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+def run_command(arguments: list[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "domogate.cli", *arguments],
         env=dict(environment),
@@ -48,6 +48,9 @@ def _run(arguments: list[str], environment: Mapping[str, str]) -> "subprocess.Co
         timeout=COMMAND_DEADLINE,
         check=False,
     )
+
+
+_DEMO_ESTATE: list[EstateView] = []
 
 
 @dataclass
@@ -59,7 +62,8 @@ class Gateway:
     log_file: Path
     ready: dict[str, Any]
     environment: dict[str, str]
-    _tokens: dict[tuple[str, str, tuple[str, ...]], str] = field(default_factory=dict)
+    is_demo: bool = False
+    minted: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
     def base_url(self) -> str:
@@ -92,25 +96,21 @@ class Gateway:
 
     @cached_property
     def estate(self) -> EstateView:
-        """As it was when first asked for; `export` for how it is now."""
-        return self.export()
+        """As it was at first, which is the same for every demo; `export` for how it is now."""
+        if not self.is_demo:
+            return self.export()
+        if not _DEMO_ESTATE:
+            _DEMO_ESTATE.append(self.export())
+        return _DEMO_ESTATE[0]
 
     def export(self) -> EstateView:
-        return EstateView(yaml.safe_load(self.domogate("estate", "export")))
+        return EstateView(read_yaml(self.domogate("estate", "export")))
 
     def domogate(self, *arguments: str) -> str:
         """Run a command against this gateway's data; its standard output. Fails the test when the command fails."""
-        done = _run([*arguments, "--data", str(self.data)], self.environment)
+        done = run_command([*arguments, "--data", str(self.data)], self.environment)
         assert done.returncode == 0, f"domogate {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
         return done.stdout
-
-    def issue_token(self, email: str, kind: str, scopes: tuple[str, ...] = ALL_SCOPES, *extra: str) -> str:
-        """A token minted by the command line; the same one for the same wish."""
-        wish = (email, kind, (*scopes, *extra))
-        if wish not in self._tokens:
-            printed = self.domogate("token", "issue", email, "--kind", kind, "--scope", " ".join(scopes), *extra)
-            self._tokens[wish] = printed.split()[-1]
-        return self._tokens[wish]
 
     def send(self, operation: Operation, target: Target | None = None, *, who: str | None = None, **how: Any) -> httpx.Response:
         """Call as this user, or as the first of the estate's users in good standing."""
@@ -148,18 +148,25 @@ class Gateway:
         return next((mail for mail in strangers if self.estate.active_plants_of(mail)), strangers[0])
 
     def cases(self, operation: Operation) -> Iterator[tuple[str, Target]]:
-        """Everything in the estate that the operation can be asked about and that can be reached, and whom to ask as."""
+        """Everything in the estate that the operation can be asked about and that answers, and whom to ask as.
+
+        E2 answers for remotes out of reach too: they come last.
+        """
         if operation.name == "E19":
             for reference in self.estate.references():
                 yield self.anyone, {"reference": reference}
         elif not operation.about_a_plant:
             for mail in self.good_people:
                 yield mail, {}
+        later = []
         for plant in self.estate.find_plants(lambda plant: bool(plant.people & set(self.good_people))):
-            away = {str(module["id"]) for module in plant.every_module() if self.estate.unreachable(module)}
+            who = self.a_person_of(plant)
             for target in targets_in(plant, operation):
-                if target.get("module") not in away:
-                    yield self.a_person_of(plant), target
+                if not any(self.estate.unreachable(module) for module in asked_of(plant, target)):
+                    yield who, target
+                elif operation is E2 and not any(self.estate.troubled(module) for module in asked_of(plant, target)):
+                    later.append((who, target))
+        yield from later
 
     def case(self, operation: Operation) -> tuple[str, Target]:
         """One that answers 200: for lists, a user who has something to list."""
@@ -231,7 +238,7 @@ def start(command: str, directory: Path, settings: Mapping[str, str] | None = No
             stderr=log,
         )
     ready = _wait_until_ready(process, ready_file, log_file)
-    return Gateway(process, data, log_file, ready, environment)
+    return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")
 
 
 def serve_estate(document: dict[str, Any], directory: Path, settings: Mapping[str, str] | None = None) -> Gateway:
@@ -246,7 +253,7 @@ def import_estate(
 ) -> None:
     estate_file = directory / "estate.yaml"
     estate_file.write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False))
-    done = _run(["estate", "import", str(estate_file), "--data", str(data), *flags], environment or _environment({}))
+    done = run_command(["estate", "import", str(estate_file), "--data", str(data), *flags], environment or _environment({}))
     assert done.returncode == 0, f"the estate was refused:\n{done.stdout}{done.stderr}\n{estate_file.read_text()}"
 
 
@@ -259,16 +266,6 @@ def eventually(check: Callable[[], bool], what: str, patience: float = PATIENCE)
 
 
 @contextmanager
-def simulated(gateway: Gateway, module_id: str, how: str) -> Iterator[None]:
-    """A simulated device that is offline, slow or refusing for a while."""
-    gateway.domogate("simulate", module_id, how)
-    try:
-        yield
-    finally:
-        gateway.domogate("simulate", module_id, "normal")
-
-
-@contextmanager
 def running(gateway: Gateway) -> Iterator[Gateway]:
     try:
         yield gateway
@@ -276,11 +273,23 @@ def running(gateway: Gateway) -> Iterator[Gateway]:
         gateway.stop()
 
 
+_SHARED = pytest.StashKey[dict[str, Gateway]]()
+
+
+def _shared(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
+    """One gateway of that name for the whole run, however many folders of tests ask for it."""
+    gateways = request.config.stash.setdefault(_SHARED, {})
+    if name not in gateways:
+        folder = request.getfixturevalue("tmp_path_factory").mktemp(name)
+        gateways[name] = start("demo", folder, settings)
+        request.config.add_cleanup(gateways[name].stop)
+    return gateways[name]
+
+
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def demo(request: pytest.FixtureRequest) -> Gateway:
     """The demo as anyone starts it, shared: tests only read from it, or put back what they change."""
-    with running(start("demo", tmp_path_factory.mktemp("demo"))) as gateway:
-        yield gateway
+    return _shared(request, "demo", {})
 
 
 # Devices are asked anew for every read and given up on quickly, so that a slow one shows at once.
@@ -294,10 +303,9 @@ QUICK = {
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def workshop(request: pytest.FixtureRequest) -> Gateway:
     """A demo for tests that disturb devices, people and keys; each puts back what it disturbs."""
-    with running(start("demo", tmp_path_factory.mktemp("workshop"), QUICK)) as gateway:
-        yield gateway
+    return _shared(request, "workshop", QUICK)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import json
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -44,20 +45,22 @@ class Api:
         key: str | None = "",
         path: str | None = None,
         body: bytes | None = None,
-        headers: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+        headers: Mapping[str, str | bytes] = MappingProxyType({}),
     ) -> httpx.Response:
         """One call. `key=None` and `token=None` leave the header out; `key=""` is the gateway's own key."""
-        sent: list[tuple[str, str]] = list(headers.items()) if isinstance(headers, Mapping) else list(headers)
-        names = {name.lower() for name, _ in sent}
+        sent = {name: value.encode() if isinstance(value, str) else value for name, value in headers.items()}
+        names = {name.lower() for name in sent}
         if key is not None and KEY_HEADER.lower() not in names:
-            sent.append((KEY_HEADER, key or self.key))
+            sent[KEY_HEADER] = (key or self.key).encode()
         if token is not None and "authorization" not in names:
-            sent.append(("Authorization", f"Bearer {token}"))
+            sent["Authorization"] = f"Bearer {token}".encode()
         content = operation.body if body is None else body
         if content is not None and "content-type" not in names:
-            sent.append(("Content-Type", "application/json"))
+            sent["Content-Type"] = b"application/json"
         url = operation.url(target or {}) if path is None else path
-        return self.http.request(operation.method, url, headers=sent, content=content)
+        return self.http.request(
+            operation.method, url, headers={name.encode(): value for name, value in sent.items()}, content=content
+        )
 
 
 def expect_ok(operation: Operation, answer: httpx.Response) -> Any:

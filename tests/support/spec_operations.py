@@ -149,9 +149,7 @@ E5 = Operation(
     body=RUN,
 )
 E6 = Operation("E6", "GET", f"{_HOMEAUTO}/plants", "id", ("topology.read",), _statuses(200, 204, 400, 401))
-E7 = Operation(
-    "E7", "GET", f"{_HOMEAUTO}/plants/{{plant}}/topology", "id", ("topology.read",), _statuses(200, 401, 403, 404)
-)
+E7 = Operation("E7", "GET", f"{_HOMEAUTO}/plants/{{plant}}/topology", "id", ("topology.read",), _statuses(200, 401, 403, 404))
 E8 = Operation(
     "E8",
     "GET",

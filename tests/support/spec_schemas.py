@@ -195,7 +195,9 @@ _SET_POINT = record(
 
 
 def _measures(*units: str) -> Schema:
-    return record({"measures": listing(record({"timeStamp": OFFSET_TIME, "value": DECIMAL, "unit": one_of(*units)}), minItems=1)})
+    return record(
+        {"measures": listing(record({"timeStamp": OFFSET_TIME, "value": DECIMAL, "unit": one_of(*units)}), minItems=1)}
+    )
 
 
 CHRONOTHERMOSTAT_2_8 = {
@@ -229,9 +231,7 @@ CHRONOTHERMOSTAT_2_8 = {
         },
     ],
 }
-PROGRAM_LIST_2_9 = record(
-    {"programs": listing(record({"number": integer(0, 11), "name": TEXT})), "sender": _THERMOSTAT_SENDER}
-)
+PROGRAM_LIST_2_9 = record({"programs": listing(record({"number": integer(0, 11), "name": TEXT})), "sender": _THERMOSTAT_SENDER})
 
 # Spec 2.11, 2.12, 2.13, 2.14 -------------------------------------------------------------------------------------------
 
@@ -280,9 +280,7 @@ FAILURE_TYPES = (
     "REMOTE.STATUS.OUT_SUPERVISION",
 )
 SITE = record({"id": UUID, "name": TEXT}, {"country": text(50), "address": text(500), "zipCode": text(20)})
-_FAILURE = record(
-    {"flag": {"type": "string", "pattern": f"^(0[xX])?[0-9a-fA-F]+{END}"}, "failureType": one_of(*FAILURE_TYPES)}
-)
+_FAILURE = record({"flag": {"type": "string", "pattern": f"^(0[xX])?[0-9a-fA-F]+{END}"}, "failureType": one_of(*FAILURE_TYPES)})
 _EMERGENCY_STATUS: Schema = {"type": "integer", "enum": [0, 1, 2]}
 UNIT = record(
     {"id": UUID, "reference": TEXT, "status": _EMERGENCY_STATUS, "failures": listing(_FAILURE)},
@@ -306,9 +304,7 @@ SPARE_PART = record({"reference": TEXT, "type": one_of("Battery", "Emergency lam
 
 # Spec 7 ----------------------------------------------------------------------------------------------------------------
 
-ERROR_A = record(
-    {"errors": listing(record({"userMessage": TEXT, "internalMessage": TEXT, "code": INT32}), minItems=1)}
-)
+ERROR_A = record({"errors": listing(record({"userMessage": TEXT, "internalMessage": TEXT, "code": INT32}), minItems=1)})
 ERROR_B = record({"statusCode": {"type": "integer"}, "message": {"type": "string", "minLength": 1}})
 ERRORS = {"A": ERROR_A, "B": ERROR_B}
 
