@@ -7,7 +7,7 @@ import pytest
 
 from domogate.cli._demo_calls import PROPOSALS, Call, find_calls
 from domogate.cli._greeting import greeting
-from domogate.cli._ready import Ready, ReadyUser
+from domogate.cli._ready import Ready, ReadyUser, credentials_file
 from domogate.domain.estate import Estate
 from domogate.estate import demo_text, read_estate
 from domogate.families import FAMILIES
@@ -55,8 +55,8 @@ class TestCalls:
 
     def test_a_curl_line_is_one_line_that_a_shell_reads_back(self, estate: Estate) -> None:
         call = next(call for call in find_calls(estate) if call.proposal.body)
-        words = shlex.split(call.to_curl("http://127.0.0.1:1", "it's a key", "token"))
-        assert "Ocp-Apim-Subscription-Key: it's a key" in words
+        words = shlex.split(call.to_curl("http://127.0.0.1:1", Path("it's a folder/as/anna.id")))
+        assert "@it's a folder/as/anna.id" in words
         assert words[words.index("-d") + 1] == call.proposal.body
         assert words[-1] == f"http://127.0.0.1:1{call.path}"
         assert isinstance(call, Call)
@@ -65,8 +65,10 @@ class TestCalls:
 class TestReadme:
     def test_it_shows_what_the_demo_says(self, estate: Estate) -> None:
         readme = (Path(__file__).parents[2] / "README.md").read_text()
-        key = next(iter(read_estate(demo_text(), "demo").keys.values()))
-        lines = [call.to_curl("http://127.0.0.1:8080", key, "eyJ…") for call in find_calls(estate)]
+        lines = [
+            call.to_curl("http://127.0.0.1:8080", credentials_file(Path("demo-data"), call.email, call.proposal.token))
+            for call in find_calls(estate)
+        ]
         assert [line for line in lines if line not in readme] == []
 
 

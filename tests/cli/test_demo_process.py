@@ -44,8 +44,9 @@ def pasted(line: str) -> httpx.Response:
             case "-si":
                 pass
             case "-H":
-                name, _, value = next(words).partition(": ")
-                headers.append((name, value))
+                given = next(words)
+                lines = Path(given[1:]).read_text().splitlines() if given.startswith("@") else [given]
+                headers += [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
             case "-d":
                 body = next(words)
             case _:

@@ -48,6 +48,8 @@ class TestTheJsonToXmlPolicy:
             ("a_x0041_", "a_x005F_x0041_"),
             ("", "_"),
             ("größe", "größe"),
+            ("日", "_x65E5_"),
+            ("a\0b", "a_x0000_b"),
         ],
     )
     def test_a_key_that_is_no_name_is_escaped(self, key, element):

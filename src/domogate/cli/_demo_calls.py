@@ -1,6 +1,7 @@
 """The calls that `domogate demo` proposes: at least one of every family, each about something that stands in the estate."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from shlex import quote
 
 import msgspec
@@ -34,9 +35,9 @@ class Call(msgspec.Struct, frozen=True):
     email: str
     path: str
 
-    def to_curl(self, base_url: str, key: str, token: str) -> str:
-        """One line for a shell; -i shows the status."""
-        words = ["curl", "-si", "-H", f"Ocp-Apim-Subscription-Key: {key}", "-H", f"Authorization: Bearer {token}"]
+    def to_curl(self, base_url: str, credentials: Path) -> str:
+        """One line for a shell; -i shows the status. Key and token are in a file of headers, so the line stays readable."""
+        words = ["curl", "-si", "-H", f"@{credentials}"]
         if self.proposal.body is not None:
             words += ["-H", "Content-Type: application/json", "-d", self.proposal.body]
         return " ".join(map(quote, [*words, f"{base_url}{self.path}"]))

@@ -7,9 +7,9 @@ from pathlib import Path
 from shlex import quote
 
 from domogate.cli._demo_calls import find_calls
-from domogate.cli._ready import Ready
+from domogate.cli._ready import Ready, credentials_file
 from domogate.domain.estate import Estate
-from domogate.domain.people import Standing, TokenKind
+from domogate.domain.people import Standing
 from domogate.settings import Settings
 
 
@@ -29,9 +29,10 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
             "",
             *_users(ready, estate),
             "",
-            f"Calls to paste, one family after the other. Their tokens are good for {minutes:g} minutes; for another:",
+            "Calls to paste, one family after the other. The file behind @ holds the key and a token as headers;",
+            f"the token is good for {minutes:g} minutes. For another:",
             f"  {_own_name()} token issue --user EMAIL --kind id --data {quote(str(settings.data))}",
-            *_calls(ready, estate),
+            *_calls(ready, estate, settings.data.resolve()),
             "",
             "Ctrl-C ends it.",
         )
@@ -70,15 +71,9 @@ def _users(ready: Ready, estate: Estate) -> list[str]:
     return lines
 
 
-def _calls(ready: Ready, estate: Estate) -> list[str]:
-    tokens = {
-        (user.email, kind): token
-        for user in ready.users
-        for kind, token in ((TokenKind.ID, user.id_token), (TokenKind.ACCESS, user.access_token))
-    }
+def _calls(ready: Ready, estate: Estate, data: Path) -> list[str]:
     lines: list[str] = []
     for call in find_calls(estate):
-        token = tokens[call.email, call.proposal.token]
         lines += ["", f"# {call.proposal.family}: {call.proposal.wish} ({call.proposal.operation}), as {call.email}"]
-        lines.append(call.to_curl(ready.base_url, ready.subscription_key or "", token))
+        lines.append(call.to_curl(ready.base_url, credentials_file(data, call.email, call.proposal.token)))
     return lines

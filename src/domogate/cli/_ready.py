@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from domogate.cli._output import write_file
+from domogate.domain.people import TokenKind
 from domogate.settings import Settings
 
 ReadyFile = Annotated[
@@ -45,6 +46,19 @@ class Ready(msgspec.Struct, frozen=True):
 def write_ready(path: Path, ready: Ready) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, msgspec.json.format(msgspec.json.encode(ready), indent=2).decode() + "\n")
+
+
+def credentials_file(data: Path, email: str, kind: TokenKind) -> Path:
+    """Where the demo leaves a user's key and token as headers, for `curl -H @FILE`."""
+    return data / "as" / f"{email.partition('@')[0]}.{kind}"
+
+
+def write_credentials(data: Path, ready: Ready) -> None:
+    (data / "as").mkdir(mode=0o700, exist_ok=True)
+    for user in ready.users:
+        for kind, token in ((TokenKind.ID, user.id_token), (TokenKind.ACCESS, user.access_token)):
+            headers = f"Ocp-Apim-Subscription-Key: {ready.subscription_key}\nAuthorization: Bearer {token}\n"
+            write_file(credentials_file(data, user.email, kind), headers)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from domogate.app import serve as serve_gateway
 from domogate.cli._command import Mistake, command
 from domogate.cli._flags import FLAGS
 from domogate.cli._greeting import greeting
-from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_ready
+from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
 from domogate.domain.people import Scope, Subscription, TokenKind
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
@@ -34,6 +34,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     async def on_ready(gateway: Gateway) -> None:
         note_address(gateway.settings)
         ready = await _make_ready(gateway, told)
+        write_credentials(gateway.settings.data, ready)
         typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
         if ready_file is not None:
             write_ready(ready_file, ready)

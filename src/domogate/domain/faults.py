@@ -24,6 +24,9 @@ class KeyRefused(Fault):
 
     code = 1001
 
+    def __init__(self) -> None:
+        super().__init__("the header Ocp-Apim-Subscription-Key must be there once, with a subscription key that is valid")
+
 
 class TokenRefused(Fault):
     """No token (`given` is False), two of them, or one that is not valid here now."""
@@ -164,12 +167,6 @@ class EchoUnreachable(Fault):
 
 class EchoTimeout(Fault):
     code = 5002
-
-
-class Draining(Fault):
-    """The gateway is shutting down, or not ready yet."""
-
-    code = 5003
 
 
 class Internal(Fault):

@@ -33,11 +33,10 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.DeviceRefused: (500,),
     faults.EchoUnreachable: (502,),
     faults.EchoTimeout: (504,),
-    faults.Draining: (503,),
     faults.Internal: (500,),
 }
 
-OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 431, 500, 502, 503, 504})
+OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 431, 500, 502, 504})
 """Statuses an operation may answer though it does not list them (docs/decisions/index.md has a row for each)."""
 
 

@@ -85,7 +85,7 @@ class FamilyApp:
                 _refuse_doubled(listed)
             key = headers.get(_KEY)
             if key is None:
-                raise KeyRefused("the header Ocp-Apim-Subscription-Key is missing")
+                raise KeyRefused
             admitted = self._admission.admit_known(key) or await self._admission.admit(key)
             if admitted.headers:
                 extra = [*extra, *admitted.headers]
@@ -184,7 +184,7 @@ class FamilyApp:
 def _refuse_doubled(headers: list[tuple[bytes, bytes]]) -> None:
     names = [name for name, _ in headers]
     if names.count(_KEY) > 1:
-        raise KeyRefused("the header Ocp-Apim-Subscription-Key is there more than once")
+        raise KeyRefused
     if names.count(_AUTHORIZATION) > 1:
         raise TokenRefused("the header Authorization is there more than once")
 

@@ -25,7 +25,6 @@ from domogate.identity.recent import Recent
 from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, Store
 
-_REFUSED = "The subscription key is not valid here: it is unknown, revoked or expired."
 _REFUSALS_KEPT = 1_024
 _ATTEMPTS = 5
 
@@ -106,10 +105,10 @@ class KeyAdmission:
     async def admit(self, key: bytes) -> Admitted:
         digest = sha256(key).digest()
         if not 0 < len(key) <= MAX_KEY or self._refused.find(digest):
-            raise KeyRefused(_REFUSED)
+            raise KeyRefused
         entry = self._known.find(digest) or await self._look_up(digest)
         if entry is None or entry.expires_at <= self._now():
-            raise KeyRefused(_REFUSED)
+            raise KeyRefused
         if entry.admitted is not None:
             return entry.admitted
         while (admitted := self._spend(entry, self._now())) is None:

@@ -88,12 +88,21 @@ class Control:
         if not plugs:
             raise NoPlug("no plug found: the ambient exists but holds no module of kind plug")
         command = SwitchPlug(on=on)
+        if len(plugs) == 1:  # the most common ambient needs no task of its own
+            await self._switch_one(plant_id, plugs[0], command)
+            return
         outcomes = await asyncio.gather(*(self.execute(plant_id, plug.id, command) for plug in plugs), return_exceptions=True)
         failed = [
             (plug.name, outcome) for plug, outcome in zip(plugs, outcomes, strict=True) if isinstance(outcome, BaseException)
         ]
         if failed:
             raise _worst(failed, of=len(plugs))
+
+    async def _switch_one(self, plant_id: Id, plug: Module, command: SwitchPlug) -> None:
+        try:
+            await self.execute(plant_id, plug.id, command)
+        except Fault as fault:
+            raise _worst([(plug.name, fault)], of=1) from fault
 
 
 def _worst(failed: list[tuple[str, BaseException]], *, of: int) -> BaseException:

@@ -14,7 +14,7 @@ from domogate.services.world import ModuleView, PlantView
 
 
 class SafetyStatus(IntEnum):
-    """The integers are not shown in the specification (Decision 0012)."""
+    """The integers are not shown in the specification (Decision 0022)."""
 
     WORKING = 0
     IN_FAILURE = 1
