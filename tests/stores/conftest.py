@@ -23,7 +23,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return sqlite_url(tmp_path / "domogate.db")
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.new_database()
+    return server.empty_database()
 
 
 @pytest.fixture

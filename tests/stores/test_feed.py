@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select
 
 from domogate.domain.events import PlantChanged, StateChanged, UserChanged
 from domogate.domain.people import User
@@ -222,9 +222,12 @@ class TestWaitApplied:
             await house.record([on(level)])
         assert house.commits - before == 5
 
-    async def test_a_struck_off_gateway_signs_in_again(self, house: SqlStore, open_store: OpenStore, database_url: str) -> None:
+    async def test_applying_foreign_changes_is_written_down_with_the_time(
+        self, house: SqlStore, open_store: OpenStore, database_url: str, clock: HandClock
+    ) -> None:
         other = await open_store(database_url, gateway=False)
-        await other._write(lambda tx: tx.connection.execute(update(gateways).values(seen_at=0.0)))
+        clock.at += 7
         await other.save_user(CARLA)
-        await until(lambda: house._writer is not None and house._writer.applied == other._running().written)
         assert await other.wait_applied(10.0)
+        rows = await other._read(lambda connection: connection.execute(select(gateways)).all())
+        assert [(row.applied, row.seen_at) for row in rows] == [(await other.newest_cursor(), NOW + 7)]

@@ -1,0 +1,207 @@
+"""Plants: the snapshot of one, lists, and what can be changed of them."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.events import PlantChanged
+from domogate.domain.plants import ControllerDetail, Invitation, Member, Module, Plant, PlantStatus, Topology
+from domogate.domain.states import LightState, Report
+from domogate.ports import StoredState
+from domogate.stores import SqlStore
+from support.stores import (
+    ANNA,
+    BRUNO,
+    CARLA,
+    HOUSE,
+    HOUSE_TOPOLOGY,
+    LAMP,
+    LAMP_IS_ON,
+    NOW,
+    PLUG,
+    SCENE,
+    SMALL,
+    Ear,
+    an_id,
+)
+
+CONTROLLER = Module(an_id(61), an_id(62), "Controller", DeviceKind.EMERGENCY_CONTROLLER, detail=ControllerDetail("R", "S", 2))
+
+
+def another_plant(number: int, name: str, *modules: Module, **fields: object) -> EstatePlant:
+    plant = msgspec.structs.replace(HOUSE, id=an_id(number), name=name, allowed=(), invited=(), **fields)
+    return EstatePlant(plant, Topology(modules=modules))
+
+
+async def plant_now(store: SqlStore) -> Plant:
+    stored = await store.find_plant(HOUSE.id)
+    assert stored is not None
+    return stored.plant
+
+
+class TestFindPlant:
+    async def test_everything_of_it_comes_back(self, house: SqlStore) -> None:
+        stored = await house.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.plant == HOUSE
+        assert stored.topology == HOUSE_TOPOLOGY
+        assert stored.states == {LAMP.id: StoredState(LAMP_IS_ON, True, 0.0)}
+        assert stored.cursor == await house.newest_cursor()
+
+    async def test_none_for_an_unknown_id(self, house: SqlStore) -> None:
+        assert await house.find_plant(an_id(404)) is None
+
+    async def test_no_change_up_to_its_cursor_is_missing_and_none_after_it_is_in_it(self, house: SqlStore) -> None:
+        levels: dict[int, int] = {}
+        house.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]
+
+        async def write() -> None:
+            for level in range(100):
+                await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=level))])
+
+        start = await house.newest_cursor()
+        writing = asyncio.create_task(write())
+        seen = []
+        while not writing.done():
+            stored = await house.find_plant(HOUSE.id)
+            assert stored is not None
+            seen.append((stored.cursor, stored.states[LAMP.id].state.level))  # type: ignore[union-attr]
+        await writing
+        assert len(seen) > 1
+        assert [level for cursor, level in seen if cursor > start] == [levels[cursor] for cursor, _ in seen if cursor > start]
+
+
+class TestListPlantsOf:
+    async def test_owner_and_allowed_users_see_it_and_the_invited_do_not(self, house: SqlStore) -> None:
+        cursor = await house.newest_cursor()
+        assert await house.list_plants_of(ANNA.id) == ((HOUSE,), cursor)
+        assert await house.list_plants_of(BRUNO.id) == ((HOUSE,), cursor)
+        assert await house.list_plants_of(CARLA.id) == ((), cursor)
+        assert await house.list_plants_of(an_id(404)) == ((), cursor)
+
+    async def test_it_is_ordered_by_name_then_id_and_shows_removed_plants(self, house: SqlStore) -> None:
+        more = (another_plant(73, "Zeta"), another_plant(72, "Alfa"), another_plant(71, "Alfa"))
+        await house.import_estate(Estate(plants=more), prune=False)
+        await house.set_plant_status(an_id(73), PlantStatus.REMOVED, NOW)
+        found, _ = await house.list_plants_of(ANNA.id)
+        assert [plant.id for plant in found] == [an_id(71), an_id(72), HOUSE.id, an_id(73)]
+        assert [plant.id for plant in found if plant.status is PlantStatus.REMOVED] == [an_id(73)]
+
+    async def test_a_site_is_marked_or_holds_a_controller(self, house: SqlStore) -> None:
+        more = (
+            another_plant(71, "A", emergency_lighting=True),
+            another_plant(72, "B", CONTROLLER),
+            another_plant(73, "C"),
+        )
+        await house.import_estate(Estate(plants=more), prune=False)
+        found, _ = await house.list_plants_of(ANNA.id)
+        assert [plant.name for plant in found if plant.emergency_lighting] == ["A", "B"]
+        for plant in found:
+            stored = await house.find_plant(plant.id)
+            assert stored is not None
+            assert stored.plant == plant
+
+
+class TestListPlantIds:
+    async def test_active_plants_with_a_module_of_the_driver_in_order(self, house: SqlStore) -> None:
+        lamps = [msgspec.structs.replace(LAMP, id=an_id(100 + n)) for n in range(3)]
+        more = tuple(another_plant(70 + n, "P", lamp) for n, lamp in enumerate(lamps))
+        await house.import_estate(Estate(plants=more), prune=False)
+        await house.set_plant_status(an_id(71), PlantStatus.REMOVED, NOW)
+        assert await house.list_plant_ids("simulator", 10) == (HOUSE.id, an_id(70), an_id(72))
+        assert await house.list_plant_ids("simulator", 2) == (HOUSE.id, an_id(70))
+        assert await house.list_plant_ids("mqtt", 10) == (HOUSE.id,)
+        assert await house.list_plant_ids("none", 10) == ()
+
+
+class TestSetPlantStatus:
+    async def test_removed_with_its_time_and_back(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        await house.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
+        plant = await plant_now(house)
+        assert (plant.status, plant.removed_at) == (PlantStatus.REMOVED, NOW)
+        await house.set_plant_status(HOUSE.id, PlantStatus.ACTIVE, NOW + 1)
+        assert await plant_now(house) == HOUSE
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))] * 2
+
+    async def test_an_unknown_plant_is_refused(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        with pytest.raises(ValueError, match="no plant"):
+            await house.set_plant_status(an_id(404), PlantStatus.REMOVED, NOW)
+        assert ear.events == []
+
+
+class TestSetPlantPeople:
+    async def test_those_who_lose_access_and_those_who_get_it_are_named(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        await house.set_plant_people(HOUSE.id, [CARLA.id], ["Dora@Example.com", "dora@example.com"])
+        plant = await plant_now(house)
+        assert plant.allowed == (Member(CARLA.id, CARLA.email),)
+        assert plant.invited == (Invitation("Dora@Example.com"),)
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id))]
+        assert (await house.list_plants_of(BRUNO.id))[0] == ()
+
+    async def test_inviting_an_active_user_allows_them_at_once(self, house: SqlStore) -> None:
+        await house.set_plant_people(HOUSE.id, [], ["carla@example.com", "BRUNO@example.com"])
+        plant = await plant_now(house)
+        assert plant.allowed == (Member(BRUNO.id, BRUNO.email),)
+        assert plant.invited == (Invitation("carla@example.com"),)
+
+    async def test_the_owner_is_in_neither_list(self, house: SqlStore) -> None:
+        await house.set_plant_people(HOUSE.id, [ANNA.id, BRUNO.id, BRUNO.id], [ANNA.email])
+        plant = await plant_now(house)
+        assert plant.owner.user_id == ANNA.id
+        assert plant.allowed == (Member(BRUNO.id, BRUNO.email),)
+        assert plant.invited == ()
+
+    @pytest.mark.parametrize(("plant_id", "user_id"), [(an_id(404), ANNA.id), (HOUSE.id, an_id(404))])
+    async def test_an_unknown_plant_or_user_is_refused(self, house: SqlStore, plant_id: str, user_id: str) -> None:
+        with pytest.raises(ValueError, match="there is no"):
+            await house.set_plant_people(plant_id, [user_id], [])  # type: ignore[arg-type,list-item]
+        assert await plant_now(house) == HOUSE
+
+
+class TestSetModuleOptions:
+    async def test_the_last_state_becomes_unconfirmed(self, house: SqlStore) -> None:
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
+        ear = Ear()
+        house.listen(ear)
+        assert await house.set_module_options(LAMP.id, {"slow": 3, "b": [1, None]})
+        stored = await house.find_plant(HOUSE.id)
+        assert stored is not None
+        module = next(each for each in stored.topology.every_module() if each.id == LAMP.id)
+        assert module.options == {"slow": 3, "b": [1, None]}
+        assert stored.states[LAMP.id] == StoredState(LightState(on=False), True, 0.0)
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+
+    async def test_false_for_an_unknown_module(self, house: SqlStore) -> None:
+        assert not await house.set_module_options(an_id(404), {})
+
+
+class TestOrder:
+    async def test_the_declared_order_is_kept(self, house: SqlStore) -> None:
+        stored = await house.find_plant(HOUSE.id)
+        assert stored is not None
+        assert [module.id for module in stored.topology.every_module()] == [PLUG.id, LAMP.id, SCENE.id]
+        turned = msgspec.structs.replace(
+            HOUSE_TOPOLOGY,
+            floors=tuple(
+                msgspec.structs.replace(
+                    floor,
+                    ambients=tuple(
+                        msgspec.structs.replace(ambient, modules=ambient.modules[::-1]) for ambient in floor.ambients
+                    ),
+                )
+                for floor in HOUSE_TOPOLOGY.floors
+            ),
+        )
+        await house.import_estate(msgspec.structs.replace(SMALL, plants=(EstatePlant(HOUSE, turned),)), prune=False)
+        stored = await house.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.topology == turned
