@@ -1,0 +1,32 @@
+"""Schemathesis on the nine OpenAPI documents, against the real server: no failure."""
+
+import pytest
+
+from domogate.families import FAMILIES
+from support.fuzzing import fuzz, list_documents
+from support.gateway import Gateway
+from support.spec_operations import BY_NAME
+
+pytestmark = pytest.mark.slow
+
+SLUGS = [family.slug for family in FAMILIES]
+EXAMPLES = 50
+
+
+class TestTheIndex:
+    def test_it_lists_the_nine_documents(self, demo: Gateway) -> None:
+        assert list(list_documents(demo.base_url)) == SLUGS
+        assert len(SLUGS) == 9
+
+
+class TestEveryDocument:
+    @pytest.mark.parametrize("slug", SLUGS)
+    def test_the_gateway_does_what_it_says(self, demo: Gateway, slug: str) -> None:
+        outcome = fuzz(demo, slug, examples=EXAMPLES)
+        assert not outcome.failures, f"{len(outcome.failures)} failures, the first:\n{outcome.failures[0]}"
+        for name, statuses in outcome.answers.items():
+            assert statuses[200] > 0, f"{name} was never asked so that it answered 200: {dict(statuses)}"
+            assert statuses[401] > 0, f"{name} was never asked without credentials: {dict(statuses)}"
+            if BY_NAME[name].about_a_plant:
+                assert statuses.keys() & {400, 404}, f"{name} was never asked about what does not exist: {dict(statuses)}"
+        print(f"{slug}: {outcome.requests} requests", {name: dict(statuses) for name, statuses in outcome.answers.items()})  # noqa: T201
