@@ -50,7 +50,7 @@ class TestE20CreateResource:
     def test_a_key_that_is_no_xml_name_still_gives_well_formed_xml_that_holds_its_value(self, demo: Gateway, key: str) -> None:
         assert "kept" in "".join(echoed(demo, {key: "kept"}).itertext())
 
-    @pytest.mark.parametrize("text", ["a\u0000b", "\u0008", "\ufffe", "a\u001fb"])
+    @pytest.mark.parametrize("text", ["a\u0000b", "\u0008", "\ufffe", "a\u001fb", "\ud800"])
     def test_characters_that_xml_forbids_never_make_it_ill_formed(self, demo: Gateway, text: str) -> None:
         answer = demo.send(E20, body=json.dumps({"vehicleType": text}).encode())
         if answer.status_code == 200:

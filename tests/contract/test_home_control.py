@@ -77,7 +77,7 @@ class TestE2RemoteStatus:
             (plant, module)
             for plant in demo.estate.find_plants(lambda plant: plant.owner in demo.good_people)
             for module in plant.modules("remote")
-            if demo.estate.unreachable(module)
+            if demo.estate.unreachable(module) and not demo.estate.troubled(module)
         )
         body = expect_ok(E2, demo.send(E2, {"plant": plant.id, "module": remote["id"]}, who=plant.owner))
         assert body["remotes"][0]["reachable"] is False

@@ -138,7 +138,7 @@ class Rights(RuleBasedStateMachine):
         self.put_estate()
 
     def put_estate(self) -> None:
-        """Import an estate that says what the model says."""
+        """Import an estate that says what the model says; only pruning takes a right away."""
         document = first_estate()
         for number, plant in enumerate(document["plants"]):
             plant |= {
@@ -153,7 +153,7 @@ class Rights(RuleBasedStateMachine):
 
         async def bring_in(tools: Tools) -> None:
             read = read_estate(yaml.safe_dump(document), "the model")
-            await tools.store.import_estate(await build_estate(read, tools.hasher, known=USERS), prune=False)
+            await tools.store.import_estate(await build_estate(read, tools.hasher, known=USERS), prune=True)
 
         self.beside.do(bring_in)
 

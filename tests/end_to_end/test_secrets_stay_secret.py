@@ -72,8 +72,8 @@ class TestTheLog:
 
 
 class TestTheDataFolder:
-    def test_keys_tokens_and_passwords_are_not_on_disk(self, loud: Gateway) -> None:
-        files = [file for file in loud.data.rglob("*") if file.is_file()]
+    def test_keys_tokens_and_passwords_are_not_in_the_store(self, loud: Gateway) -> None:
+        files = [file for file in loud.data.rglob("*.sqlite3*") if file.is_file()]
         assert files
         for file in files:
             content = file.read_bytes()

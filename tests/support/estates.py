@@ -168,7 +168,6 @@ def _plant(draw: st.DrawFn, new_id: _Ids) -> Record:
                     "country": st.text(_letters, max_size=50),
                     "zipCode": st.text("0123456789 AZ-", max_size=20),
                     "address": st.text(_letters, max_size=60),
-                    "emergencyLighting": st.booleans(),
                     "status": st.sampled_from(["active", "active", "removed"]),
                 },
             )
@@ -182,7 +181,9 @@ def _plant(draw: st.DrawFn, new_id: _Ids) -> Record:
     ]
     if draw(st.booleans()):
         plant["modules"].append(_scene(new_id, draw(_names), [*everything, *plant["modules"]]))
-    plant["modules"] += draw(st.lists(_controller(new_id), max_size=2))
+    controllers = draw(st.lists(_controller(new_id), max_size=2))
+    plant["modules"] += controllers
+    plant["emergencyLighting"] = bool(controllers) or draw(st.booleans())
     return plant
 
 

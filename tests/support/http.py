@@ -170,5 +170,5 @@ def raw_call(
         headers.append(("Authorization", f"Bearer {token}"))
     if content is not None:
         headers += [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
-    verb = method or operation.method
+    verb = operation.method if method is None else method
     return raw_exchange(base_url, request_bytes(verb, target, [*headers, *extra], content or b""), method=verb)
