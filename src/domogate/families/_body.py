@@ -58,7 +58,7 @@ def parse_json(body: bytes) -> Any:
     if not body:
         raise MalformedRequest("the request needs a JSON body, and has none")
     try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant)
+        return _decode(body.decode("utf-8"))
     except RecursionError:
         raise MalformedRequest("the body is nested too deeply") from None
     except UnicodeDecodeError:
