@@ -1,12 +1,18 @@
 """Opening databases."""
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from sqlalchemy import Connection, event
 
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.plants import Topology
+from domogate.domain.states import Report
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import chunked, open_database
-from support.stores import HandClock, OpenStore
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, LAMP_IS_ON, NOW, SMALL, HandClock, OpenStore, an_id
 
 
 class TestSqliteUrl:
@@ -65,3 +71,60 @@ class TestChunks:
     def test_nothing_is_lost(self) -> None:
         assert [list(piece) for piece in chunked(range(5), 2)] == [[0, 1], [2, 3], [4]]
         assert list(chunked([], 2)) == []
+
+
+class TestQueries:
+    async def test_a_plant_is_read_with_a_handful_however_many_modules_it_has(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        house = await open_store(database_url, poll=30.0)
+        await house.import_estate(SMALL, prune=False)
+        lamps = tuple(msgspec.structs.replace(LAMP, id=an_id(1000 + n)) for n in range(1000))
+        hotel = msgspec.structs.replace(HOUSE, id=an_id(70))
+        states = tuple(FirstState(lamp.id, LAMP_IS_ON) for lamp in lamps)
+        await house.import_estate(Estate(plants=(EstatePlant(hotel, Topology(modules=lamps), states),)), prune=False)
+        assert house._database is not None
+        statements: list[str] = []
+        event.listen(house._database.reading, "before_cursor_execute", lambda *args: statements.append(args[2]))
+        stored = await house.find_plant(hotel.id)
+        assert stored is not None
+        assert len(stored.states) == 1000
+        assert len([statement for statement in statements if statement.startswith("SELECT")]) == 7
+
+    async def test_no_lookup_walks_through_a_whole_table(self, open_store: OpenStore, tmp_path: Path) -> None:
+        store = await open_store(sqlite_url(tmp_path / "x.db"))
+        await store.import_estate(SMALL, prune=False)
+        assert store._database is not None
+        plans: list[str] = []
+
+        def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+            if statement.startswith(("SELECT", "UPDATE", "DELETE")):
+                parameters = parameters[0] if isinstance(parameters, list) else parameters
+                plans.extend(
+                    f"{row[3]} in {statement}" for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+                )
+
+        event.listen(store._database.reading, "before_cursor_execute", explain)
+        event.listen(store._database.writing, "before_cursor_execute", explain)
+        await store.find_plant(HOUSE.id)
+        await store.list_plants_of(ANNA.id)
+        await store.list_plant_ids("simulator", 10)
+        await store.find_user_by_email(ANNA.email)
+        await store.find_client(APP.id)
+        await store.find_grant(an_id(1))
+        await store.find_subscription(KEY.key_hash)
+        await store.find_usage(KEY.id, "2026-11-15")
+        await store.find_spare_parts("unknown")
+        await store.list_readings(LAMP.id, 0, NOW, 10)
+        await store.list_changes(0, 10)
+        await store.newest_cursor()
+        await store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
+        await store.save_user(msgspec.structs.replace(CARLA, email="c@example.com", password_hash="x"))
+        await store.set_module_options(LAMP.id, {})
+        await store.set_plant_people(HOUSE.id, [BRUNO.id], [])
+        await store.delete_user(CARLA.id)
+        await store.prune(NOW, NOW)
+        # Walking a table in the order of its key until enough rows are found is no search.
+        scans = [plan for plan in plans if plan.startswith("SCAN") and "CONSTANT ROW" not in plan and "LIMIT" not in plan]
+        assert scans == []
+        assert len(plans) > 30

@@ -12,6 +12,7 @@ from domogate.domain.people import User
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.transaction import Transaction
+from support.postgres import PostgresServer
 from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, Ear, OpenStore, an_id
 
 
@@ -62,6 +63,13 @@ class TestGroupCommit:
 
         await asyncio.gather(*(caller() for _ in range(32)))
         assert (store.commits - before) / (32 * 20) <= 0.1
+
+    async def test_a_lone_caller_is_never_made_to_wait_for_others(self, house: SqlStore) -> None:
+        await asyncio.gather(*(house.record([on(level)]) for level in range(8)))
+        assert house._running()._expected >= 1
+        for level in range(3):
+            await house.record([on(level)])
+        assert house._running()._expected == 1
 
     async def test_a_batch_of_one_is_a_commit_each(self, open_store: OpenStore, database_url: str) -> None:
         store = await open_store(database_url, gateway=False, max_batch=1)
@@ -194,6 +202,24 @@ class TestFailures:
         stored = await store.find_plant(HOUSE.id)
         assert stored is not None
         assert stored.states[LAMP.id].state == LightState(on=True, level=3)
+
+
+class TestLostConnection:
+    @pytest.mark.slow
+    async def test_one_lost_while_idle_is_replaced(self, open_store: OpenStore, postgres: PostgresServer) -> None:
+        url = postgres.empty_database()
+        store = await open_store(url)
+        await store.import_estate(SMALL, prune=False)
+        ear = Ear()
+        store.listen(ear)
+        for level in (1, 2):
+            postgres.disconnect_everybody()
+            await store.record([on(level)])
+            assert (await store.find_plant(HOUSE.id)) is not None
+        other = await open_store(url, gateway=False)
+        await other.record([on(3)])
+        assert await other.wait_applied(10.0)
+        assert [event.state.level for event in ear.events] == [1, 2, 3]  # type: ignore[union-attr]
 
 
 class TestStopping:

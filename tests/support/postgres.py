@@ -83,11 +83,13 @@ class PostgresServer:
         with psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True) as connection:
             connection.execute(statement)
 
+    def disconnect_everybody(self) -> None:
+        others = "pid <> pg_backend_pid() AND datname IS NOT NULL"
+        self._administer(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")
+
     def empty_database(self) -> str:
         """The URL of the server's one database, emptied: dropping a whole database takes a checkpoint, which is slow."""
-        self._administer(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL"
-        )
+        self.disconnect_everybody()
         self._administer("DROP SCHEMA public CASCADE")
         self._administer("CREATE SCHEMA public")
         return f"postgresql+psycopg://postgres@/postgres?host={self._folder}"

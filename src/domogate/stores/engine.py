@@ -8,12 +8,13 @@ import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Insert, Table, create_engine, event, func, make_url, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 
@@ -129,6 +130,8 @@ class PostgresDatabase(Database):
 
     def __init__(self, url: URL) -> None:
         super().__init__()
+        if find_spec("psycopg") is None:
+            raise ValueError("a PostgreSQL database needs the driver psycopg: install domogate[postgres]")
         url = url.set(drivername="postgresql+psycopg")
         self.writing = create_engine(url, pool_size=1, pool_pre_ping=True, **_COMMON)
         reading = create_engine(url, pool_size=READERS + 1, pool_pre_ping=True, **_COMMON)
@@ -142,6 +145,8 @@ class PostgresDatabase(Database):
             return newest_cursor(connection)
 
     def insert(self, table: Table) -> Any:
+        from sqlalchemy.dialects import postgresql  # an embedded gateway never needs it
+
         return postgresql.insert(table)
 
 

@@ -13,13 +13,14 @@ from domogate.domain.events import PlantChanged, SparePartsChanged
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module, PlantStatus
 from domogate.ports import ImportSummary
-from domogate.stores.codec import to_json, to_json_or_none
+from domogate.stores.codec import to_json
 from domogate.stores.engine import execute_many
 from domogate.stores.estate_people import import_clients, import_members, import_subscriptions, import_users
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_clients, remove_users
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, write, write_rows
 from domogate.stores.rows import module_to_row, plant_to_row
+from domogate.stores.states import state_to_json
 from domogate.stores.subscriptions import remove_subscriptions, subscription_from_values
 from domogate.stores.tables import ambients, floors, modules, plants, spare_parts, states
 from domogate.stores.transaction import Transaction
@@ -139,10 +140,11 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
         for given in each.states:
             if given.module_id not in module_rows:
                 raise ValueError(f"the estate gives a state for the module {given.module_id}, which it does not have")
+            text = None if given.state is None else state_to_json(given.module_id, given.state)
             if given.module_id not in stored:
-                first.append((given.module_id, to_json_or_none(given.state), given.reachable, 0.0))
-            elif given.state is not None and not stored[given.module_id]:
-                filled.append({"of_module": given.module_id, "given": to_json(given.state)})
+                first.append((given.module_id, text, given.reachable, 0.0))
+            elif text is not None and not stored[given.module_id]:
+                filled.append({"of_module": given.module_id, "given": text})
             else:
                 continue
             concerned.add(module_rows[given.module_id][_PLANT_ID])

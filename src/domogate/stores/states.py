@@ -32,26 +32,27 @@ _NEWEST_READINGS = (
 )
 
 
+def state_to_json(module_id: str, state: State) -> str:
+    """Raises ValueError for what would be read back otherwise: JSON has no NaN."""
+    text = to_json(state)
+    try:
+        same = decode_state(text) == state
+    except msgspec.ValidationError:
+        same = False
+    if not same:
+        raise ValueError(f"the state of module {module_id} cannot be kept as it is: {state}")
+    return text
+
+
 def prepare(reports: Sequence[Report]) -> Prepared:
-    """Encode, before anything is shared with other callers. Raises ValueError for what would be read back otherwise (NaN)."""
+    """Check and encode, before anything is shared with other callers."""
     prepared: Prepared = []
     for report in reports:
-        text = None
-        if report.state is not None:
-            text = to_json(report.state)
-            if not _reads_back(text, report.state):
-                raise ValueError(f"module {report.module_id} reported a state that cannot be kept: {report.state}")
+        text = None if report.state is None else state_to_json(report.module_id, report.state)
         if not isfinite(report.at) or not all(isfinite(reading.value) for _, reading in report.readings):
             raise ValueError(f"module {report.module_id} reported a number that is not finite")
         prepared.append((report, text))
     return prepared
-
-
-def _reads_back(text: str, state: State) -> bool:
-    try:
-        return decode_state(text) == state
-    except msgspec.ValidationError:
-        return False
 
 
 class Recorder:

@@ -93,7 +93,7 @@ class SqlStore:
             await loop.run_in_executor(readers, writer.join)
         if database is not None:
             await loop.run_in_executor(readers, database.close)
-        readers.shutdown()
+        await asyncio.to_thread(readers.shutdown)
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)

@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from domogate.domain.events import Change
 from domogate.domain.states import Report
@@ -158,11 +159,7 @@ class Writer:
         changes: list[Change] = []
         foreign = False
         try:
-            if self._connection is None:
-                self._connection = self._database.writing.connect()
-            connection = self._connection
-            self._database.lock(connection)
-            newest = newest_cursor(connection)
+            connection, newest = self._begin()
             changes += self._feed.read_missing(connection, newest)
             foreign = bool(changes)
             self._recorder.forget_after([change.event for change in changes])
@@ -180,10 +177,29 @@ class Writer:
             # The commit failed, or the whole transaction is lost: nobody's write can be vouched for.
             for unit in batch:
                 unit.error = unit.error or error
-            self._reconnect()
+            self._disconnect()
         # Whoever came meanwhile is as much a sibling as those answered now: two groups that take turns become one.
         self._expected = len(batch) + len(self._pending)
         self._hand_over(changes, foreign, batch)
+
+    def _begin(self) -> tuple[Connection, int]:
+        """In a write transaction, and where the cursor is. A connection that was lost while idle is replaced."""
+        connection = self._connect()
+        try:
+            self._database.lock(connection)
+            return connection, newest_cursor(connection)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+        self._disconnect()
+        connection = self._connect()
+        self._database.lock(connection)
+        return connection, newest_cursor(connection)
+
+    def _connect(self) -> Connection:
+        if self._connection is None:
+            self._connection = self._database.writing.connect()
+        return self._connection
 
     def _look_around(self) -> None:
         try:
@@ -212,21 +228,20 @@ class Writer:
             if presence is not None:
                 self._write_aside(presence.leave)
         finally:
-            self._reconnect()
+            self._disconnect()
             self._feed.close()
 
     def _write_aside(self, work: Callable[[Connection], None]) -> None:
         """A write that is no change: nobody listens for it."""
-        if self._connection is None:
-            self._connection = self._database.writing.connect()
         try:
-            work(self._connection)
-            self._commit(self._connection)
+            connection = self._connect()
+            work(connection)
+            self._commit(connection)
         except Exception:
-            self._reconnect()
+            self._disconnect()
             raise
 
-    def _reconnect(self) -> None:
+    def _disconnect(self) -> None:
         self._recorder.forget()
         connection, self._connection = self._connection, None
         if connection is not None:

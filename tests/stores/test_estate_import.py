@@ -1,0 +1,332 @@
+"""Importing an estate: adds, updates, keeps what people and devices did since, prunes only when told to."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.events import (
+    ClientChanged,
+    GrantRevoked,
+    PlantChanged,
+    SparePartsChanged,
+    SubscriptionChanged,
+    UserChanged,
+)
+from domogate.domain.people import User
+from domogate.domain.plants import Ambient, Invitation, Member, Module, PlantStatus, Topology, UnitDetail
+from domogate.domain.safety import SpareParts
+from domogate.domain.states import LightState, PlugState, Report
+from domogate.ports import StoredPlant, StoredState
+from domogate.stores import SqlStore
+from support.stores import (
+    ANNA,
+    APP,
+    BATTERY,
+    BRUNO,
+    CARLA,
+    GRANT,
+    GROUND,
+    HALL,
+    HOUSE,
+    HOUSE_TOPOLOGY,
+    KEY,
+    KITCHEN,
+    LAMP,
+    LAMP_IS_ON,
+    NOW,
+    PLUG,
+    SCENE,
+    SMALL,
+    Ear,
+    HandClock,
+    an_id,
+)
+
+change: Any = msgspec.structs.replace
+ZERO = {"users": 0, "clients": 0, "subscriptions": 0, "plants": 0, "floors": 0, "ambients": 0, "modules": 0, "spare parts": 0}
+
+
+def with_house(plant: object = HOUSE, topology: Topology = HOUSE_TOPOLOGY, *states: FirstState) -> Estate:
+    return change(SMALL, plants=(change(SMALL.plants[0], plant=plant, topology=topology, states=states),))  # type: ignore[no-any-return]
+
+
+async def house_in(store: SqlStore) -> StoredPlant:
+    stored = await store.find_plant(HOUSE.id)
+    assert stored is not None
+    return stored
+
+
+class TestFirstImport:
+    async def test_it_counts_what_it_added_and_tells_everybody(self, store: SqlStore) -> None:
+        ear = Ear()
+        store.listen(ear)
+        summary = await store.import_estate(SMALL, prune=False)
+        added = {"users": 3, "clients": 1, "subscriptions": 1, "plants": 1, "floors": 1, "ambients": 2, "modules": 3}
+        assert (summary.added, summary.updated, summary.removed) == ({**added, "spare parts": 1}, ZERO, ZERO)
+        assert ear.events == [
+            UserChanged(user_id=ANNA.id),
+            UserChanged(user_id=BRUNO.id),
+            UserChanged(user_id=CARLA.id),
+            ClientChanged(client_id=APP.id),
+            SubscriptionChanged(key_hash=KEY.key_hash),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)),
+            SparePartsChanged(unit=BATTERY.unit),
+        ]
+
+    async def test_an_invitation_to_an_active_user_is_a_membership(self, store: SqlStore) -> None:
+        active = change(CARLA, password_hash="set")
+        await store.import_estate(change(SMALL, users=(ANNA, BRUNO, active)), prune=False)
+        plant = (await house_in(store)).plant
+        assert plant.allowed == (Member(BRUNO.id, BRUNO.email), Member(CARLA.id, CARLA.email))
+        assert plant.invited == ()
+
+    async def test_a_plant_removed_at_no_known_time_was_removed_now(self, store: SqlStore) -> None:
+        await store.import_estate(with_house(change(HOUSE, status=PlantStatus.REMOVED)), prune=False)
+        assert (await house_in(store)).plant.removed_at == NOW
+
+
+class TestSecondImport:
+    @pytest.mark.parametrize("prune", [False, True])
+    async def test_the_same_again_changes_nothing(self, house: SqlStore, prune: bool) -> None:
+        ear = Ear()
+        house.listen(ear)
+        before = await house.export_estate()
+        summary = await house.import_estate(SMALL, prune=prune)
+        assert (summary.added, summary.updated, summary.removed) == (ZERO, ZERO, ZERO)
+        assert ear.events == []
+        assert await house.export_estate() == before
+
+    async def test_passwords_secrets_revocations_and_live_states_are_kept(self, house: SqlStore, clock: HandClock) -> None:
+        await house.save_user(change(ANNA, password_hash="changed by Anna"))
+        await house.save_client(change(APP, secret_hash="changed by the developer"))
+        await house.revoke_subscription(KEY.id, NOW + 1)
+        live = LightState(on=False)
+        await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, live)])
+        clock.at += 100
+        renamed = change(SMALL, users=(change(ANNA, name="Anna B."), BRUNO, CARLA), clients=(change(APP, name="App 2"),))
+        await house.import_estate(renamed, prune=True)
+        assert await house.find_user(ANNA.id) == change(ANNA, name="Anna B.", password_hash="changed by Anna")
+        assert await house.find_client(APP.id) == change(APP, name="App 2", secret_hash="changed by the developer")
+        assert await house.find_subscription(KEY.key_hash) == change(KEY, revoked_at=NOW + 1)
+        assert (await house_in(house)).states == {LAMP.id: StoredState(live, True, NOW + 1)}
+
+    async def test_a_first_state_fills_what_was_never_reported(self, house: SqlStore) -> None:
+        await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False)])
+        ear = Ear()
+        house.listen(ear)
+        on = PlugState(on=True)
+        given = (FirstState(LAMP.id, LightState(on=False)), FirstState(PLUG.id, on), FirstState(SCENE.id, None, False))
+        await house.import_estate(with_house(HOUSE, HOUSE_TOPOLOGY, *given), prune=False)
+        assert (await house_in(house)).states == {
+            LAMP.id: StoredState(LAMP_IS_ON, True, 0.0),
+            PLUG.id: StoredState(on, False, NOW),
+            SCENE.id: StoredState(None, False, 0.0),
+        }
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+
+    async def test_a_user_made_meanwhile_is_recognised_by_email(self, store: SqlStore) -> None:
+        here_first = User(an_id(80), "ANNA@example.com", "Anna of the command line", "her password")
+        await store.save_user(here_first)
+        await store.import_estate(SMALL, prune=False)
+        assert await store.find_user(ANNA.id) is None
+        assert await store.find_user(an_id(80)) == change(ANNA, id=an_id(80), password_hash="her password")
+        assert (await house_in(store)).plant.owner == Member(an_id(80), ANNA.email)
+
+    async def test_a_key_issued_meanwhile_is_recognised_by_its_hash(self, store: SqlStore) -> None:
+        await store.add_subscription(change(KEY, id=an_id(81), name="here first", created_at=5.0))
+        await store.import_estate(SMALL, prune=False)
+        assert await store.list_subscriptions() == [change(KEY, id=an_id(81), created_at=5.0)]
+
+    async def test_emails_can_be_swapped(self, house: SqlStore) -> None:
+        swapped = (change(ANNA, email=BRUNO.email), change(BRUNO, email=ANNA.email), CARLA)
+        ear = Ear()
+        house.listen(ear)
+        await house.import_estate(change(SMALL, users=swapped), prune=False)
+        assert await house.find_user_by_email(BRUNO.email) == swapped[0]
+        assert (await house_in(house)).plant.owner == Member(ANNA.id, BRUNO.email)
+        assert PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)) in ear.events
+
+    async def test_a_changed_plant_is_updated_and_counted(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        renamed = change(HOUSE, name="Casa Nera", emergency_lighting=True, allowed=(Member(CARLA.id, CARLA.email),))
+        summary = await house.import_estate(with_house(renamed), prune=False)
+        assert summary.updated == {**ZERO, "plants": 1}
+        plant = (await house_in(house)).plant
+        assert (plant.name, plant.emergency_lighting) == ("Casa Nera", True)
+        assert {member.user_id for member in plant.allowed} == {BRUNO.id, CARLA.id}
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id))]
+
+    async def test_a_new_owner_replaces_the_old_one(self, house: SqlStore) -> None:
+        summary = await house.import_estate(with_house(change(HOUSE, owner=Member(CARLA.id, ""), invited=())), prune=False)
+        plant = (await house_in(house)).plant
+        assert plant.owner.user_id == CARLA.id
+        assert [member.user_id for member in plant.allowed] == [BRUNO.id]
+        assert summary.updated["plants"] == 1
+
+    async def test_another_kind_of_device_has_lost_its_state(self, house: SqlStore) -> None:
+        plug_now = change(LAMP, kind=DeviceKind.PLUG)
+        topology = Topology(
+            (GROUND.__class__(GROUND.id, GROUND.internal_id, GROUND.name, (change(KITCHEN, modules=(PLUG, plug_now)),)),)
+        )
+        await house.import_estate(with_house(HOUSE, topology, FirstState(LAMP.id, PlugState(on=False))), prune=False)
+        assert (await house_in(house)).states[LAMP.id] == StoredState(PlugState(on=False), True, 0.0)
+
+    async def test_a_driver_told_otherwise_has_to_confirm_the_state(self, house: SqlStore) -> None:
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
+        slow = change(KITCHEN, modules=(PLUG, change(LAMP, options={"slow": True})))
+        topology = change(HOUSE_TOPOLOGY, floors=(change(GROUND, ambients=(slow,)),))
+        await house.import_estate(with_house(HOUSE, topology), prune=False)
+        assert (await house_in(house)).states[LAMP.id] == StoredState(LightState(on=False), True, 0.0)
+
+
+class TestMoves:
+    async def test_a_module_moves_between_rooms_and_plants_with_its_state(self, house: SqlStore) -> None:
+        cabin = change(HOUSE, id=an_id(70), name="Cabin", owner=Member(BRUNO.id, BRUNO.email), allowed=(), invited=())
+        estate = change(
+            SMALL,
+            plants=(
+                EstatePlant(
+                    HOUSE,
+                    Topology(
+                        (change(GROUND, ambients=(change(KITCHEN, modules=()),)),), (change(HALL, modules=(PLUG,)),), (SCENE,)
+                    ),
+                ),
+                EstatePlant(cabin, Topology(modules=(LAMP,))),
+            ),
+        )
+        ear = Ear()
+        house.listen(ear)
+        summary = await house.import_estate(estate, prune=True)
+        assert summary.updated["modules"] == 3
+        assert (await house_in(house)).topology == estate.plants[0].topology
+        moved = await house.find_plant(cabin.id)
+        assert moved is not None
+        assert moved.topology == Topology(modules=(LAMP,))
+        assert moved.states == {LAMP.id: StoredState(LAMP_IS_ON, True, 0.0)}
+        assert ear.events == [
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)),
+            PlantChanged(plant_id=cabin.id, user_ids=(BRUNO.id,)),
+        ]
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
+        assert ear.events[-1].plant_id == cabin.id  # type: ignore[union-attr]
+
+    async def test_what_stands_on_a_floor_that_moves_goes_with_it(self, house: SqlStore) -> None:
+        cabin = change(HOUSE, id=an_id(70), name="Cabin", allowed=(), invited=())
+        only_the_floor = Estate(plants=(EstatePlant(cabin, Topology(floors=(change(GROUND, ambients=()),))),))
+        await house.import_estate(only_the_floor, prune=False)
+        moved = await house.find_plant(cabin.id)
+        assert moved is not None
+        assert moved.topology == Topology(floors=(GROUND,))
+        assert (await house_in(house)).topology == Topology(ambients=(HALL,), modules=(SCENE,))
+
+
+class TestPrune:
+    async def test_without_it_nothing_goes(self, house: SqlStore) -> None:
+        before = await house.export_estate()
+        summary = await house.import_estate(Estate(), prune=False)
+        assert summary.removed == ZERO
+        assert await house.export_estate() == before
+
+    async def test_with_it_everything_that_is_not_in_the_estate_goes(self, house: SqlStore) -> None:
+        await house.add_grant(GRANT)
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True))])
+        ear = Ear()
+        house.listen(ear)
+        summary = await house.import_estate(Estate(), prune=True)
+        removed = {"users": 3, "clients": 1, "subscriptions": 1, "plants": 1, "floors": 1, "ambients": 2, "modules": 3}
+        assert summary.removed == {**removed, "spare parts": 1}
+        assert await house.export_estate() == Estate()
+        assert set(ear.events) == {
+            GrantRevoked(grant_id=GRANT.id),
+            UserChanged(user_id=ANNA.id),
+            UserChanged(user_id=BRUNO.id),
+            UserChanged(user_id=CARLA.id),
+            ClientChanged(client_id=APP.id),
+            SubscriptionChanged(key_hash=KEY.key_hash),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)),
+            SparePartsChanged(unit=BATTERY.unit),
+        }
+
+    async def test_rooms_modules_and_people_that_are_gone_from_a_plant_go(self, house: SqlStore) -> None:
+        smaller = with_house(change(HOUSE, allowed=(), invited=()), Topology(ambients=(change(HALL, modules=(LAMP,)),)))
+        summary = await house.import_estate(smaller, prune=True)
+        assert summary.removed == {**ZERO, "floors": 1, "ambients": 1, "modules": 2}
+        stored = await house_in(house)
+        assert stored.topology == smaller.plants[0].topology
+        assert (stored.plant.allowed, stored.plant.invited) == ((), ())
+        assert (await house.list_plants_of(BRUNO.id))[0] == ()
+
+    async def test_an_email_may_pass_from_a_pruned_user_to_a_new_one(self, house: SqlStore) -> None:
+        new = User(an_id(80), "Dora@example.com", password_hash="x")
+        taken_over = change(CARLA, id=an_id(81), name="Another Carla")
+        estate = with_house(change(HOUSE, allowed=(), invited=()))
+        await house.save_user(change(CARLA, email="dora@example.com"))
+        await house.import_estate(change(estate, users=(ANNA, new, taken_over)), prune=True)
+        assert {user.email for user in await house.list_users()} == {ANNA.email, "Dora@example.com", CARLA.email}
+
+
+class TestSpareParts:
+    async def test_a_reference_that_becomes_known_is_told(self, house: SqlStore) -> None:
+        unit = Module(an_id(63), an_id(64), "Unit", DeviceKind.EMERGENCY_UNIT, detail=UnitDetail("0633"))
+        ear = Ear()
+        house.listen(ear)
+        await house.import_estate(with_house(HOUSE, change(HOUSE_TOPOLOGY, modules=(SCENE, unit))), prune=False)
+        assert SparePartsChanged(unit="0633") in ear.events
+        await house.import_estate(change(SMALL, spare_parts=(SpareParts(BATTERY.unit),)), prune=True)
+        assert ear.events[-2:] == [SparePartsChanged(unit=BATTERY.unit), SparePartsChanged(unit="0633")]
+        assert await house.find_spare_parts(BATTERY.unit) == SpareParts(BATTERY.unit)
+        assert await house.find_spare_parts("0633") is None
+
+
+def broken_estates() -> dict[str, Estate]:
+    stranger = Member(an_id(404), "stranger@example.com")
+    return {
+        "two users": change(SMALL, users=(ANNA, BRUNO, change(CARLA, email="ANNA@EXAMPLE.com"))),
+        "two modules": with_house(HOUSE, change(HOUSE_TOPOLOGY, modules=(SCENE, LAMP))),
+        "two plants": change(SMALL, plants=SMALL.plants * 2),
+        "there is no user stranger": with_house(change(HOUSE, owner=stranger)),
+        "no user stranger@example.com": with_house(change(HOUSE, allowed=(stranger,))),
+        "does not have": with_house(HOUSE, HOUSE_TOPOLOGY, FirstState(an_id(404), LAMP_IS_ON)),
+    }
+
+
+class TestAllOrNothing:
+    @pytest.mark.parametrize("complaint", broken_estates())
+    async def test_a_broken_estate_changes_nothing(self, house: SqlStore, complaint: str) -> None:
+        before = await house.export_estate()
+        ear = Ear()
+        house.listen(ear)
+        new = User(an_id(80), "new@example.com")
+        broken = broken_estates()[complaint]
+        with pytest.raises(ValueError, match=complaint):
+            await house.import_estate(change(broken, users=(*broken.users, new)), prune=True)
+        assert await house.export_estate() == before
+        assert ear.events == []
+
+    async def test_pruning_an_owner_without_the_plant_is_refused(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="no user Anna"):
+            await house.import_estate(change(SMALL, users=(BRUNO, CARLA)), prune=True)
+
+
+class TestPeopleOfPlants:
+    async def test_without_pruning_nobody_else_loses_access(self, house: SqlStore) -> None:
+        await house.set_plant_people(HOUSE.id, [CARLA.id], ["dora@example.com"])
+        await house.import_estate(with_house(change(HOUSE, invited=(Invitation("Emil@example.com"),))), prune=False)
+        plant = (await house_in(house)).plant
+        assert [member.user_id for member in plant.allowed] == [BRUNO.id, CARLA.id]
+        assert plant.invited == (Invitation("Emil@example.com"), Invitation("dora@example.com"))
+
+    async def test_a_user_imported_as_active_takes_up_invitations_of_plants_outside_the_estate(self, house: SqlStore) -> None:
+        await house.import_estate(Estate(users=(change(CARLA, password_hash="set"),)), prune=False)
+        assert (await house.list_plants_of(CARLA.id))[0] != ()
+
+    async def test_a_room_of_another_plant_keeps_its_modules_when_only_it_is_named(self, house: SqlStore) -> None:
+        renamed = Ambient(KITCHEN.id, KITCHEN.internal_id, "Cuisine", "kitchen")
+        topology = Topology(floors=(change(GROUND, ambients=(renamed,)),))
+        await house.import_estate(with_house(HOUSE, topology), prune=False)
+        stored = (await house_in(house)).topology
+        assert stored.floors[0].ambients[0] == change(renamed, modules=(PLUG, LAMP))
