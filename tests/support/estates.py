@@ -95,7 +95,7 @@ def _module(draw: st.DrawFn, new_id: _Ids) -> Record:
     if draw(st.booleans()):
         module["state"] = draw(STATES[kind])
     if draw(st.integers(0, 9)) == 0:
-        module["reachable"] = False
+        module |= {"reachable": False, "options": {"simulate": "offline"}}
     if kind == "chronothermostat":
         numbers = sorted({*draw(st.sets(st.integers(0, 11), max_size=4)), module.get("state", {}).get("program", 0)})
         module["programs"] = [{"number": number, "name": draw(_names)} for number in numbers]
