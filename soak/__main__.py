@@ -1,0 +1,66 @@
+"""`./dev soak`: runs one campaign after the other within a given time, and says what it does and what came of it."""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+# The campaigns use the tests' own gateway, clients and witnesses.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from soak.campaigns import CAMPAIGNS, Campaign, Soak
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./dev soak", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--minutes", type=float, default=15.0, help="how long all campaigns together may take (15)")
+    parser.add_argument("--seed", type=int, help="repeat a run; without one it is chosen, and said")
+    parser.add_argument("--only", nargs="+", choices=sorted(CAMPAIGNS), metavar="NAME", help=", ".join(sorted(CAMPAIGNS)))
+    arguments = parser.parse_args()
+    if arguments.minutes <= 0:
+        parser.error("--minutes must be more than 0")
+    return arguments
+
+
+def run(name: str, campaign: Campaign, seconds: float, seed: int, directory: Path) -> bool:
+    """Whether it held."""
+    say(f"== {name}: {campaign.about} ({seconds:.0f} s)")
+    begun = time.monotonic()
+    directory.mkdir()
+    try:
+        result = campaign.run(Soak(directory, time.monotonic() + seconds, seed, lambda text: say(f"   {text}")))
+    except Exception as failure:
+        if not isinstance(failure, AssertionError):
+            traceback.print_exc()
+        say(f"   FAILED after {time.monotonic() - begun:.0f} s: {failure}")
+        return False
+    say(f"   held: {result}")
+    return True
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    seed = random.SystemRandom().randrange(2**32) if arguments.seed is None else arguments.seed
+    chosen = {name: campaign for name, campaign in CAMPAIGNS.items() if arguments.only is None or name in arguments.only}
+    shares = sum(campaign.share for campaign in chosen.values())
+    say(f"Soaking for {arguments.minutes:g} minutes; --seed {seed}")
+    with tempfile.TemporaryDirectory(prefix="domogate-soak-") as folder:
+        failed = [
+            name
+            for name, campaign in chosen.items()
+            if not run(name, campaign, arguments.minutes * 60 * campaign.share / shares, seed, Path(folder) / name)
+        ]
+    say(f"FAILED: {', '.join(failed)}" if failed else f"All held: {', '.join(chosen)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

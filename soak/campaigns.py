@@ -1,0 +1,126 @@
+"""The campaigns, and which share of the time each gets."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from hypothesis import HealthCheck, seed, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from end_to_end.test_rights import KEY, Beside, Rights, first_estate
+from soak.memory import load_evenly, send_endless_bodies
+from support.backstage import let_in
+from support.fuzzing import fuzz, list_documents
+from support.gateway import Gateway, running, serve_estate, start
+from support.kill_rounds import killing
+
+READY_WITHIN = 3.0
+"""Seconds, in the median: what is promised of a gateway that was killed."""
+# The tokens of a ready file must outlive the campaign.
+LASTING = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400", "DOMOGATE_ID_TOKEN_LIFETIME": "86400"}
+
+
+@dataclass(frozen=True)
+class Soak:
+    """What a campaign is given: a folder of its own, an end, a seed, and somebody to tell how it goes."""
+
+    directory: Path
+    end: float
+    seed: int
+    say: Callable[[str], None]
+
+    def time_is_up(self) -> bool:
+        return time.monotonic() >= self.end
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.end - time.monotonic())
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One kind of long run. It raises when something does not hold, and else says in a line what was done."""
+
+    about: str
+    share: float
+    run: Callable[[Soak], str]
+
+
+def kill_again_and_again(soak: Soak) -> str:
+    with killing(soak.directory, soak.seed) as rounds:
+        while not soak.time_is_up() or not rounds.done:
+            rounds.run_one()
+            if rounds.done % 25 == 0:
+                rounds.check_history()
+                soak.say(rounds.summary)
+        rounds.check_history()
+        assert rounds.cut_off > 0, "no order was ever under way when the gateway was killed"
+        typical = median(rounds.lives.start_times)
+        assert typical <= READY_WITHIN, f"{rounds.summary}: more than {READY_WITHIN:g} s"
+        return rounds.summary
+
+
+def fuzz_every_document(soak: Soak) -> str:
+    chance = random.Random(soak.seed)  # noqa: S311 - no secret
+    requests = documents = 0
+    with running(start("demo", soak.directory, LASTING)) as demo:
+        while not soak.time_is_up():
+            for slug in list_documents(demo.base_url):
+                if soak.time_is_up() and documents:
+                    break
+                number = chance.randrange(2**32)
+                outcome = fuzz(demo, slug, examples=200, seed=number)
+                assert not outcome.failures, f"{slug} with seed {number}: {len(outcome.failures)}\n{outcome.failures[0]}"
+                requests, documents = requests + outcome.requests, documents + 1
+                soak.say(f"{slug}: {outcome.requests} requests")
+    return f"{requests} requests made from {documents} documents"
+
+
+def change_rights(soak: Soak) -> str:
+    gateway = serve_estate(first_estate(), soak.directory, {"DOMOGATE_SIMULATOR_TICK": "3600", **LASTING})
+    runs = 0
+    with running(gateway):
+        let_in(gateway, KEY)
+        beside = Beside(gateway)
+        try:
+            while not soak.time_is_up() or not runs:
+                _run_rights(gateway, beside, soak.seed + runs)
+                runs += 1
+        finally:
+            beside.close()
+    return f"{runs} runs of the state machine of rights"
+
+
+def _run_rights(of: Gateway, by: Beside, number: int) -> None:
+    @seed(number)
+    class OnThisGateway(Rights):
+        gateway, beside = of, by
+
+    run_state_machine_as_test(
+        OnThisGateway,
+        settings=settings(
+            max_examples=4, stateful_step_count=40, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+def watch_memory(soak: Soak) -> str:
+    with running(start("demo", soak.directory, LASTING)) as demo:
+        return load_evenly(demo, soak.seconds_left, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+
+
+def send_bodies_without_end(soak: Soak) -> str:
+    with running(start("demo", soak.directory, LASTING)) as demo:
+        return send_endless_bodies(demo, soak.seconds_left)
+
+
+CAMPAIGNS = {
+    "kills": Campaign("kill -9 in the middle of commands", 0.5, kill_again_and_again),
+    "fuzzing": Campaign("requests made from the OpenAPI documents by chance", 0.2, fuzz_every_document),
+    "rights": Campaign("users, plants and changing rights", 0.1, change_rights),
+    "memory": Campaign("mixed load, and memory that stays flat", 0.15, watch_memory),
+    "bodies": Campaign("request bodies without end, and memory that stays flat", 0.05, send_bodies_without_end),
+}

@@ -1,0 +1,208 @@
+"""Memory that must not grow: under load of every kind, and under requests that never end."""
+
+import http.client
+import json
+import random
+import secrets
+import select
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+from support.gateway import Gateway
+from support.http import KEY_HEADER, connect, host_of
+from support.spec_operations import E1, E7, E8, E20, OPERATIONS, Operation
+
+MB = 1_000_000
+CLIENTS = 4
+WARM_UP = 0.4
+"""The part of the time after which caches are full and memory is what it will be."""
+MAY_GROW = 8 * MB
+MAY_GROW_BY_BODIES = 24 * MB
+BODIES = 12
+CUT_WITHIN = 45.0
+"""Seconds: the gateway's own deadline for a body is 30."""
+NEVER_ENDED = "never ended"
+_PACE = 0.002
+_EVERY = 0.5
+_KNOWN_TARGETS = 40
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that the process holds now."""
+    status = Path(f"/proc/{pid}/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+    return int(subprocess.check_output(["ps", "-o", "rss=", "-p", str(pid)])) * 1024  # noqa: S603, S607
+
+
+@dataclass
+class Watch:
+    """Looks at a process's memory now and then, from a thread of its own."""
+
+    pid: int
+    seen: list[int] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        while not self._stop.wait(_EVERY):
+            self.seen.append(resident(self.pid))
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        thread = threading.Thread(target=self.run, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+            self.seen.append(resident(self.pid))
+
+
+# Mixed load
+
+
+@dataclass
+class Visitor:
+    """A client that does a bit of everything: reads, orders, and what must be refused."""
+
+    gateway: Gateway
+    chance: random.Random
+    asked: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    def run(self, end: float) -> None:
+        known = [(operation, *case) for operation in OPERATIONS for case in self._cases(operation)]
+        while time.monotonic() < end and not self.broken:
+            connection = http.client.HTTPConnection(urlsplit(self.gateway.base_url).netloc, timeout=20)
+            try:
+                for _ in range(self.chance.randrange(1, 200)):
+                    if time.monotonic() >= end:
+                        break
+                    self._ask(connection, *self.chance.choice(known))
+            except (OSError, http.client.HTTPException) as error:
+                self.broken.append(f"the gateway hung up: {error!r}")
+            finally:
+                connection.close()
+
+    def _cases(self, operation: Operation) -> list[tuple[str, dict[str, str]]]:
+        cases = list(self.gateway.cases(operation))
+        return self.chance.sample(cases, min(len(cases), _KNOWN_TARGETS))
+
+    def _ask(self, connection: http.client.HTTPConnection, operation: Operation, who: str, target: dict[str, str]) -> None:
+        headers = {
+            KEY_HEADER: self.gateway.subscription_key,
+            "Authorization": f"Bearer {self.gateway.people[who].token_for(operation)}",
+        }
+        method, url, body = str(operation.method), operation.url(target), operation.body
+        whim = self.chance.randrange(20)
+        if whim == 0:
+            headers[KEY_HEADER] = secrets.token_urlsafe(24)
+        elif whim == 1:
+            headers["Authorization"] = (
+                f"Bearer {secrets.token_urlsafe(8)}.{secrets.token_urlsafe(60)}.{secrets.token_urlsafe(20)}"
+            )
+        elif whim == 2:
+            url = self.chance.choice((E7, E8, E1)).url(
+                {"plant": str(uuid.uuid4()), "module": str(uuid.uuid4()), "ambient": "x"}
+            )
+        elif whim == 3:
+            url += f"/{secrets.token_urlsafe(12)}"
+        elif whim == 4:
+            method = self.chance.choice(("PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"))
+        elif operation is E20:
+            body = json.dumps({secrets.token_hex(4): "x" * self.chance.randrange(4000), "maxSpeed": 1}).encode()
+        elif operation is E1:
+            body = self.chance.choice((b'{"status": "on"}', b'{"status": "off"}'))
+        connection.request(method, url, body, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        self.asked += 1
+        if answer.status >= 500:
+            self.broken.append(f"{method} {url}: {answer.status} {text[:300]!r}")
+
+
+def load_evenly(gateway: Gateway, seconds: float, chance: random.Random, say: Callable[[str], None]) -> str:
+    """Memory at the end is what it was once warm. Raises AssertionError."""
+    visitors = [Visitor(gateway, random.Random(chance.random())) for _ in range(CLIENTS)]  # noqa: S311 - no secret
+    begin = resident(gateway.process.pid)
+    end = time.monotonic() + seconds
+    watch = Watch(gateway.process.pid)
+    with watch.watching(), ThreadPoolExecutor(CLIENTS) as pool:
+        for work in [pool.submit(visitor.run, end) for visitor in visitors]:
+            work.result()
+    broken = [text for visitor in visitors for text in visitor.broken]
+    assert not broken, broken[0]
+    warm = watch.seen[int(len(watch.seen) * WARM_UP) :]
+    quarter = max(1, len(warm) // 4)
+    first, last = median(warm[:quarter]), median(warm[-quarter:])
+    summary = (
+        f"{sum(visitor.asked for visitor in visitors)} requests; memory at first {begin / MB:.1f} MB, "
+        f"warm {first / MB:.1f} MB, at the end {last / MB:.1f} MB"
+    )
+    say(summary)
+    assert last - first <= MAY_GROW, f"memory grows: {summary}"
+    return summary
+
+
+# Bodies without end
+
+
+def send_endless_bodies(gateway: Gateway, seconds: float) -> str:
+    """However much is sent, little is kept, and each is told so or cut off in time. Raises AssertionError."""
+    before = resident(gateway.process.pid)
+    end = time.monotonic() + seconds
+    watch = Watch(gateway.process.pid)
+    fates: dict[str, int] = {}
+    sent = 0
+    with watch.watching(), ThreadPoolExecutor(BODIES) as pool:
+        while time.monotonic() < end or not fates:
+            for fate, size in pool.map(lambda number: _send_without_end(gateway, number), range(BODIES)):
+                fates[fate] = fates.get(fate, 0) + 1
+                sent += size
+    peak = max(watch.seen)
+    summary = f"{sent / MB:.0f} MB sent, fates {fates}; memory {before / MB:.1f} MB before, {peak / MB:.1f} MB at most"
+    assert NEVER_ENDED not in fates, f"a body without end was taken without end: {summary}"
+    assert {"413", "401"} <= fates.keys(), f"not everybody was told why: {summary}"
+    assert peak - before <= MAY_GROW_BY_BODIES, f"memory grows with what is sent: {summary}"
+    return summary
+
+
+def _send_without_end(gateway: Gateway, number: int) -> tuple[str, int]:
+    """Chunk after chunk, with and without credentials, until the gateway hangs up; what it said, and after how much."""
+    operation = E1 if number % 2 else E20
+    who, target = gateway.case(operation)
+    lines = [f"POST {operation.url(target)} HTTP/1.1", f"Host: {host_of(gateway.base_url)}", "Transfer-Encoding: chunked"]
+    if number % 4 < 2:
+        token = gateway.people[who].token_for(operation)
+        lines += [f"{KEY_HEADER}: {gateway.subscription_key}", f"Authorization: Bearer {token}"]
+    piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    sent, answer = 0, b""
+    patience = time.monotonic() + CUT_WITHIN
+    with connect(gateway.base_url, timeout=5) as connection, suppress(OSError):  # a reset is how it hangs up
+        connection.sendall("\r\n".join([*lines, "", ""]).encode())
+        while time.monotonic() < patience:
+            readable, writable, _ = select.select([connection], [connection], [], 1)
+            if readable:
+                said = connection.recv(4096)
+                if not said:
+                    break
+                answer += said
+            if writable:
+                connection.sendall(piece)
+                sent += len(piece)
+            time.sleep(_PACE)
+        else:
+            return NEVER_ENDED, sent
+    status = answer.split(b" ")[1:2]
+    return (status[0].decode() if status else "cut off"), sent
