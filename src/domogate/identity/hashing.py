@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 import hashlib
 import hmac
 import os
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import argon2
 
 _NICENESS = 10
+_M_MMAP_THRESHOLD = -3  # malloc.h
 
 
 def hash_secret(secret: str) -> str:
@@ -32,6 +34,15 @@ def _be_nice() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
+def _give_memory_back() -> None:
+    """Have blocks as large as Argon2's returned to the system when they are freed.
+
+    glibc raises its threshold for that with every such block, and then keeps one for each hashing thread for ever.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # another libc
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 4 * 1024 * 1024)
+
+
 class PasswordHasher:
     """Argon2id in at most two niced threads, so that logins never starve the operations.
 
@@ -39,6 +50,7 @@ class PasswordHasher:
     """
 
     def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int = 2) -> None:
+        _give_memory_back()
         self._argon2 = argon2.PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords", initializer=_be_nice)
         self._nobody: str | None = None
