@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from support.gateway import Gateway, eventually
+from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal
 from support.spec_operations import E12, E13
 
@@ -46,16 +46,6 @@ class TestE12ChronothermostatStatus:
                 assert 0 <= float(measure["value"]) <= 100
                 seen += 1
         assert seen
-
-    def test_the_measures_move_with_time(self, workshop: Gateway) -> None:
-        who, target = workshop.case(E12)
-
-        def measures() -> Any:
-            thermostat = expect_ok(E12, workshop.send(E12, target, who=who))["chronothermostats"][0]
-            return thermostat["thermometer"], thermostat["hygrometer"]
-
-        first = measures()
-        eventually(lambda: measures() != first, "E12 answers other measures")
 
     def test_a_disconnected_thermostat_is_404(self, demo: Gateway) -> None:
         away = [

@@ -18,7 +18,7 @@ import yaml
 
 from support.estate_view import EstateView, PlantView, asked_of, read_yaml, targets_in
 from support.http import Api, client
-from support.spec_operations import E2, E16, Operation, Target
+from support.spec_operations import E1, E2, E4, E12, E16, Operation, Target
 
 START_DEADLINE = 40.0
 STOP_DEADLINE = 15.0
@@ -63,6 +63,8 @@ class Gateway:
     ready: dict[str, Any]
     environment: dict[str, str]
     is_demo: bool = False
+    early: dict[str, Any] = field(default_factory=dict)
+    """What was measured when it had just started."""
     minted: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
@@ -306,7 +308,25 @@ QUICK = {
 @pytest.fixture(scope="session")
 def workshop(request: pytest.FixtureRequest) -> Gateway:
     """A demo for tests that disturb devices, people and keys; each puts back what it disturbs."""
-    return _shared(request, "workshop", QUICK)
+    gateway = _shared(request, "workshop", QUICK)
+    if not gateway.early:
+        gateway.early = readings_now(gateway)
+    return gateway
+
+
+def readings_now(gateway: Gateway) -> dict[str, Any]:
+    """What a plug that is on, in a plant where tests switch nothing, and a thermostat measure now."""
+    disturbed = gateway.case(E1)[1]["plant"]
+    who, plug = next(
+        (who, target)
+        for who, target in gateway.cases(E4)
+        if target["plant"] != disturbed
+        and asked_of(gateway.estate.plant(target["plant"]), target)[0].get("state", {}).get("on")
+    )
+    consumptions = gateway.send(E4, plug, who=who).json()["consumptions"]
+    who, thermostat = gateway.case(E12)
+    status = gateway.send(E12, thermostat, who=who).json()["chronothermostats"][0]
+    return {"E4": consumptions, "E12": [status["thermometer"], status["hygrometer"]]}
 
 
 @pytest.fixture

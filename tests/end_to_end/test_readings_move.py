@@ -1,0 +1,13 @@
+"""E4 and E12 show what is measured now, not what was once written into a file."""
+
+import pytest
+
+from support.gateway import Gateway, eventually, readings_now
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+
+@pytest.mark.parametrize("operation", ["E4", "E12"])
+def test_the_readings_move_with_time(workshop: Gateway, operation: str) -> None:
+    """Simulated devices measure once a minute; in a whole run that has long happened when this test is reached."""
+    eventually(lambda: bool(readings_now(workshop)[operation] != workshop.early[operation]), "other readings", patience=150)
