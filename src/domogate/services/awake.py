@@ -2,8 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping
 
 import structlog
 
@@ -69,9 +68,8 @@ class AwakePlants:
 
     # from outside
 
-    @asynccontextmanager
-    async def use(self, plant_id: Id) -> AsyncIterator[AwakePlant]:
-        """The plant, awake for as long as it is used. Raises DeviceOffline when it is not one to drive."""
+    async def borrow(self, plant_id: Id) -> AwakePlant:
+        """The plant, awake until it is given back. Raises DeviceOffline when it is not one to drive."""
         if self._stopped:
             raise DeviceOffline(_STOPPING)
         plant = self._plants.get(plant_id) or self._enter(plant_id)
@@ -84,10 +82,14 @@ class AwakePlants:
                 await asyncio.wait((plant.work,))
             if plant.trouble is not None:
                 raise type(plant.trouble)(plant.trouble.message)
-            yield plant
-        finally:
-            plant.users -= 1
-            self._make_room()
+        except BaseException:
+            self.give_back(plant)
+            raise
+        return plant
+
+    def give_back(self, plant: AwakePlant) -> None:
+        plant.users -= 1
+        self._make_room()
 
     async def wake(self, plant_ids: Iterable[Id]) -> None:
         """Wake them one after the other for as long as there is room; nobody gives way."""

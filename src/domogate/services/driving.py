@@ -115,19 +115,23 @@ class Driving:
         return report
 
     async def _carry_out(self, order: Order) -> Report:
-        async with self._awake.use(order.plant_id) as plant:
+        plant = await self._awake.borrow(order.plant_id)
+        try:
             driver = self._driver_of(plant, order.module_id)
             if self._clock.now() >= order.deadline:
                 raise DeviceTimeout("the device was not told: the time of the order was up")
             report = await _answer_of(driver, driver.execute(order), order.module_id)
             await self._recording.record(report)
             return report
+        finally:
+            self._awake.give_back(plant)
 
     # questions
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         """Ask the module; news is recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        async with self._awake.use(plant_id) as plant:
+        plant = await self._awake.borrow(plant_id)
+        try:
             driver = self._driver_of(plant, module_id)
             if self._clock.now() >= deadline:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
@@ -139,6 +143,8 @@ class Driving:
                 with suppress(Fault):
                     await self._recording.record(report)
             return report
+        finally:
+            self._awake.give_back(plant)
 
     def _driver_of(self, plant: AwakePlant, module_id: Id) -> Driver:
         name = plant.driver_of.get(module_id)
