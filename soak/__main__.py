@@ -16,7 +16,7 @@ from soak.campaigns import CAMPAIGNS, Campaign, Soak
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev soak", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--minutes", type=float, default=15.0, help="how long all campaigns together may take (15)")
+    parser.add_argument("--minutes", type=float, default=20.0, help="how long all campaigns together may take (20)")
     parser.add_argument("--seed", type=int, help="repeat a run; without one it is chosen, and said")
     parser.add_argument("--only", nargs="+", choices=sorted(CAMPAIGNS), metavar="NAME", help=", ".join(sorted(CAMPAIGNS)))
     arguments = parser.parse_args()
