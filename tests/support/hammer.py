@@ -112,10 +112,7 @@ def hammering(
 ) -> Iterator[list[Client]]:
     """Clients at work for as long as the block lasts; after it, all have stopped and none was refused."""
     address = urlsplit(base_url).netloc
-    workers = [
-        Client(address, key, token, rooms[number::clients], random.Random(chance.random()))
-        for number in range(clients)
-    ]
+    workers = [Client(address, key, token, rooms[number::clients], random.Random(chance.random())) for number in range(clients)]
     stop = threading.Event()
     threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
     for thread in threads:
