@@ -10,7 +10,7 @@ import msgspec
 
 from domogate.app import Tools, new_subscription, open_tools
 from domogate.domain.ids import Id, new_id
-from domogate.domain.people import Grant, Standing, TokenKind
+from domogate.domain.people import Grant, GrantType, Standing, TokenKind
 from domogate.settings import Settings
 from support.gateway import Gateway
 from support.spec_operations import ALL_SCOPES
@@ -49,17 +49,26 @@ def let_in(gateway: Gateway, key: str) -> Gateway:
     return gateway
 
 
-def issue_token(gateway: Gateway, email: str, kind: str, scopes: tuple[str, ...] = ALL_SCOPES) -> str:
+def issue_token(
+    gateway: Gateway,
+    email: str,
+    kind: str,
+    scopes: tuple[str, ...] = ALL_SCOPES,
+    *,
+    flow: GrantType = GrantType.AUTHORIZATION_CODE,
+    access_token_everywhere: bool = False,
+) -> str:
     """A token as `domogate token issue` mints it, without a process for each; the same one for the same wish."""
 
     async def mint(tools: Tools) -> str:
-        client, user = (await tools.store.list_clients())[0], await tools.store.find_user_by_email(email)
+        clients, user = await tools.store.list_clients(), await tools.store.find_user_by_email(email)
         assert user is not None
-        grant = Grant(new_id(), user.id, client.id, scopes, created_at=tools.clock.now())
+        client = next(client for client in clients if client.access_token_everywhere is access_token_everywhere)
+        grant = Grant(new_id(), user.id, client.id, scopes, flow=flow, created_at=tools.clock.now())
         await tools.store.add_grant(grant)
         return await tools.signer.mint_token(TokenKind(kind), user, client, grant)
 
-    wish = (email, kind, *scopes)
+    wish = (email, kind, flow, str(access_token_everywhere), *scopes)
     if wish not in gateway.minted:
         gateway.minted[wish] = backstage(gateway, mint)
     return gateway.minted[wish]

@@ -41,7 +41,7 @@ class PlantView:
 
     @property
     def active(self) -> bool:
-        return self.record.get("status", "active") == "active"
+        return bool(self.record.get("status", "active") == "active")
 
     @property
     def owner(self) -> str:
