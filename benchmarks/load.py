@@ -122,6 +122,7 @@ async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int
         requests=share * connections,
         seconds=time.perf_counter() - started,
         cpu_seconds=cpu_seconds(pid) - cpu,
-        latencies=[latency for protocol in protocols for latency in protocol.latencies],
+        # Not the first of each connection: it holds the making of the connection too.
+        latencies=[latency for protocol in protocols for latency in protocol.latencies[1:]],
         statuses=statuses,
     )

@@ -1,6 +1,7 @@
 """Composition root: the only file that imports everything. It says who fulfils each port, and how all start and stop."""
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
@@ -128,8 +129,12 @@ class Gateway:
         assert echo_url is not None
         self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
         await self._echo.start()
+        application = self._build_asgi(self._echo)
+        # What stands now stands until the end: it need not be walked through at every full collection.
+        gc.collect()
+        gc.freeze()
         self._ready = True
-        return self._build_asgi(self._echo)
+        return application
 
     def drain(self) -> None:
         """No longer ready: what runs is finished, nothing new should be sent here."""

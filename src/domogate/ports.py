@@ -163,10 +163,14 @@ class Store(Protocol):
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """A module as a driver is given it: what it is, and its last known state to go on from."""
+    """A module as a driver is given it: what it is, and its last known state to go on from.
+
+    `reported_at` is 0.0 where no driver has vouched for that state yet: it came from an estate file, or the options changed.
+    """
 
     module: Module
     last: FirstState
+    reported_at: float = 0.0
 
 
 ReportSink = Callable[[Sequence[Report]], Awaitable[None]]

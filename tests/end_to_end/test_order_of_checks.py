@@ -41,14 +41,14 @@ class TestBeforeCredentials:
         _, target = demo.case(operation)
         expect_refusal(operation, demo.api.http.request("DELETE", operation.url(target)), 405)
 
-    @pytest.mark.parametrize("operation", POSTS, ids=str)
-    def test_too_large_a_body_is_told_without_a_key(self, demo: Gateway, operation: Operation) -> None:
-        _, target = demo.case(operation)
-        answer = demo.send(operation, target, token=None, key=None, body=b"x" * 70_000)
-        expect_refusal(operation, answer, 413)
-
 
 class TestCredentials:
+    @pytest.mark.parametrize("operation", POSTS, ids=str)
+    def test_a_missing_key_is_told_before_too_large_a_body(self, demo: Gateway, operation: Operation) -> None:
+        _, target = demo.case(operation)
+        answer = demo.send(operation, target, token=None, key=None, body=b"x" * 70_000)
+        expect_refusal(operation, answer, 401)
+
     @pytest.mark.parametrize("operation", ABOUT_A_PLANT, ids=str)
     def test_a_bad_token_is_told_before_a_bad_id(self, demo: Gateway, operation: Operation) -> None:
         _, target = demo.case(operation)

@@ -43,7 +43,7 @@ def make_module(kind: DeviceKind, module_id: Id | None = None, **fields: Any) ->
 
 def make_placed(kind: DeviceKind, state: State | None = None, *, reachable: bool = True, **fields: Any) -> Placed:
     module = make_module(kind, **fields)
-    return Placed(module, FirstState(module.id, state, reachable))
+    return Placed(module, FirstState(module.id, state, reachable), 0.0 if state is None else NOON)
 
 
 def make_order(

@@ -6,24 +6,24 @@ from domogate.domain.ids import Id
 from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
 
 
-class _Command(msgspec.Struct, frozen=True, tag_field="do", kw_only=True):
+class _Command(msgspec.Struct, frozen=True, gc=False, tag_field="do", kw_only=True):
     """Base of all commands: the tag `do` tells them apart where they are stored or carried."""
 
 
-class SwitchPlug(_Command, tag="switch plug", frozen=True):
+class SwitchPlug(_Command, tag="switch plug", frozen=True, gc=False):
     on: bool
 
 
-class SwitchSocket(_Command, tag="switch socket", frozen=True):
+class SwitchSocket(_Command, tag="switch socket", frozen=True, gc=False):
     socket: int
     on: bool
 
 
-class SwitchHeater(_Command, tag="switch heater", frozen=True):
+class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
     on: bool
 
 
-class SetLight(_Command, tag="set light", frozen=True):
+class SetLight(_Command, tag="set light", frozen=True, gc=False):
     """What is None stays as it is."""
 
     on: bool | None = None
@@ -31,11 +31,11 @@ class SetLight(_Command, tag="set light", frozen=True):
     color: Color | None = None
 
 
-class MoveShutter(_Command, tag="move shutter", frozen=True):
+class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
     position: int
 
 
-class SetThermostat(_Command, tag="set thermostat", frozen=True):
+class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
     """What is None stays as it is; the set point is in Celsius."""
 
     function: ThermostatFunction | None = None
@@ -45,29 +45,29 @@ class SetThermostat(_Command, tag="set thermostat", frozen=True):
     activation_time: float | None = None
 
 
-class OpenLock(_Command, tag="open lock", frozen=True):
+class OpenLock(_Command, tag="open lock", frozen=True, gc=False):
     pass
 
 
-class Activate(_Command, tag="activate", frozen=True):
+class Activate(_Command, tag="activate", frozen=True, gc=False):
     pass
 
 
-class SwitchCamera(_Command, tag="switch camera", frozen=True):
+class SwitchCamera(_Command, tag="switch camera", frozen=True, gc=False):
     on: bool
 
 
 Command = SwitchPlug | SwitchSocket | SwitchHeater | SetLight | MoveShutter | SetThermostat | OpenLock | Activate | SwitchCamera
 
 
-class SceneStep(msgspec.Struct, frozen=True):
+class SceneStep(msgspec.Struct, frozen=True, gc=False):
     """One command of a scene, on a module of the same plant."""
 
     module_id: Id
     command: Command
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(msgspec.Struct, frozen=True, gc=False):
     """A command on its way: for one module, never to be carried out after its deadline nor twice under the same id."""
 
     id: str

@@ -35,14 +35,14 @@ class MetricType(StrEnum):
     OBJECT = "Object"
 
 
-class Metric(msgspec.Struct, frozen=True):
+class Metric(msgspec.Struct, frozen=True, gc=False):
     """A value that a module can report (Spec 2.4)."""
 
     label: str
     type: MetricType
 
 
-class Capability(msgspec.Struct, frozen=True):
+class Capability(msgspec.Struct, frozen=True, gc=False):
     """Something a module can be told, asked, or heard about (Spec 2.5)."""
 
     name: str
@@ -51,7 +51,7 @@ class Capability(msgspec.Struct, frozen=True):
     notification: bool
 
 
-class Hardware(msgspec.Struct, frozen=True):
+class Hardware(msgspec.Struct, frozen=True, gc=False):
     """What a module is built as, as far as a client is told."""
 
     hw_type: str

@@ -6,11 +6,11 @@ from domogate.domain.ids import Id
 from domogate.domain.states import State
 
 
-class _Event(msgspec.Struct, frozen=True, tag_field="was", kw_only=True):
+class _Event(msgspec.Struct, frozen=True, gc=False, tag_field="was", kw_only=True):
     """Base of all events: the tag `was` tells them apart where they are stored."""
 
 
-class StateChanged(_Event, tag="state", frozen=True):
+class StateChanged(_Event, tag="state", frozen=True, gc=False):
     """A module reported; `state` is what it is in now, None when it never reported one."""
 
     plant_id: Id
@@ -20,34 +20,34 @@ class StateChanged(_Event, tag="state", frozen=True):
     at: float
 
 
-class PlantChanged(_Event, tag="plant", frozen=True):
+class PlantChanged(_Event, tag="plant", frozen=True, gc=False):
     """A plant's facts, people or topology changed. `user_ids` are all whose list of plants may differ now."""
 
     plant_id: Id
     user_ids: tuple[Id, ...]
 
 
-class UserChanged(_Event, tag="user", frozen=True):
+class UserChanged(_Event, tag="user", frozen=True, gc=False):
     user_id: Id
 
 
-class ClientChanged(_Event, tag="client", frozen=True):
+class ClientChanged(_Event, tag="client", frozen=True, gc=False):
     client_id: str
 
 
-class SubscriptionChanged(_Event, tag="subscription", frozen=True):
+class SubscriptionChanged(_Event, tag="subscription", frozen=True, gc=False):
     key_hash: str
 
 
-class GrantRevoked(_Event, tag="grant", frozen=True):
+class GrantRevoked(_Event, tag="grant", frozen=True, gc=False):
     grant_id: Id
 
 
-class SigningKeysChanged(_Event, tag="signing keys", frozen=True):
+class SigningKeysChanged(_Event, tag="signing keys", frozen=True, gc=False):
     pass
 
 
-class SparePartsChanged(_Event, tag="spare parts", frozen=True):
+class SparePartsChanged(_Event, tag="spare parts", frozen=True, gc=False):
     unit: str
 
 
@@ -63,7 +63,7 @@ Event = (
 )
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One committed event and its place in the order of all."""
 
     cursor: int

@@ -23,20 +23,20 @@ class PlantStatus(StrEnum):
     REMOVED = "removed"
 
 
-class Member(msgspec.Struct, frozen=True):
+class Member(msgspec.Struct, frozen=True, gc=False):
     """A user who owns a plant or is allowed in it."""
 
     user_id: Id
     email: str
 
 
-class Invitation(msgspec.Struct, frozen=True):
+class Invitation(msgspec.Struct, frozen=True, gc=False):
     """Becomes a membership by itself once a user with that e-mail is active."""
 
     email: str
 
 
-class Plant(msgspec.Struct, frozen=True):
+class Plant(msgspec.Struct, frozen=True, gc=False):
     """An installation and its people: everything a list of plants shows. What stands in it is its Topology."""
 
     id: Id
@@ -59,35 +59,35 @@ class Plant(msgspec.Struct, frozen=True):
         return user_id == self.owner.user_id or any(member.user_id == user_id for member in self.allowed)
 
 
-class SceneDetail(msgspec.Struct, frozen=True, tag="scene", tag_field="of"):
+class SceneDetail(msgspec.Struct, frozen=True, gc=False, tag="scene", tag_field="of"):
     steps: tuple[SceneStep, ...] = ()
 
 
-class Program(msgspec.Struct, frozen=True):
+class Program(msgspec.Struct, frozen=True, gc=False):
     """A weekly program of a thermostat: its number (0..11) and name."""
 
     number: int
     name: str
 
 
-class ThermostatDetail(msgspec.Struct, frozen=True, tag="chronothermostat", tag_field="of"):
+class ThermostatDetail(msgspec.Struct, frozen=True, gc=False, tag="chronothermostat", tag_field="of"):
     programs: tuple[Program, ...] = ()
 
 
-class ControllerDetail(msgspec.Struct, frozen=True, tag="emergency controller", tag_field="of"):
+class ControllerDetail(msgspec.Struct, frozen=True, gc=False, tag="emergency controller", tag_field="of"):
     reference: str = ""
     serial_number: str = ""
     alert_level: int = 1
 
 
-class UnitDetail(msgspec.Struct, frozen=True, tag="emergency unit", tag_field="of"):
+class UnitDetail(msgspec.Struct, frozen=True, gc=False, tag="emergency unit", tag_field="of"):
     reference: str = ""
 
 
 Detail = SceneDetail | ThermostatDetail | ControllerDetail | UnitDetail
 
 
-class Module(msgspec.Struct, frozen=True):
+class Module(msgspec.Struct, frozen=True, gc=False):
     """A device, or a scene. `detail` is what only its kind has; `options` is what only its driver understands."""
 
     id: Id
@@ -117,7 +117,7 @@ class Module(msgspec.Struct, frozen=True):
         )
 
 
-class Ambient(msgspec.Struct, frozen=True):
+class Ambient(msgspec.Struct, frozen=True, gc=False):
     """A room."""
 
     id: Id
@@ -127,14 +127,14 @@ class Ambient(msgspec.Struct, frozen=True):
     modules: tuple[Module, ...] = ()
 
 
-class Floor(msgspec.Struct, frozen=True):
+class Floor(msgspec.Struct, frozen=True, gc=False):
     id: Id
     internal_id: Id
     name: str
     ambients: tuple[Ambient, ...] = ()
 
 
-class Topology(msgspec.Struct, frozen=True):
+class Topology(msgspec.Struct, frozen=True, gc=False):
     """What stands where: floors with rooms, rooms on no floor, modules in no room."""
 
     floors: tuple[Floor, ...] = ()

@@ -57,7 +57,7 @@ FLAGS: dict[FailureType, str] = {
 _NO_FAILURE = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
-class Failure(msgspec.Struct, frozen=True):
+class Failure(msgspec.Struct, frozen=True, gc=False):
     """One failure as the unit or controller reports it; without a flag of its own it has the catalogue's."""
 
     type: FailureType
@@ -78,7 +78,7 @@ class SparePartType(StrEnum):
     EMERGENCY_LAMP = "Emergency lamp"
 
 
-class SparePart(msgspec.Struct, frozen=True):
+class SparePart(msgspec.Struct, frozen=True, gc=False):
     """A part that can be ordered for a unit (E19). The quantity is text, as the contract has it."""
 
     reference: str
@@ -86,7 +86,7 @@ class SparePart(msgspec.Struct, frozen=True):
     quantity: str
 
 
-class SpareParts(msgspec.Struct, frozen=True):
+class SpareParts(msgspec.Struct, frozen=True, gc=False):
     """The spare parts of one unit reference; none at all is a known reference without parts."""
 
     unit: str

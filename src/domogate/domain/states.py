@@ -17,7 +17,7 @@ class Unit(StrEnum):
     PERCENT = "%"
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, gc=False):
     """A dated measure. Times are seconds since the epoch everywhere in the core."""
 
     value: float
@@ -25,11 +25,11 @@ class Reading(msgspec.Struct, frozen=True):
     at: float
 
 
-class _State(msgspec.Struct, frozen=True, tag_field="of", kw_only=True):
+class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True):
     """Base of all states: the tag `of` tells them apart where they are stored."""
 
 
-class Color(msgspec.Struct, frozen=True):
+class Color(msgspec.Struct, frozen=True, gc=False):
     """Hue 0..360, saturation and value 0..100 (Spec 2.7, Spec 8)."""
 
     hue: float
@@ -37,29 +37,29 @@ class Color(msgspec.Struct, frozen=True):
     value: float
 
 
-class LightState(_State, tag="light", frozen=True):
+class LightState(_State, tag="light", frozen=True, gc=False):
     on: bool
     level: int | None = None
     color: Color | None = None
 
 
-class AutomationState(_State, tag="automation", frozen=True):
+class AutomationState(_State, tag="automation", frozen=True, gc=False):
     """A shutter or blind: 0 is closed, 100 is open."""
 
     position: int
 
 
-class PlugState(_State, tag="plug", frozen=True):
+class PlugState(_State, tag="plug", frozen=True, gc=False):
     on: bool
     power: Reading | None = None
     energy: Reading | None = None
 
 
-class HeaterState(_State, tag="heater", frozen=True):
+class HeaterState(_State, tag="heater", frozen=True, gc=False):
     on: bool
 
 
-class EnergyMeterState(_State, tag="energymeter", frozen=True):
+class EnergyMeterState(_State, tag="energymeter", frozen=True, gc=False):
     power: Reading | None = None
     energy: Reading | None = None
 
@@ -73,24 +73,24 @@ class Battery(StrEnum):
     UNKNOWN = "unknown"
 
 
-class RemoteState(_State, tag="remote", frozen=True):
+class RemoteState(_State, tag="remote", frozen=True, gc=False):
     battery: Battery
     firmware: int | None = None
 
 
-class GatewayState(_State, tag="gateway", frozen=True):
+class GatewayState(_State, tag="gateway", frozen=True, gc=False):
     firmware: int | None = None
 
 
-class LockState(_State, tag="lock", frozen=True):
+class LockState(_State, tag="lock", frozen=True, gc=False):
     locked: bool
 
 
-class ActivationState(_State, tag="activation", frozen=True):
+class ActivationState(_State, tag="activation", frozen=True, gc=False):
     active: bool
 
 
-class CameraState(_State, tag="camera", frozen=True):
+class CameraState(_State, tag="camera", frozen=True, gc=False):
     on: bool
 
 
@@ -107,7 +107,7 @@ class ThermostatMode(StrEnum):
     PROTECTION = "protection"
 
 
-class ThermostatState(_State, tag="chronothermostat", frozen=True):
+class ThermostatState(_State, tag="chronothermostat", frozen=True, gc=False):
     """The set point is kept in Celsius; `scale` is how the thermostat displays and measures (Decision 0011)."""
 
     function: ThermostatFunction
@@ -123,11 +123,11 @@ class ThermostatState(_State, tag="chronothermostat", frozen=True):
     humidity: Reading | None = None
 
 
-class MultisocketState(_State, tag="multisocket", frozen=True):
+class MultisocketState(_State, tag="multisocket", frozen=True, gc=False):
     sockets: tuple[bool, ...]
 
 
-class EmergencyState(_State, tag="emergency", frozen=True):
+class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     """What an emergency controller or unit says of itself: its failures, BLOCK.OK or REMOTE.STATUS.OK included.
 
     `alert` and `alert_changed_at` are a controller's; the gateway derives them from its units and keeps when they changed.
@@ -155,7 +155,7 @@ State = (
 )
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(msgspec.Struct, frozen=True, gc=False):
     """What a driver says of one module: its state (None: unchanged or unknown) and whether it can be reached.
 
     `readings` are dated measures to be kept as history, keyed by what they measure (power, energy, temperature, humidity).

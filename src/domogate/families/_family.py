@@ -30,7 +30,7 @@ ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
     "plant": (faults.MalformedId, faults.NoSuchPlant, faults.NotYourPlant),
     "ambient": (faults.MalformedId, faults.NoSuchAmbient),
     "module": (faults.MalformedId, faults.NoSuchModule, faults.DeviceOffline, faults.DeviceTimeout),
-    "reference": (faults.UnknownReference,),
+    "reference": (faults.MalformedId, faults.UnknownReference),
 }
 
 

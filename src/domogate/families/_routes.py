@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from domogate.domain.faults import MalformedId, MalformedRequest, WrongMethod, WrongUrl
+from domogate.domain.faults import MalformedId, WrongMethod, WrongUrl
 from domogate.domain.ids import Id
 from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
 
@@ -64,7 +64,7 @@ class Routes:
         self.find: Callable[[str, bytes], Target] = lru_cache(maxsize=_KEPT)(self._find)
 
     def _find(self, method: str, raw_path: bytes) -> Target:
-        """Raises WrongUrl, WrongMethod, MalformedRequest."""
+        """Raises WrongUrl, WrongMethod."""
         match = self._match(raw_path.decode("latin-1"))
         if match is None or match.lastindex is None:
             raise WrongUrl(f"no operation of {self._family.name} has this URL")
@@ -76,6 +76,8 @@ class Routes:
         found: dict[str, str] = {}
         for group, parameter in enumerate(route.parameters, start=route.first_group):
             value = _decode(match[group])
+            if value is None:
+                return Target(operation, malformed=f"{parameter.name} is not UTF-8 where it is percent-encoded")
             if parameter.role == "reference":
                 found["reference"] = value
                 continue
@@ -91,10 +93,10 @@ def _allow(operations: list[Operation]) -> str:
     return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))
 
 
-def _decode(segment: str) -> str:
+def _decode(segment: str) -> str | None:
     if "%" not in segment:
         return segment
     try:
         return unquote_to_bytes(segment).decode("utf-8")
     except UnicodeDecodeError:
-        raise MalformedRequest("the URL is not UTF-8 where it is percent-encoded") from None
+        return None

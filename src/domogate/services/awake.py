@@ -239,5 +239,5 @@ def _by_driver(stored: StoredPlant) -> dict[str, list[Placed]]:
     for module in stored.topology.every_module():
         known = stored.states.get(module.id)
         last = FirstState(module.id) if known is None else FirstState(module.id, known.state, known.reachable)
-        placed.setdefault(module.driver, []).append(Placed(module, last))
+        placed.setdefault(module.driver, []).append(Placed(module, last, 0.0 if known is None else known.at))
     return placed

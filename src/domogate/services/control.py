@@ -14,6 +14,8 @@ from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fabric
 from domogate.services.world import ModuleView
 
+_PLUG = DeviceKind.PLUG
+
 # When several plugs fail differently, the answer speaks of the worst: what was perhaps done, then what was not.
 _WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, DeviceOffline)
 
@@ -84,7 +86,7 @@ class Control:
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool) -> None:
         """Switch all plugs of the ambient; returns once each has confirmed it (E1)."""
-        plugs = [module for module in ambient.modules if module.kind is DeviceKind.PLUG]
+        plugs = [module for module in ambient.modules if module.kind is _PLUG]
         if not plugs:
             raise NoPlug("no plug found: the ambient exists but holds no module of kind plug")
         command = SwitchPlug(on=on)

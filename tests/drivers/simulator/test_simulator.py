@@ -108,6 +108,17 @@ class TestAttaching:
             assert house.reports == []
             assert (await house.ask()).state == LightState(on=False, level=7)
 
+    async def test_a_state_that_no_driver_has_vouched_for_is_reported(self):
+        light = make_placed(DeviceKind.LIGHT, LightState(on=False, level=7))
+        async with House(Placed(light.module, light.last)) as house:
+            assert [report.state for report in house.reports] == [LightState(on=False, level=7)]
+
+    async def test_measures_that_an_estate_gave_without_a_time_are_of_now(self):
+        given = PlugState(on=True, power=Reading(733.0, Unit.WATT, 0.0), energy=Reading(5.0, Unit.WATT_HOUR, 0.0))
+        async with House(make_placed(DeviceKind.PLUG, given)) as house:
+            (report,) = house.reports
+            assert {report.state.power.at, report.state.energy.at} == {NOON}
+
     async def test_a_module_that_was_unreachable_comes_back(self):
         async with House(make_placed(DeviceKind.LIGHT, LightState(on=False), reachable=False)) as house:
             assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=False), True)]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import structlog
 
 from domogate.domain.devices import DeviceKind
@@ -104,7 +105,7 @@ class SimulatedPlant:
                 there.device.evolve(now)
             if there.behaviour is Behaviour.OFFLINE:
                 reports.append(self.report_absence(there, now))
-            elif there.has_news or (was_silent and there.behaviour.is_heard):
+            elif there.has_news or (there.behaviour.is_heard and (was_silent or not placed.reported_at)):
                 reports.append(self.report(there, now))
         return reports
 
@@ -116,7 +117,7 @@ class SimulatedPlant:
         if state is not None and not isinstance(state, kind.reports):
             _log.warning("state of another kind ignored", module_id=module.id, kind=module.kind, state=type(state).__name__)
             state = None
-        device = kind(module, state, Chance(self._seed, module.id), now)
+        device = kind(module, _dated(state, now), Chance(self._seed, module.id), now)
         if isinstance(device, EnergyMeter):
             device.drawn = self._drawn
         return Simulated(module, device, last.state, last.reachable)
@@ -150,6 +151,16 @@ class SimulatedPlant:
         state = None if there.reported is not None or there.device is None else there.device.state
         there.reported, there.reachable = there.reported or state, False
         return Report(self.id, there.id, now, state=state, reachable=False)
+
+
+def _dated(state: State | None, now: float) -> State | None:
+    """An estate may give measures without their time: they are of now."""
+    undated = {
+        what: msgspec.structs.replace(reading, at=now)
+        for what in _MEASURES
+        if (reading := getattr(state, what, None)) is not None and not reading.at
+    }
+    return state if state is None or not undated else msgspec.structs.replace(state, **undated)
 
 
 def _lasting(options: dict[str, Any]) -> dict[str, Any]:
