@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import date
 from pathlib import Path
@@ -13,6 +13,7 @@ import msgspec
 
 from domogate import __version__, auth
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
+from domogate.domain.events import Change, StateChanged
 from domogate.domain.people import Subscription
 from domogate.drivers import build_drivers
 from domogate.edge import server
@@ -115,8 +116,7 @@ class Gateway:
 
     async def start(self) -> ASGIApp:
         """The application, ready to be served."""
-        for listener in (self.keyring, self.verifier, self.admission, self.origins, self.world, self.driving):
-            self.store.listen(listener.apply)
+        self.store.listen(self._apply)
         await self.store.start()
         await self.keyring.start()
         await self.admission.start()
@@ -135,6 +135,14 @@ class Gateway:
         gc.freeze()
         self._ready = True
         return application
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        """Tell everyone what was committed. Nearly all of it is states, and those concern the read model alone."""
+        self.world.apply(changes)
+        rare = [change for change in changes if type(change.event) is not StateChanged]
+        if rare:
+            for listener in (self.keyring, self.verifier, self.admission, self.origins, self.driving):
+                listener.apply(rare)
 
     def drain(self) -> None:
         """No longer ready: what runs is finished, nothing new should be sent here."""

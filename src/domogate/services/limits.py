@@ -1,5 +1,6 @@
 """The bounds of Spec 8 on what drivers report: a value outside them never gets past the door."""
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,12 +39,19 @@ def _thermostat(state: ThermostatState) -> _Measured:
     yield from _reading("humidity", state.humidity)
 
 
-def _consumption(state: PlugState | EnergyMeterState) -> _Measured:
+def _plug(state: PlugState) -> _Measured:
+    for what, reading in (("power", state.power), ("energy", state.energy)):
+        if reading is not None:
+            yield what, reading.value, 0, 100_000
+
+
+def _meter(state: EnergyMeterState) -> _Measured:
     yield from _reading("power", state.power)
     yield from _reading("energy", state.energy)
 
 
-_UPPER = {Unit.WATT: 100_000, Unit.WATT_HOUR: 100_000, Unit.PERCENT: 100}
+# What a meter counts has no upper bound in the contract; a plug's consumption has (Spec 2.13).
+_UPPER = {Unit.WATT: math.inf, Unit.WATT_HOUR: math.inf, Unit.PERCENT: 100}
 
 
 def _reading(what: str, reading: Reading | None) -> _Measured:
@@ -55,8 +63,8 @@ _BOUNDED: dict[type, Callable[[Any], _Measured]] = {
     LightState: _light,
     AutomationState: _automation,
     ThermostatState: _thermostat,
-    PlugState: _consumption,
-    EnergyMeterState: _consumption,
+    PlugState: _plug,
+    EnergyMeterState: _meter,
 }
 
 

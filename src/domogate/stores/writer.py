@@ -29,15 +29,8 @@ QUIET = 0.002
 """No caller came for so long: stop waiting for more."""
 LONGEST = 0.005
 """Never gather for longer, however many keep coming."""
-_MANY = 8
-"""Fewer than this many callers all share one commit."""
 
 _log = structlog.get_logger(__name__)
-
-
-def _worth_waiting_for(siblings: int) -> int:
-    """Half of many: while they are on their way to the disk, the event loop answers the other half."""
-    return siblings if siblings < _MANY else siblings // 2
 
 
 class Writer:
@@ -145,7 +138,8 @@ class Writer:
         """What is queued. When there were several callers the last time, wait a moment for as many to come again.
 
         Without this, commits on a fast disk are so short that callers hardly ever meet (PostgreSQL has commit_delay and
-        commit_siblings for it). A lone caller never waits.
+        commit_siblings for it). A lone caller never waits. Waiting for only half of them, so that the other half is answered
+        meanwhile, was measured to be slower: the two threads then fight for the interpreter.
         """
         with self._arrived:
             if not self._pending and not self._closing and not self._applied_foreign:
@@ -153,7 +147,7 @@ class Writer:
             if not self._pending:
                 self._expected = 1
                 return []
-            self._wanted = min(_worth_waiting_for(self._expected), self._max_batch)
+            self._wanted = min(self._expected, self._max_batch)
             deadline = time.monotonic() + LONGEST
             seen = 0
             while seen < len(self._pending) < self._wanted and not self._closing and time.monotonic() < deadline:

@@ -521,3 +521,11 @@ class TestTicking:
             await house.tell(SwitchPlug(on=False), plugs[0])
             await step
             assert not [report for report in house.reports if report.module_id == plugs[0].module.id]
+
+
+class TestAMeter:
+    async def test_counts_on_past_what_a_plug_may_say(self):
+        given = EnergyMeterState(power=Reading(48_210.0, Unit.WATT, NOON), energy=Reading(912_450.0, Unit.WATT_HOUR, NOON))
+        async with House(make_placed(DeviceKind.ENERGYMETER, given)) as house:
+            await house.pass_by(120)
+            assert (await house.ask()).state.energy.value > 912_450

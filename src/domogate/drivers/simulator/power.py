@@ -1,11 +1,11 @@
 """Plugs, multisockets and energy meters: what runs, what it draws, and what it has used.
 
-Consumption is whole watts and watt-hours within 0..100000 (Spec 2.13); past that a counter starts again at 0, as on a real
-meter.
+A plug's consumption is whole watts and watt-hours within 0..100000 (Spec 2.13); past that its counter starts again at 0. What a
+meter counts has no such end.
 """
 
 from collections.abc import Callable
-from math import pi, sin
+from math import inf, pi, sin
 from typing import Any
 
 import msgspec
@@ -51,25 +51,26 @@ LOADS = (
 class Counter:
     """Watt-hours, counted from what was drawn since the last time."""
 
-    __slots__ = ("_until", "_watt_hours")
+    __slots__ = ("_end", "_until", "_watt_hours")
 
-    def __init__(self, watt_hours: float, now: float) -> None:
+    def __init__(self, watt_hours: float, now: float, end: float) -> None:
         self._watt_hours = watt_hours
         self._until = now
+        self._end = end
 
     def count(self, watts: float, now: float) -> None:
         self._watt_hours += watts * max(0.0, now - self._until) / 3600
         self._until = now
-        if self._watt_hours > _MOST:
-            self._watt_hours %= _MOST
+        if self._watt_hours > self._end:
+            self._watt_hours %= self._end
 
     def read(self) -> float:
         return float(int(self._watt_hours))
 
 
-def _measured(before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
+def _measured(before: Reading | None, value: float, unit: Unit, now: float, most: float) -> Reading:
     """A reading of now, or the one before if nothing is different."""
-    value = float(round(min(max(value, 0.0), _MOST)))
+    value = float(round(min(max(value, 0.0), most)))
     return before if before is not None and before.value == value else Reading(value, unit, now)
 
 
@@ -83,7 +84,7 @@ class Plug(Device[PlugState]):
         super().__init__(module, state, chance, now)
         power, energy = self.state.power, self.state.energy
         self._load = _load_of(self.options, chance, power.value if power is not None and self.state.on else 0.0)
-        self._counter = Counter(chance.between("used", 0, 20_000) if energy is None else energy.value, now)
+        self._counter = Counter(chance.between("used", 0, 20_000) if energy is None else energy.value, now, end=_MOST)
         self._cadence = Cadence(chance, "measure", _MEASURE_EVERY, now)
         if power is None or energy is None:
             self._measure(self.state.on, now)
@@ -114,8 +115,8 @@ class Plug(Device[PlugState]):
         self._counter.count(self.watts, now)
         self.state = PlugState(
             on=on,
-            power=_measured(before.power, self._load.draw(self.chance, now) if on else 0.0, Unit.WATT, now),
-            energy=_measured(before.energy, self._counter.read(), Unit.WATT_HOUR, now),
+            power=_measured(before.power, self._load.draw(self.chance, now) if on else 0.0, Unit.WATT, now, _MOST),
+            energy=_measured(before.energy, self._counter.read(), Unit.WATT_HOUR, now, _MOST),
         )
 
 
@@ -165,7 +166,7 @@ class EnergyMeter(Device[EnergyMeterState]):
     def __init__(self, module: Module, state: EnergyMeterState | None, chance: Chance, now: float) -> None:
         super().__init__(module, state, chance, now)
         energy = self.state.energy
-        self._counter = Counter(chance.between("used", 0, 50_000) if energy is None else energy.value, now)
+        self._counter = Counter(chance.between("used", 0, 50_000) if energy is None else energy.value, now, end=inf)
         self._cadence = Cadence(chance, "measure", _MEASURE_EVERY, now)
         self.drawn: Callable[[], float] = float
         """Set by the plant: the watts of all its plugs."""
@@ -178,6 +179,6 @@ class EnergyMeter(Device[EnergyMeterState]):
             before = self.state
             self._counter.count(0.0 if before.power is None else before.power.value, now)
             self.state = EnergyMeterState(
-                power=_measured(before.power, self.drawn(), Unit.WATT, now),
-                energy=_measured(before.energy, self._counter.read(), Unit.WATT_HOUR, now),
+                power=_measured(before.power, self.drawn(), Unit.WATT, now, inf),
+                energy=_measured(before.energy, self._counter.read(), Unit.WATT_HOUR, now, inf),
             )
