@@ -32,6 +32,10 @@ class User(msgspec.Struct, frozen=True):
     name: str = ""
     password_hash: str | None = None
     standing: Standing = Standing.GOOD
+    operator: bool = False
+    """May use the management API."""
+    totp_secret: str | None = None
+    """Base32; a second factor is asked for when it is there (RFC 6238)."""
 
     @property
     def active(self) -> bool:
@@ -52,6 +56,19 @@ class Scope(StrEnum):
     SAFETY_READ = "safety.read"
 
 
+MANAGE_SCOPE = "gateway.manage"
+"""Opens the management API, to operators only; no operation of a family."""
+
+
+class IdentityScope(StrEnum):
+    """Scopes of OpenID Connect: about the person, not about a plant. They open no operation of a family."""
+
+    OPENID = "openid"
+    PROFILE = "profile"
+    EMAIL = "email"
+    OFFLINE_ACCESS = "offline_access"
+
+
 class GrantType(StrEnum):
     AUTHORIZATION_CODE = "authorization_code"
     REFRESH_TOKEN = "refresh_token"
@@ -69,6 +86,13 @@ class Client(msgspec.Struct, frozen=True):
     grants: tuple[GrantType, ...] = (GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN)
     scopes: tuple[str, ...] = ()
     access_token_everywhere: bool = False
+    pkce_exempt: bool = False
+    """A confidential client of the past that knows no PKCE."""
+    post_logout_redirect_uris: tuple[str, ...] = ()
+
+    @property
+    def confidential(self) -> bool:
+        return self.secret_hash is not None
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -81,6 +105,8 @@ class Grant(msgspec.Struct, frozen=True):
     flow: GrantType = GrantType.AUTHORIZATION_CODE
     created_at: float = 0.0
     revoked_at: float | None = None
+    auth_time: float | None = None
+    """When the person had proved who they are (OpenID Connect Core §2)."""
 
 
 class TokenKind(StrEnum):

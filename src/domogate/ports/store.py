@@ -1,0 +1,230 @@
+"""The only truth, and what it hands out."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from domogate.domain.audit import AuditEntry, AuditRecord
+from domogate.domain.authorization import (
+    AuthorizationCode,
+    OneTimeLink,
+    RedeemedCode,
+    RefreshToken,
+    Rotation,
+    Session,
+)
+from domogate.domain.estate import Estate
+from domogate.domain.events import Change
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, Grant, Subscription, User
+from domogate.domain.plants import Plant, PlantStatus, Topology
+from domogate.domain.safety import SpareParts
+from domogate.domain.states import Reading, Report, State
+
+
+class StoredState(msgspec.Struct, frozen=True):
+    """A module's last known state; `at` is when it was reported, 0.0 when it came from an estate file."""
+
+    state: State | None
+    reachable: bool
+    at: float
+
+
+class StoredPlant(msgspec.Struct, frozen=True):
+    """Everything of one plant as of one moment: no change up to and including `cursor` is missing from it."""
+
+    plant: Plant
+    topology: Topology
+    states: dict[Id, StoredState]
+    cursor: int
+
+
+class SigningKey(msgspec.Struct, frozen=True):
+    """A private signing key as a JWK (JSON text), with its place in the rotation."""
+
+    kid: str
+    algorithm: str
+    jwk: str
+    created_at: float
+    retired_at: float | None = None
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """How many requests a subscription made on one UTC day ('2026-11-15')."""
+
+    subscription_id: Id
+    day: str
+    count: int
+
+
+class ImportSummary(msgspec.Struct, frozen=True):
+    """What an import did, by noun ('plants', 'modules', 'users'…)."""
+
+    added: dict[str, int]
+    updated: dict[str, int]
+    removed: dict[str, int]
+
+
+Listener = Callable[[Sequence[Change]], None]
+
+
+class Store(Protocol):
+    """The only truth. A write that has returned is on disk, and its changes have been given to the listeners."""
+
+    # lifecycle and feed
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with every change committed from now on, in cursor order, whichever process wrote it."""
+        ...
+
+    async def list_changes(self, after: int, limit: int) -> Sequence[Change]: ...
+    async def newest_cursor(self) -> int: ...
+    async def wait_applied(self, timeout: float) -> bool:
+        """For the CLI: wait until every running gateway on this store has applied this process's last write."""
+        ...
+
+    # plants
+    async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
+    async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
+        """All plants the user owns or is allowed in, removed ones too, ordered by name then id; and the cursor."""
+        ...
+
+    async def list_plant_ids(self, driver: str, limit: int) -> tuple[Id, ...]:
+        """Active plants that have at least one module of this driver, ordered by id."""
+        ...
+
+    async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None: ...
+    async def set_plant_people(self, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None: ...
+    async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
+        """False when there is no such module."""
+        ...
+
+    # states and history
+    async def record(self, reports: Sequence[Report]) -> None:
+        """Keep what drivers reported, in the order of the calls. Reports of concurrent callers share a commit.
+
+        A call that was made is taken up even if its caller is cancelled. Unknown modules are passed over.
+        """
+        ...
+
+    async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]: ...
+    async def prune(self, changes_before: float, readings_before: float) -> None: ...
+
+    # people
+    async def find_user(self, user_id: Id) -> User | None: ...
+    async def find_user_by_email(self, email: str) -> User | None: ...
+    async def list_users(self) -> Sequence[User]: ...
+    async def save_user(self, user: User) -> None:
+        """Add or replace. A user who becomes active takes up the invitations to their e-mail."""
+        ...
+
+    async def delete_user(self, user_id: Id) -> bool: ...
+    async def find_client(self, client_id: str) -> Client | None: ...
+    async def list_clients(self) -> Sequence[Client]: ...
+    async def save_client(self, client: Client) -> None: ...
+    async def add_grant(self, grant: Grant) -> None: ...
+    async def find_grant(self, grant_id: Id) -> Grant | None: ...
+    async def revoke_grant(self, grant_id: Id, at: float) -> bool: ...
+    async def list_grants(self, user_id: Id) -> Sequence[Grant]:
+        """Those that are not revoked, the newest first."""
+        ...
+
+    async def revoke_grants(self, user_id: Id, client_id: str | None, at: float) -> int:
+        """Revoke all the user's grants to the client (None: to any); how many there were."""
+        ...
+
+    async def delete_client(self, client_id: str) -> bool: ...
+
+    # people in plants
+    async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
+        """All plants, removed ones too, by id; for operators."""
+        ...
+
+    async def allow_user(self, plant_id: Id, user_id: Id) -> bool:
+        """False when they are in the plant already. An invitation of theirs is taken up."""
+        ...
+
+    async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
+        """False when they are not allowed in it. The owner cannot be withdrawn: ValueError."""
+        ...
+
+    async def invite(self, plant_id: Id, email: str) -> bool:
+        """A membership at once when an active user has that e-mail. False when invited or a member already."""
+        ...
+
+    async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...
+
+    # letting applications in
+    async def add_session(self, session: Session) -> None: ...
+    async def find_session(self, token_hash: str) -> Session | None: ...
+    async def save_session(self, session: Session) -> None:
+        """Replace what is kept of it: seen again, proved again."""
+        ...
+
+    async def end_session(self, session_id: Id) -> bool: ...
+    async def end_sessions(self, user_id: Id, keep: Id | None = None) -> int: ...
+    async def list_sessions(self, user_id: Id) -> Sequence[Session]: ...
+    async def add_code(self, grant: Grant, code: AuthorizationCode) -> None:
+        """The grant and the code it is redeemed by, together."""
+        ...
+
+    async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
+        """Consume it: of many at once exactly one is first. None when there is no such code."""
+        ...
+
+    async def add_refresh_token(self, token: RefreshToken) -> None: ...
+    async def rotate_refresh_token(
+        self, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
+    ) -> Rotation:
+        """Replace it by `successor`; of many at once exactly one rotates, the others within `grace` repeat."""
+        ...
+
+    async def find_refresh_token(self, token_hash: str) -> RefreshToken | None: ...
+    async def add_link(self, link: OneTimeLink) -> None:
+        """Links of the same purpose to the same user that were made before are of no use any more."""
+        ...
+
+    async def find_link(self, token_hash: str) -> OneTimeLink | None: ...
+    async def take_link(self, token_hash: str) -> OneTimeLink | None:
+        """Consume it: of many at once exactly one gets it."""
+        ...
+
+    async def prune_authorization(self, at: float) -> None:
+        """Forget what has expired: sessions, codes, refresh tokens, links."""
+        ...
+
+    # audit
+    async def append_audit(self, entries: Sequence[AuditEntry]) -> None:
+        """Chain them to what is there, in order."""
+        ...
+
+    async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]: ...
+    async def find_pseudonym(self, user_id: Id) -> str:
+        """The id by which the audit log knows the user; made at first use, forgotten with the user."""
+        ...
+
+    # subscription keys
+    async def find_subscription(self, key_hash: str) -> Subscription | None: ...
+    async def list_subscriptions(self) -> Sequence[Subscription]: ...
+    async def add_subscription(self, subscription: Subscription) -> None: ...
+    async def revoke_subscription(self, subscription_id: Id, at: float) -> bool: ...
+    async def add_usage(self, usages: Sequence[Usage]) -> None:
+        """Add these counts to what is kept for that day."""
+        ...
+
+    async def find_usage(self, subscription_id: Id, day: str) -> int: ...
+
+    # keys, spare parts
+    async def list_signing_keys(self) -> Sequence[SigningKey]: ...
+    async def add_signing_key(self, key: SigningKey) -> None: ...
+    async def find_spare_parts(self, unit: str) -> SpareParts | None:
+        """None: no such reference is known. A unit standing in some plant makes its reference known."""
+        ...
+
+    # the whole
+    async def import_estate(self, estate: Estate, *, prune: bool) -> ImportSummary: ...
+    async def export_estate(self) -> Estate: ...
+    async def backup(self, path: Path) -> None: ...
