@@ -1,0 +1,1 @@
+"""Surface: the operator's HTTP API under /manage/v1."""
