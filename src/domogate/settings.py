@@ -55,6 +55,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     access_token_lifetime: float = 3600.0
     id_token_lifetime: float = 3600.0
     ticket_lifetime: float = 60.0
+    code_lifetime: float = 60.0
+    refresh_token_lifetime: float = 90 * 86_400.0
+    refresh_grace: float = 10.0
+    """For so long after a refresh the same refresh token gets the same answer again: a lost response logs nobody out."""
+    session_lifetime: float = 30 * 86_400.0
+    session_idle_lifetime: float = 7 * 86_400.0
+    link_lifetime: float = 3 * 86_400.0
+    signing_algorithm: str = "ES256"
+    implicit_enabled: bool = False
+    second_factor_required: bool = False
+    smtp_host: str | None = None
+    """None: links are printed, nothing is mailed."""
+    smtp_port: int = 587
+    smtp_security: str = "starttls"
+    """starttls, tls or none"""
+    smtp_user: str | None = None
+    smtp_password: str | None = None
+    smtp_sender: str | None = None
 
     # families
     echo_url: str | None = None

@@ -14,7 +14,7 @@ class Wrong(Exception):
     """What is wrong with one value, or with one entry of a table."""
 
 
-SECRET = frozenset(("database", "echo_url"))  # may hold a password: never repeated in a message
+SECRET = frozenset(("database", "echo_url", "smtp_password"))  # may hold a password: never repeated in a message
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _LOG_FORMATS = ("text", "json")
 OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|[a-z][a-z0-9-]*")
@@ -42,6 +42,21 @@ def _one_of(*words: str) -> Callable[[str], str]:
         return value.lower()
 
     return check
+
+
+def _one_of_exactly(*words: str) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value not in words:
+            raise Wrong(f"allowed are {', '.join(words)}")
+        return value
+
+    return check
+
+
+def _mailbox(value: str) -> str:
+    if not re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value):
+        raise Wrong("an e-mail address is allowed, such as gateway@example.com")
+    return value
 
 
 def _host(value: str) -> str:
@@ -124,6 +139,17 @@ RULES: dict[str, Callable[[Any], Any]] = {
     "access_token_lifetime": _positive,
     "id_token_lifetime": _positive,
     "ticket_lifetime": _positive,
+    "code_lifetime": _between(1, 600),
+    "refresh_token_lifetime": _positive,
+    "refresh_grace": _between(0, 300),
+    "session_lifetime": _positive,
+    "session_idle_lifetime": _positive,
+    "link_lifetime": _positive,
+    "signing_algorithm": _one_of_exactly("ES256", "RS256"),
+    "smtp_host": _host,
+    "smtp_port": _between(1, 65_535),
+    "smtp_security": _one_of("starttls", "tls", "none"),
+    "smtp_sender": _mailbox,
     "echo_url": _url,
     "echo_deadline": _positive,
     "world_modules": _between(1, 1 << 40),
