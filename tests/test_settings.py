@@ -318,4 +318,4 @@ class TestCompleteness:
             )
             if default in ((), {}):
                 expected = "none"
-            assert shown == (expected or (f"{default:g}" if isinstance(default, float) else str(default))), field.name
+            assert shown == (expected or (f"{default:.12g}" if isinstance(default, float) else str(default))), field.name
