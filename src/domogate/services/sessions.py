@@ -1,0 +1,284 @@
+"""Browsers in which people are logged in.
+
+A cookie has 256 random bits and is kept as its SHA-256. Whoever proves anew who they are gets a new session, and the one before
+ends: a cookie that somebody planted or saw beforehand is worth nothing afterwards.
+"""
+
+import hashlib
+import hmac
+import math
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+
+from domogate.domain.authorization import Session
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import User
+from domogate.ports import Clock, Hasher, Store
+from domogate.services.second_factor import SecondFactor
+from domogate.services.throttle import Throttle
+
+_TOUCH_EVERY = 60.0
+_TIME_FOR_SECOND_FACTOR = 600.0
+_AGENT_KEPT = 300
+
+PASSWORD, CODE = "pwd", "otp"
+"""How somebody proved who they are (RFC 8176)."""
+
+
+class LoggedIn(msgspec.Struct, frozen=True):
+    """A person in a browser. `form_token` is bound to the cookie: another site can neither read nor guess it."""
+
+    session: Session
+    user: User
+    form_token: str = ""
+
+
+class HalfWay(msgspec.Struct, frozen=True):
+    """The password was right; a code is still wanted, or (`set_up`) a second factor is still to be set up."""
+
+    session: Session
+    user: User
+    set_up: bool
+    form_token: str
+
+
+class Entered(msgspec.Struct, frozen=True):
+    cookie: str
+    person: LoggedIn
+
+
+class SecondFactorNeeded(msgspec.Struct, frozen=True):
+    """Go on with `enter_code` (or, when `set_up`, with `set_up_half_way`) and this cookie, which opens nothing else."""
+
+    cookie: str
+    set_up: bool
+
+
+class Wrong(msgspec.Struct, frozen=True):
+    """Unknown user, user without a password, wrong password, wrong code: all the same."""
+
+
+class SlowDown(msgspec.Struct, frozen=True):
+    seconds: int
+
+
+class Sessions:
+    """Logs people in and out, and finds who a cookie belongs to."""
+
+    def __init__(
+        self,
+        store: Store,
+        hasher: Hasher,
+        clock: Clock,
+        *,
+        lifetime: float,
+        idle_lifetime: float,
+        throttle: Throttle,
+        second_factor: SecondFactor | None = None,
+        second_factor_required: bool = False,
+    ) -> None:
+        self._store = store
+        self._hasher = hasher
+        self._clock = clock
+        self._lifetime = lifetime
+        self._idle_lifetime = idle_lifetime
+        self._throttle = throttle
+        self.second_factor = second_factor or SecondFactor(clock)
+        self.second_factor_required = second_factor_required
+
+    @property
+    def lifetime(self) -> float:
+        return self._lifetime
+
+    # --- finding ------------------------------------------------------------------------------------------------------
+
+    async def find(self, cookie: str | None) -> LoggedIn | None:
+        """Who is logged in with this cookie; being seen is noted at most once a minute."""
+        found = await self._find(cookie)
+        if found is None or cookie is None or not self._is_complete(*found):
+            return None
+        session, user = found
+        now = self._clock.now()
+        if now - session.seen_at >= _TOUCH_EVERY:
+            session = msgspec.structs.replace(session, seen_at=now)
+            await self._store.save_session(session)
+        return LoggedIn(session, user, form_token_of(cookie))
+
+    async def find_half_way(self, cookie: str | None) -> HalfWay | None:
+        found = await self._find(cookie)
+        if found is None or cookie is None or self._is_complete(*found):
+            return None
+        session, user = found
+        return HalfWay(session, user, user.totp_secret is None, form_token_of(cookie))
+
+    async def list_of(self, user: User) -> Sequence[Session]:
+        """Where the person is logged in now, the most recently seen first."""
+        now = self._clock.now()
+        sessions = await self._store.list_sessions(user.id)
+        living = [it for it in sessions if self._is_alive(it, now) and self._is_complete(it, user)]
+        return sorted(living, key=lambda it: it.seen_at, reverse=True)
+
+    # --- in -----------------------------------------------------------------------------------------------------------
+
+    async def log_in(
+        self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
+    ) -> Entered | SecondFactorNeeded | Wrong | SlowDown:
+        """`replaces` is the cookie the browser has already: its session ends once the person is in."""
+        email = email.strip()
+        wait = self._throttle.admit(email, address)
+        if wait > 0:
+            return SlowDown(math.ceil(wait))
+        user = await self._store.find_user_by_email(email)
+        right = await self._hasher.verify_password(password, None if user is None else user.password_hash)
+        if user is None or not right:
+            return Wrong()
+        set_up = user.totp_secret is None and self.second_factor_required
+        if set_up or (user.totp_secret is not None and otp is None):
+            self._throttle.take_back(email, address)
+            cookie, _ = await self._add(user, address, agent, (PASSWORD,), _TIME_FOR_SECOND_FACTOR)
+            return SecondFactorNeeded(cookie, set_up)
+        factors: tuple[str, ...] = (PASSWORD,)
+        if user.totp_secret is not None:
+            if not self.second_factor.accept(user.id, user.totp_secret, otp or ""):
+                return Wrong()
+            factors = (PASSWORD, CODE)
+        self._throttle.succeed(email, address)
+        return await self._enter(user, address, agent, factors, replaces)
+
+    async def enter_code(
+        self, half_way: HalfWay, code: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> Entered | Wrong | SlowDown:
+        """The second step of `log_in`."""
+        user = half_way.user
+        if user.totp_secret is None:
+            return Wrong()
+        wait = self._throttle.admit(user.email, address)
+        if wait > 0:
+            return SlowDown(math.ceil(wait))
+        if not self.second_factor.accept(user.id, user.totp_secret, code):
+            return Wrong()
+        self._throttle.succeed(user.email, address)
+        await self._store.end_session(half_way.session.id)
+        return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
+
+    async def confirm_password(self, person: LoggedIn, password: str, address: str) -> Wrong | SlowDown | None:
+        """None: it is their password. For what a browser that was left open must not suffice for."""
+        wait = self._throttle.admit(person.user.email, address)
+        if wait > 0:
+            return SlowDown(math.ceil(wait))
+        user = await self._store.find_user(person.user.id)
+        if not await self._hasher.verify_password(password, None if user is None else user.password_hash):
+            return Wrong()
+        self._throttle.succeed(person.user.email, address)
+        return None
+
+    # --- the second factor --------------------------------------------------------------------------------------------
+
+    async def set_up_half_way(
+        self, half_way: HalfWay, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> Entered | Wrong:
+        """For somebody of whom a second factor is demanded and who has none."""
+        user = await self._give_second_factor(half_way.user.id, secret, code)
+        if user is None:
+            return Wrong()
+        self._throttle.succeed(user.email, address)
+        await self._store.end_sessions(user.id)
+        return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
+
+    async def switch_on_second_factor(self, person: LoggedIn, secret: str, code: str) -> Entered | Wrong:
+        """Ends all other sessions: they were begun without it."""
+        user = await self._give_second_factor(person.user.id, secret, code)
+        if user is None:
+            return Wrong()
+        await self._store.end_sessions(user.id)
+        old = person.session
+        return await self._enter(user, old.address, old.agent, (PASSWORD, CODE), None)
+
+    async def switch_off_second_factor(self, person: LoggedIn) -> bool:
+        """False when the operator demands it."""
+        if self.second_factor_required:
+            return False
+        user = await self._store.find_user(person.user.id)
+        if user is not None and user.totp_secret is not None:
+            await self._store.save_user(msgspec.structs.replace(user, totp_secret=None))
+        return True
+
+    async def _give_second_factor(self, user_id: Id, secret: str, code: str) -> User | None:
+        user = await self._store.find_user(user_id)
+        # One that is there already is never replaced: a password alone must not suffice to get rid of it.
+        if user is None or user.totp_secret is not None or not self.second_factor.accept(user_id, secret, code):
+            return None
+        user = msgspec.structs.replace(user, totp_secret=secret)
+        await self._store.save_user(user)
+        return user
+
+    # --- out ----------------------------------------------------------------------------------------------------------
+
+    async def log_out(self, cookie: str | None) -> None:
+        found = await self._find(cookie)
+        if found is not None:
+            await self._store.end_session(found[0].id)
+
+    async def end(self, person: LoggedIn, session_id: Id) -> bool:
+        """End one of the person's own sessions; False when it is nobody's or another's."""
+        own = {session.id for session in await self._store.list_sessions(person.user.id)}
+        return session_id in own and await self._store.end_session(session_id)
+
+    async def end_others(self, person: LoggedIn) -> int:
+        return await self._store.end_sessions(person.user.id, keep=person.session.id)
+
+    async def end_all(self, user_id: Id) -> int:
+        return await self._store.end_sessions(user_id)
+
+    # --- within -------------------------------------------------------------------------------------------------------
+
+    async def _find(self, cookie: str | None) -> tuple[Session, User] | None:
+        if not cookie:
+            return None
+        session = await self._store.find_session(_hash(cookie))
+        if session is None or not self._is_alive(session, self._clock.now()):
+            return None
+        user = await self._store.find_user(session.user_id)
+        return None if user is None or not user.active else (session, user)
+
+    def _is_alive(self, session: Session, now: float) -> bool:
+        return now < session.expires_at and now < session.seen_at + self._idle_lifetime
+
+    def _is_complete(self, session: Session, user: User) -> bool:
+        return CODE in session.factors or (user.totp_secret is None and not self.second_factor_required)
+
+    async def _enter(self, user: User, address: str, agent: str, factors: tuple[str, ...], replaces: str | None) -> Entered:
+        cookie, session = await self._add(user, address, agent, factors, self._lifetime)
+        await self.log_out(replaces)
+        return Entered(cookie, LoggedIn(session, user, form_token_of(cookie)))
+
+    async def _add(
+        self, user: User, address: str, agent: str, factors: tuple[str, ...], lifetime: float
+    ) -> tuple[str, Session]:
+        cookie = secrets.token_urlsafe(32)
+        now = self._clock.now()
+        session = Session(
+            id=new_id(),
+            token_hash=_hash(cookie),
+            user_id=user.id,
+            auth_time=now,
+            created_at=now,
+            seen_at=now,
+            expires_at=now + lifetime,
+            address=address,
+            agent=agent[:_AGENT_KEPT],
+            factors=factors,
+        )
+        await self._store.add_session(session)
+        return cookie, session
+
+
+def form_token_of(cookie: str) -> str:
+    """What a form of this browser carries. Neither the store nor the page gives the cookie away."""
+    return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"form", hashlib.sha256).hexdigest()
+
+
+def _hash(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()
