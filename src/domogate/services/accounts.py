@@ -1,0 +1,299 @@
+"""Users: how they come, become active, change and go. A password is set by a one-time link, never by an operator."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.authorization import LinkPurpose, OneTimeLink
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Standing, User
+from domogate.ports import Audit, Clock, Hasher, Store
+from domogate.services.people_rules import check_email, check_name, check_password
+from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound
+
+LINK_PATH = "/auth/password/"
+"""What a one-time link looks like: the base URL, this, and its token."""
+COMMAND_LINE = "command line"
+
+_WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
+_WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.PASSWORD_EXPIRED}
+
+
+class Mail(Protocol):
+    """Brings links to people. False: there is no mail here, show the link to whoever asked for it. Raises OSError."""
+
+    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool: ...
+    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
+        """`link` is None for somebody who is active: they are in the plant already."""
+        ...
+
+
+class IssuedLink(msgspec.Struct, frozen=True):
+    """A one-time link. Its `url` is None when it was mailed: then only its receiver is to see it."""
+
+    url: str | None
+    mailed: bool
+    expires_at: float
+
+
+class Accounts:
+    """Everything that is done to a user. `by` is the user who does it; None is the command line."""
+
+    def __init__(
+        self,
+        store: Store,
+        hasher: Hasher,
+        clock: Clock,
+        mail: Mail,
+        *,
+        base_url: str,
+        link_lifetime: float = 86_400.0,
+        audit: Audit | None = None,
+    ) -> None:
+        self._store = store
+        self._hasher = hasher
+        self._clock = clock
+        self._mail = mail
+        self._base_url = base_url
+        self._link_lifetime = link_lifetime
+        self._audit = audit
+        self._changing = asyncio.Lock()
+
+    # --- finding
+
+    async def get_user(self, user_id: Id) -> User:
+        """Raises NotFound."""
+        user = await self._store.find_user(user_id)
+        if user is None:
+            raise NotFound(f"There is no user {user_id}.")
+        return user
+
+    async def get_user_by_email(self, email: str) -> User:
+        """Raises NotFound."""
+        user = await self._store.find_user_by_email(email)
+        if user is None:
+            raise NotFound(f"There is no user {email}.")
+        return user
+
+    # --- coming
+
+    async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
+        """With a link to set their password. Refused once there is an operator: operators make each other then."""
+        operators = [user for user in await self._store.list_users() if user.operator]
+        if operators:
+            raise Conflict(
+                f"There is an operator already: {operators[0].email}. They can make others; "
+                "`domogate user password-link` gives them a new link."
+            )
+        user = await self._store.find_user_by_email(check_email(email))
+        if user is None:
+            user = await self._add(email, name, operator=True, by=None)
+        else:
+            user = await self.set_operator(user.id, True)
+        return user, await self._issue(user, LinkPurpose.OPERATOR, None, show=True)
+
+    async def create_user(
+        self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Id | None = None
+    ) -> tuple[User, IssuedLink]:
+        """Without a password: the link lets them set one, and then they are active."""
+        user = await self._add(email, name, operator=operator, by=by)
+        return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
+
+    async def _add(self, email: str, name: str, *, operator: bool, by: Id | None) -> User:
+        user = User(new_id(), check_email(email), check_name(name), operator=operator)
+        async with self._changing:
+            if await self._store.find_user_by_email(email) is not None:
+                raise Conflict(f"There is a user {email} already.")
+            await self._store.save_user(user)
+        await self.note("user created", by, await self.name_user(user.id), "operator" if operator else "done")
+        return user
+
+    async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Id | None = None) -> IssuedLink:
+        """Former links of the user are of no use any more. With `show_link` it is handed back even where there is mail."""
+        return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
+
+    async def _issue(self, user: User, purpose: LinkPurpose, by: Id | None, *, show: bool) -> IssuedLink:
+        url, expires_at = await self.add_link(user, purpose)
+        mailed = not show and await self.mailed(self._mail.send_password_link(user.email, user.name, url, self._link_lifetime))
+        await self.note("password link issued", by, await self.name_user(user.id), "mailed" if mailed else "shown")
+        return IssuedLink(None if mailed else url, mailed, expires_at)
+
+    async def add_link(self, user: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> tuple[str, float]:
+        """The link's URL, which is kept nowhere, and until when it opens."""
+        token = secrets.token_urlsafe(32)
+        expires_at = self._clock.now() + self._link_lifetime
+        await self._store.add_link(OneTimeLink(digest(token), user.id, purpose, expires_at))
+        return f"{self._base_url}{LINK_PATH}{token}", expires_at
+
+    async def mailed(self, sending: Awaitable[bool]) -> bool:
+        """Whether it went by mail; raises MailFailed."""
+        try:
+            return await sending
+        except OSError as error:
+            raise MailFailed(
+                f"The mail could not be sent ({error}). Put the mail settings right and ask for a link again, "
+                "or have the link shown instead."
+            ) from error
+
+    # --- passwords
+
+    async def find_link(self, token: str) -> tuple[OneTimeLink, User] | None:
+        """Whom the link is for, while it opens; it is not used up by looking."""
+        link = await self._store.find_link(digest(token))
+        if link is None or link.expires_at <= self._clock.now():
+            return None
+        user = await self._store.find_user(link.user_id)
+        return None if user is None else (link, user)
+
+    async def redeem_link(self, token: str, password: str) -> User:
+        """Set the password by the link, which opens nothing afterwards. A password that is refused leaves it as it is."""
+        found = await self.find_link(token)
+        if found is None:
+            raise NotFound("This link has been used or is too old. Ask for a new one.")
+        await self._check_new_password(found[1], password)
+        password_hash = await self._hasher.hash_password(password)
+        if await self._store.take_link(digest(token)) is None:
+            raise NotFound("This link has been used or is too old. Ask for a new one.")
+        return await self._keep_password(found[1].id, password_hash, keep_session=None)
+
+    async def set_password(self, user_id: Id, password: str, *, keep_session: Id | None = None) -> User:
+        """By the user, who has proved who they are. Ends their other sessions, mends a standing that wanted this."""
+        await self._check_new_password(await self.get_user(user_id), password)
+        return await self._keep_password(user_id, await self._hasher.hash_password(password), keep_session=keep_session)
+
+    async def _check_new_password(self, user: User, password: str) -> None:
+        check_password(password, user.email)
+        if user.standing.password_is_due and await self._hasher.verify_password(password, user.password_hash):
+            raise Invalid("This is the password that is to be renewed. Choose another.")
+
+    async def _keep_password(self, user_id: Id, password_hash: str, *, keep_session: Id | None) -> User:
+        def change(user: User) -> User:
+            standing = _WITHOUT_PASSWORD_DUE.get(user.standing, user.standing)
+            return msgspec.structs.replace(user, password_hash=password_hash, standing=standing)
+
+        user = await self.change_user(user_id, change)
+        await self._store.end_sessions(user_id, keep_session)
+        # A link that still lies in a mailbox would undo what was just set; adding one that opens nothing withdraws it.
+        for purpose in LinkPurpose:
+            await self._store.add_link(OneTimeLink(digest(secrets.token_urlsafe(32)), user_id, purpose, self._clock.now()))
+        await self.note("password set", user_id, await self.name_user(user_id), "done")
+        return user
+
+    # --- changing
+
+    async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
+        """One change at a time, so that none undoes another. Raises NotFound."""
+        async with self._changing:
+            user = await self.get_user(user_id)
+            changed = change(user)
+            if changed != user:
+                await self._store.save_user(changed)
+        return changed
+
+    async def set_name(self, user_id: Id, name: str, *, by: Id | None = None) -> User:
+        check_name(name)
+        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, name=name))
+        await self.note("user renamed", by, await self.name_user(user_id), "done")
+        return changed
+
+    async def set_standing(self, user_id: Id, standing: Standing, *, by: Id | None = None) -> User:
+        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, standing=standing))
+        await self.note("standing set", by, await self.name_user(user_id), str(standing))
+        return changed
+
+    async def accept_terms(self, user_id: Id) -> User:
+        def change(user: User) -> User:
+            return msgspec.structs.replace(user, standing=_WITHOUT_TERMS_DUE.get(user.standing, user.standing))
+
+        changed = await self.change_user(user_id, change)
+        await self.note("terms accepted", user_id, await self.name_user(user_id), "done")
+        return changed
+
+    async def set_operator(self, user_id: Id, operator: bool, *, by: Id | None = None) -> User:
+        """Refused for the last operator: nobody could manage this gateway any more."""
+        if not operator:
+            await self._check_not_last_operator(user_id)
+        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
+        await self.note("operator set", by, await self.name_user(user_id), "operator" if operator else "no operator")
+        return changed
+
+    async def reset_second_factor(self, user_id: Id, *, by: Id | None = None) -> User:
+        """For somebody who lost theirs; they log in again everywhere, with the password alone."""
+        if (await self.get_user(user_id)).totp_secret is None:
+            raise Conflict("This user has no second factor.")
+        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, totp_secret=None))
+        await self._store.end_sessions(user_id)
+        await self.note("second factor reset", by, await self.name_user(user_id), "done")
+        return changed
+
+    async def end_sessions(self, user_id: Id, *, by: Id | None = None) -> int:
+        """Log them out of every browser; applications they let in stay in."""
+        await self.get_user(user_id)
+        ended = await self._store.end_sessions(user_id)
+        await self.note("sessions ended", by, await self.name_user(user_id), str(ended))
+        return ended
+
+    # --- going
+
+    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: Id | None = None) -> None:
+        """Throw an application out: its tokens are refused from the next request on."""
+        grant = await self._store.find_grant(grant_id)
+        if grant is None or grant.user_id != user_id:
+            raise NotFound(f"The user has no grant {grant_id}.")
+        await self._store.revoke_grant(grant_id, self._clock.now())
+        await self.note("grant revoked", by, await self.name_user(user_id), grant.client_id)
+
+    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Id | None = None) -> int:
+        """Throw all applications out, or one; how many grants that were."""
+        await self.get_user(user_id)
+        revoked = await self._store.revoke_grants(user_id, client_id, self._clock.now())
+        await self.note("grants revoked", by, await self.name_user(user_id), f"{revoked} to {client_id or 'any client'}")
+        return revoked
+
+    async def delete_user(self, user_id: Id, *, by: Id | None = None) -> None:
+        """With their sessions, grants, tokens, memberships and invitations. Refused while they own plants."""
+        user = await self.get_user(user_id)
+        await self._check_not_last_operator(user_id)
+        owned = [plant.name for plant in (await self._store.list_plants_of(user_id))[0] if plant.owner.user_id == user_id]
+        if owned:
+            raise Conflict(
+                f"{user.email} owns {', '.join(owned)}: every plant has an owner. "
+                "Give these plants another owner first, in the estate file and `domogate estate import`."
+            )
+        # Their pseudonym is forgotten with them.
+        who, named = await self._name_doer(by), await self.name_user(user_id)
+        try:
+            await self._store.delete_user(user_id)
+        except ValueError as error:  # they were given a plant meanwhile
+            raise Conflict(f"{error}.") from error
+        self._write("user deleted", who, named, "done")
+
+    async def _check_not_last_operator(self, user_id: Id) -> None:
+        operators = {user.id: user for user in await self._store.list_users() if user.operator}
+        if operators.keys() == {user_id}:
+            raise Conflict(f"{operators[user_id].email} is the last operator. Make somebody else an operator first.")
+
+    # --- the audit log
+
+    async def name_user(self, user_id: Id) -> str:
+        """As the audit log knows them."""
+        return f"user {await self._store.find_pseudonym(user_id)}"
+
+    async def note(self, action: str, by: Id | None, what: str, result: str) -> None:
+        self._write(action, await self._name_doer(by), what, result)
+
+    async def _name_doer(self, by: Id | None) -> str:
+        return COMMAND_LINE if by is None else await self.name_user(by)
+
+    def _write(self, action: str, who: str, what: str, result: str) -> None:
+        if self._audit is not None:
+            self._audit.note(action, who=who, what=what, result=result)
+
+
+def digest(secret: str) -> str:
+    """How links and client secrets are kept: they have at least 128 random bits."""
+    return hashlib.sha256(secret.encode()).hexdigest()

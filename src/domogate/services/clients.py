@@ -1,0 +1,133 @@
+"""Registered applications: what they may ask for, and the secret that is shown once."""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope
+from domogate.ports import Store
+from domogate.services.accounts import digest
+from domogate.services.people_rules import check_name
+from domogate.services.refusals import Conflict, Invalid, NotFound
+
+KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
+
+_ID = re.compile(r"[!-~]{1,100}").fullmatch
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
+# Addresses of these would run or show something instead of leading back to an application.
+_NO_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
+_LONGEST_URI = 2000
+
+Note = Callable[[str, Id | None, str, str], Awaitable[None]]
+
+
+class Clients:
+    """The register of applications. `by` is the user who does it; None is the command line."""
+
+    def __init__(self, store: Store, note: Note) -> None:
+        self._store = store
+        self._note = note
+        self._changing = asyncio.Lock()
+
+    async def get(self, client_id: str) -> Client:
+        """Raises NotFound."""
+        client = await self._store.find_client(client_id)
+        if client is None:
+            raise NotFound(f"There is no client {client_id}.")
+        return client
+
+    async def add(self, client: Client, *, confidential: bool, by: Id | None = None) -> tuple[Client, str | None]:
+        """The client as it is kept and, if it can keep one, its secret: this is the one time that it is seen."""
+        secret = new_secret() if confidential else None
+        client = msgspec.structs.replace(client, secret_hash=None if secret is None else digest(secret))
+        check_client(client)
+        async with self._changing:
+            if await self._store.find_client(client.id) is not None:
+                raise Conflict(f"There is a client {client.id} already.")
+            await self._store.save_client(client)
+        await self._note("client added", by, f"client {client.id}", "confidential" if confidential else "public")
+        return client, secret
+
+    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Id | None = None) -> Client:
+        """What it was already granted stays granted; what it may no longer ask for is refused when it asks again."""
+        changed = await self._change(client_id, change)
+        await self._note("client changed", by, f"client {client_id}", "done")
+        return changed
+
+    async def rotate_secret(self, client_id: str, *, by: Id | None = None) -> str:
+        """The old one is refused from now on."""
+        if not (await self.get(client_id)).confidential:
+            raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
+        secret = new_secret()
+        await self._change(client_id, lambda client: msgspec.structs.replace(client, secret_hash=digest(secret)))
+        await self._note("client secret rotated", by, f"client {client_id}", "done")
+        return secret
+
+    async def delete(self, client_id: str, *, by: Id | None = None) -> None:
+        """With everything that people granted to it: its tokens are refused from the next request on."""
+        if not await self._store.delete_client(client_id):
+            raise NotFound(f"There is no client {client_id}.")
+        await self._note("client deleted", by, f"client {client_id}", "done")
+
+    async def _change(self, client_id: str, change: Callable[[Client], Client]) -> Client:
+        """One at a time, so that none undoes another."""
+        async with self._changing:
+            changed = change(await self.get(client_id))
+            check_client(changed)
+            await self._store.save_client(changed)
+        return changed
+
+
+def new_secret() -> str:
+    """256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def check_client(client: Client) -> None:
+    """Raises Invalid with the first thing that is wrong."""
+    if not _ID(client.id):
+        raise Invalid("A client id has 1 to 100 ASCII letters, digits and signs, without spaces.")
+    if not check_name(client.name).strip():
+        raise Invalid("A client needs a name: people read it when they are asked to let it in.")
+    for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
+        if not is_redirect_uri(uri):
+            raise Invalid(f"{uri!r} is not an absolute address without a fragment, such as https://app.example.com/callback.")
+    for origin in client.origins:
+        if len(origin) > 300 or not _ORIGIN(origin):
+            raise Invalid(f"{origin!r} is not a web origin such as https://app.example.com.")
+    _check_once("redirect URI", client.redirect_uris)
+    _check_once("scope", client.scopes)
+    if unknown := [scope for scope in client.scopes if scope not in KNOWN_SCOPES]:
+        raise Invalid(f"There is no scope {unknown[0]!r}; there are: {', '.join(KNOWN_SCOPES)}.")
+    # A client without grants is for tokens that an operator issues.
+    by_browser = {GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT} & set(client.grants)
+    if by_browser and not client.redirect_uris:
+        raise Invalid(f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI to come back to.")
+    if client.pkce_exempt and not client.confidential:
+        raise Invalid("Only a confidential client can be exempt from PKCE: without a secret, it is all that protects the code.")
+
+
+def is_redirect_uri(uri: str) -> bool:
+    """RFC 6749 §3.1.2: absolute, without a fragment."""
+    if len(uri) > _LONGEST_URI or "#" in uri or not _URI(uri):
+        return False
+    try:
+        parts = urlsplit(uri)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if parts.scheme in _NO_REDIRECT:
+        return False
+    return bool(host) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
+
+
+def _check_once(what: str, values: Sequence[str]) -> None:
+    for value in values:
+        if values.count(value) > 1:
+            raise Invalid(f"The {what} {value} is there twice.")

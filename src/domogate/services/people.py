@@ -1,0 +1,155 @@
+"""People and what is theirs: their accounts, the plants they share, the applications that are registered."""
+
+from enum import StrEnum
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.people import User
+from domogate.domain.plants import Plant, PlantStatus
+from domogate.ports import Audit, Clock, Hasher, Store
+from domogate.services.accounts import LINK_PATH, Accounts, IssuedLink, Mail, digest
+from domogate.services.clients import Clients
+from domogate.services.people_rules import check_email
+from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
+
+__all__ = [
+    "LINK_PATH",
+    "Conflict",
+    "Forbidden",
+    "Invalid",
+    "Invited",
+    "InvitedAs",
+    "IssuedLink",
+    "Mail",
+    "MailFailed",
+    "NotFound",
+    "People",
+    "Refused",
+    "digest",
+]
+
+
+class InvitedAs(StrEnum):
+    MEMBER = "member"
+    """They were active: they are in the plant now."""
+    INVITED = "invited"
+    """They are in it as soon as they are active."""
+
+
+class Invited(msgspec.Struct, frozen=True):
+    """What came of an invitation. There is a link for who is not active yet."""
+
+    outcome: InvitedAs
+    link: IssuedLink | None = None
+
+
+class People(Accounts):
+    """Everything that is done to users, to people in plants and to clients. `by` is who does it; None: the command line."""
+
+    def __init__(
+        self,
+        store: Store,
+        hasher: Hasher,
+        clock: Clock,
+        mail: Mail,
+        *,
+        base_url: str,
+        link_lifetime: float = 86_400.0,
+        audit: Audit | None = None,
+    ) -> None:
+        super().__init__(store, hasher, clock, mail, base_url=base_url, link_lifetime=link_lifetime, audit=audit)
+        self.clients = Clients(store, self.note)
+
+    async def get_plant(self, plant_id: Id) -> Plant:
+        """Removed ones too. Raises NotFound."""
+        found = await self._store.find_plant(plant_id)
+        if found is None:
+            raise NotFound(f"There is no plant {plant_id}.")
+        return found.plant
+
+    async def invite(self, plant_id: Id, email: str, *, show_link: bool = False, by: Id | None = None) -> Invited:
+        """A membership at once for who is active. Others get a link by which they become so, and an account for it."""
+        plant = await self.get_plant(plant_id)
+        check_email(email)
+        if not await self._store.invite(plant_id, email):
+            raise Conflict(f"{email} is in the plant or invited to it already.")
+        user = await self._store.find_user_by_email(email)
+        active = user is not None and user.active
+        await self.note("invited", by, f"plant {plant_id}", "member" if active else "invited")
+        if user is not None and user.active:
+            if not show_link:
+                await self.mailed(self._mail.send_invitation(email, plant.name, None, self._link_lifetime))
+            return Invited(InvitedAs.MEMBER)
+        if user is None:
+            user = await self._add(email, "", operator=False, by=by)
+        return Invited(InvitedAs.INVITED, await self._link_for(user, plant, show_link, by))
+
+    async def _link_for(self, user: User, plant: Plant, show_link: bool, by: Id | None) -> IssuedLink:
+        url, expires_at = await self.add_link(user)
+        mailed = not show_link and await self.mailed(
+            self._mail.send_invitation(user.email, plant.name, url, self._link_lifetime)
+        )
+        await self.note("password link issued", by, await self.name_user(user.id), "mailed" if mailed else "shown")
+        return IssuedLink(None if mailed else url, mailed, expires_at)
+
+    async def withdraw_invitation(self, plant_id: Id, email: str, *, by: Id | None = None) -> None:
+        await self.get_plant(plant_id)
+        if not await self._store.withdraw_invitation(plant_id, email):
+            raise NotFound(f"{email} has no open invitation to this plant.")
+        await self.note("invitation withdrawn", by, f"plant {plant_id}", "done")
+
+    async def allow(self, plant_id: Id, user_id: Id, *, by: Id | None = None) -> None:
+        """Let a user into the plant, active or not. Nothing happens when they are in it."""
+        await self.get_plant(plant_id)
+        await self.get_user(user_id)
+        if await self._store.allow_user(plant_id, user_id):
+            await self.note("allowed", by, f"plant {plant_id}", await self.name_user(user_id))
+
+    async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Id | None = None) -> None:
+        """They lose their right on the plant with their next request."""
+        plant = await self.get_plant(plant_id)
+        if user_id == plant.owner.user_id:
+            raise Conflict(f"{plant.owner.email} owns the plant and cannot be withdrawn. Remove the plant instead.")
+        if not await self._store.withdraw_user(plant_id, user_id):
+            raise NotFound("The user is not allowed in this plant.")
+        await self.note("withdrawn", by, f"plant {plant_id}", await self.name_user(user_id))
+
+    async def withdraw(self, plant_id: Id, email: str, *, by: Id | None = None) -> None:
+        """Whichever they have there: a membership or an invitation."""
+        plant = await self.get_plant(plant_id)
+        folded = email.casefold()
+        for member in (plant.owner, *plant.allowed):
+            if member.email.casefold() == folded:
+                await self.withdraw_user(plant_id, member.user_id, by=by)
+                return
+        await self.withdraw_invitation(plant_id, email, by=by)
+
+    async def leave_plant(self, plant_id: Id, user_id: Id) -> None:
+        """By an allowed user. Its owner cannot leave it, only remove it."""
+        await self.withdraw_user(plant_id, user_id, by=user_id)
+
+    async def remove_plant(self, plant_id: Id, *, by: Id | None = None) -> None:
+        """By its owner or an operator. It is listed as removed for a while, and is gone everywhere else (Decision 0009)."""
+        plant = await self.get_plant(plant_id)
+        await self._check_may_remove(plant, by)
+        if plant.status is PlantStatus.REMOVED:
+            raise Conflict(f"{plant.name} is removed already.")
+        await self._store.set_plant_status(plant_id, PlantStatus.REMOVED, self._clock.now())
+        await self.note("plant removed", by, f"plant {plant_id}", "done")
+
+    async def restore_plant(self, plant_id: Id, *, by: Id | None = None) -> None:
+        """By an operator, or by its owner: nothing of it was lost."""
+        plant = await self.get_plant(plant_id)
+        await self._check_may_remove(plant, by)
+        if plant.status is PlantStatus.ACTIVE:
+            raise Conflict(f"{plant.name} is active already.")
+        await self._store.set_plant_status(plant_id, PlantStatus.ACTIVE, self._clock.now())
+        await self.note("plant restored", by, f"plant {plant_id}", "done")
+
+    async def _check_may_remove(self, plant: Plant, by: Id | None) -> None:
+        if by is None or by == plant.owner.user_id:
+            return
+        user = await self._store.find_user(by)
+        if user is None or not user.operator:
+            raise Forbidden("Only the plant's owner or an operator may do this.")
