@@ -29,6 +29,7 @@ decode_detail = msgspec.json.Decoder[Detail](Detail).decode
 decode_metrics = msgspec.json.Decoder(tuple[Metric, ...]).decode
 decode_capabilities = msgspec.json.Decoder(tuple[Capability, ...]).decode
 decode_options = msgspec.json.Decoder(dict[str, Any]).decode
+decode_text = msgspec.json.Decoder(str).decode
 decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 decode_grant_types = msgspec.json.Decoder(tuple[GrantType, ...]).decode
 decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode

@@ -1,6 +1,7 @@
 """Importing the people of an estate: users, applications, subscription keys, and who is in which plant.
 
-What people chose themselves is kept: passwords, client secrets, and that a key was revoked.
+What people chose themselves is kept: passwords, second factors, client secrets, and that a key was revoked; so is who operates
+the gateway, whom a file can only add to.
 """
 
 from collections import defaultdict
@@ -53,7 +54,13 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
         namesake = by_email.get(email_key(user.email))
         known = by_id.get(user.id) or (namesake if namesake is not None and namesake.id not in in_estate else None)
         if known is not None:
-            user_now = msgspec.structs.replace(user, id=known.id, password_hash=known.password_hash or user.password_hash)
+            user_now = msgspec.structs.replace(
+                user,
+                id=known.id,
+                password_hash=known.password_hash or user.password_hash,
+                operator=known.operator or user.operator,
+                totp_secret=user.totp_secret or known.totp_secret,
+            )
         else:
             user_now = user
         id_of[user.id] = user_now.id

@@ -10,12 +10,15 @@ from domogate.domain.events import PlantChanged
 from domogate.domain.ids import Id
 from domogate.stores.codec import email_key
 from domogate.stores.engine import chunked, execute_many
-from domogate.stores.tables import invitations, members, users
+from domogate.stores.tables import invitations, members, plants, users
 from domogate.stores.transaction import Transaction
 
 _PEOPLE = select(members.c.plant_id, members.c.user_id).where(members.c.plant_id.in_(bindparam("ids", expanding=True)))
 _PLANTS_OF_USER = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id"))
 _PLANTS_INVITING = select(invitations.c.plant_id).where(invitations.c.email_key == bindparam("key"))
+_THIS_INVITATION = and_(invitations.c.plant_id == bindparam("of_plant"), invitations.c.email_key == bindparam("to_email"))
+_INVITATION = select(invitations.c.email_key).where(_THIS_INVITATION)
+_DISINVITE = delete(invitations).where(_THIS_INVITATION)
 
 
 def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, set[Id]]:
@@ -45,6 +48,73 @@ def list_plants_of_user(connection: Connection, user_id: Id) -> Sequence[Id]:
 
 def list_plants_inviting(connection: Connection, email: str) -> Sequence[Id]:
     return connection.execute(_PLANTS_INVITING, {"key": email_key(email)}).scalars().all()
+
+
+def allow_user(tx: Transaction, plant_id: Id, user_id: Id) -> bool:
+    require_plant(tx, plant_id)
+    key = tx.connection.execute(select(users.c.email_key).where(users.c.id == user_id)).scalar()
+    if key is None:
+        raise ValueError(f"there is no user {user_id}")
+    if _find_role(tx, plant_id, user_id) is not None:
+        return False
+    with changing_plants(tx, [plant_id]):
+        position = _next_positions(tx.connection, [plant_id])[plant_id]
+        row = {"plant_id": plant_id, "user_id": user_id, "owner": False, "position": position}
+        tx.connection.execute(insert(members), row)
+        tx.connection.execute(_DISINVITE, {"of_plant": plant_id, "to_email": key})
+    return True
+
+
+def withdraw_user(tx: Transaction, plant_id: Id, user_id: Id) -> bool:
+    is_owner = _find_role(tx, plant_id, user_id)
+    if is_owner is None:
+        return False
+    if is_owner:
+        raise ValueError("the owner of a plant cannot be withdrawn from it")
+    with changing_plants(tx, [plant_id]):
+        tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.user_id == user_id))
+    return True
+
+
+def invite(tx: Transaction, plant_id: Id, email: str) -> bool:
+    require_plant(tx, plant_id)
+    key = email_key(email)
+    invited = select(users.c.id, users.c.password_hash).where(users.c.email_key == key)
+    user = tx.connection.execute(invited).first()
+    if user is not None and user.password_hash is not None:
+        return allow_user(tx, plant_id, user.id)
+    if user is not None and _find_role(tx, plant_id, user.id) is not None:
+        return False
+    waiting = select(invitations.c.email_key, invitations.c.position).where(invitations.c.plant_id == plant_id)
+    positions = dict(tx.connection.execute(waiting).tuples().all())
+    if key in positions:
+        return False
+    with changing_plants(tx, [plant_id]):
+        position = max(positions.values(), default=-1) + 1
+        row = {"plant_id": plant_id, "email_key": key, "email": email, "position": position}
+        tx.connection.execute(insert(invitations), row)
+    return True
+
+
+def withdraw_invitation(tx: Transaction, plant_id: Id, email: str) -> bool:
+    one = {"of_plant": plant_id, "to_email": email_key(email)}
+    if tx.connection.execute(_INVITATION, one).first() is None:
+        return False
+    with changing_plants(tx, [plant_id]):
+        tx.connection.execute(_DISINVITE, one)
+    return True
+
+
+def require_plant(tx: Transaction, plant_id: Id) -> None:
+    if tx.connection.execute(select(plants.c.id).where(plants.c.id == plant_id)).first() is None:
+        raise ValueError(f"there is no plant {plant_id}")
+
+
+def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
+    """Whether they own the plant; None: they are not in it."""
+    role = select(members.c.owner).where(members.c.plant_id == plant_id, members.c.user_id == user_id)
+    is_owner: bool | None = tx.connection.execute(role).scalar()
+    return is_owner
 
 
 def replace_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
@@ -96,10 +166,7 @@ def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None =
         joining.append({"plant_id": plant_id, "user_id": user_id, "owner": False, "position": next_position[plant_id]})
         next_position[plant_id] += 1
     execute_many(tx.connection, tx.database.insert(members).on_conflict_do_nothing(), joining)
-    taken = delete(invitations).where(
-        and_(invitations.c.plant_id == bindparam("of_plant"), invitations.c.email_key == bindparam("to_email"))
-    )
-    execute_many(tx.connection, taken, [{"of_plant": plant_id, "to_email": key} for plant_id, key, _ in rows])
+    execute_many(tx.connection, _DISINVITE, [{"of_plant": plant_id, "to_email": key} for plant_id, key, _ in rows])
     return plant_ids
 
 

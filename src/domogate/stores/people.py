@@ -1,15 +1,16 @@
-"""Users, the applications they let in, and the grants between them."""
+"""Users, and the applications they let in."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, select
 
-from domogate.domain.events import ClientChanged, GrantRevoked, UserChanged
+from domogate.domain.events import ClientChanged, UserChanged
 from domogate.domain.ids import Id
-from domogate.domain.people import Client, Grant, GrantType, Standing, User
+from domogate.domain.people import Client, Standing, User
 from domogate.stores.codec import decode_grant_types, decode_texts, email_key, to_json
 from domogate.stores.engine import execute_many
+from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
 from domogate.stores.tables import clients, grants, invitations, members, plants, users
 from domogate.stores.transaction import Transaction
@@ -17,16 +18,32 @@ from domogate.stores.transaction import Transaction
 _USER = select(users).where(users.c.id == bindparam("user_id"))
 _USER_BY_EMAIL = select(users).where(users.c.email_key == bindparam("key"))
 _CLIENT = select(clients).where(clients.c.id == bindparam("client_id"))
-_GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
 
 
 def user_to_row(user: User) -> tuple[Any, ...]:
     """In the order of the columns of `tables.users`."""
-    return (user.id, user.email, email_key(user.email), user.name, user.password_hash, user.standing.value)
+    return (
+        user.id,
+        user.email,
+        email_key(user.email),
+        user.name,
+        user.password_hash,
+        user.standing.value,
+        user.operator,
+        user.totp_secret,
+    )
 
 
 def user_from_row(row: Row[Any]) -> User:
-    return User(row.id, row.email, row.name, row.password_hash, Standing(row.standing))
+    return User(
+        id=row.id,
+        email=row.email,
+        name=row.name,
+        password_hash=row.password_hash,
+        standing=Standing(row.standing),
+        operator=row.operator,
+        totp_secret=row.totp_secret,
+    )
 
 
 def find_user(connection: Connection, user_id: Id) -> User | None:
@@ -78,8 +95,8 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
 
 
 def remove_users(tx: Transaction, user_ids: Sequence[Id]) -> None:
-    """Users who are in no plant any more, with their grants."""
-    _remove_grants(tx, grants.c.user_id, user_ids)
+    """Users who are in no plant any more, with all that is theirs: the database removes what refers to them."""
+    remove_grants(tx, grants.c.user_id, user_ids)
     execute_many(tx.connection, delete(users).where(users.c.id == bindparam("gone")), [{"gone": gone} for gone in user_ids])
     for user_id in user_ids:
         tx.emit(UserChanged(user_id=user_id))
@@ -96,6 +113,8 @@ def client_to_row(client: Client) -> tuple[Any, ...]:
         to_json(client.grants),
         to_json(client.scopes),
         client.access_token_everywhere,
+        client.pkce_exempt,
+        to_json(client.post_logout_redirect_uris),
     )
 
 
@@ -109,6 +128,8 @@ def client_from_row(row: Row[Any]) -> Client:
         grants=decode_grant_types(row.grants),
         scopes=decode_texts(row.scopes),
         access_token_everywhere=row.access_token_everywhere,
+        pkce_exempt=row.pkce_exempt,
+        post_logout_redirect_uris=decode_texts(row.post_logout_redirect_uris),
     )
 
 
@@ -127,53 +148,16 @@ def save_client(tx: Transaction, client: Client) -> None:
     tx.emit(ClientChanged(client_id=client.id))
 
 
+def delete_client(tx: Transaction, client_id: str) -> bool:
+    if find_client(tx.connection, client_id) is None:
+        return False
+    remove_clients(tx, [client_id])
+    return True
+
+
 def remove_clients(tx: Transaction, client_ids: Sequence[str]) -> None:
-    _remove_grants(tx, grants.c.client_id, client_ids)
+    remove_grants(tx, grants.c.client_id, client_ids)
     gone = [{"gone": client_id} for client_id in client_ids]
     execute_many(tx.connection, delete(clients).where(clients.c.id == bindparam("gone")), gone)
     for client_id in client_ids:
         tx.emit(ClientChanged(client_id=client_id))
-
-
-def add_grant(tx: Transaction, grant: Grant) -> None:
-    if find_user(tx.connection, grant.user_id) is None:
-        raise ValueError(f"there is no user {grant.user_id}")
-    if find_client(tx.connection, grant.client_id) is None:
-        raise ValueError(f"there is no client {grant.client_id}")
-    tx.connection.execute(
-        insert(grants),
-        {
-            "id": grant.id,
-            "user_id": grant.user_id,
-            "client_id": grant.client_id,
-            "scopes": to_json(grant.scopes),
-            "flow": grant.flow.value,
-            "created_at": grant.created_at,
-            "revoked_at": grant.revoked_at,
-        },
-    )
-
-
-def find_grant(connection: Connection, grant_id: Id) -> Grant | None:
-    row = connection.execute(_GRANT, {"grant_id": grant_id}).first()
-    if row is None:
-        return None
-    scopes = decode_texts(row.scopes)
-    return Grant(row.id, row.user_id, row.client_id, scopes, GrantType(row.flow), row.created_at, row.revoked_at)
-
-
-def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
-    """False when there is no such grant; one revoked before stays revoked since then."""
-    grant = find_grant(tx.connection, grant_id)
-    if grant is None:
-        return False
-    if grant.revoked_at is None:
-        tx.connection.execute(update(grants).where(grants.c.id == grant_id).values(revoked_at=at))
-        tx.emit(GrantRevoked(grant_id=grant_id))
-    return True
-
-
-def _remove_grants(tx: Transaction, column: Any, values: Sequence[str]) -> None:
-    for value in values:
-        for grant_id in tx.connection.execute(delete(grants).where(column == value).returning(grants.c.id)).scalars():
-            tx.emit(GrantRevoked(grant_id=grant_id))

@@ -11,8 +11,8 @@ from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores.codec import decode_state, to_json
 from domogate.stores.engine import chunked, newest_cursor
-from domogate.stores.members import changing_plants, replace_people
-from domogate.stores.rows import people_from_rows, plant_from_row, topology_from_rows
+from domogate.stores.members import changing_plants, replace_people, require_plant
+from domogate.stores.rows import People, people_from_rows, plant_from_row, topology_from_rows
 from domogate.stores.tables import ambients, floors, invitations, members, modules, plants, states, users
 from domogate.stores.transaction import Transaction
 
@@ -48,6 +48,8 @@ _MINE = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id
 _MY_PLANTS = select(plants, HAS_CONTROLLER).where(plants.c.id.in_(_MINE))
 _MY_MEMBERS = SELECT_MEMBERS.where(members.c.plant_id.in_(_MINE))
 _MY_INVITATIONS = SELECT_INVITATIONS.where(invitations.c.plant_id.in_(_MINE))
+
+_PAGE = select(plants, HAS_CONTROLLER).order_by(plants.c.id).limit(bindparam("limit"))
 
 _DRIVEN = (
     select(plants.c.id)
@@ -93,6 +95,17 @@ def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ..
     return tuple(sorted(found, key=lambda plant: (plant.name, plant.id))), cursor
 
 
+def list_plants(connection: Connection, after: Id | None, limit: int) -> Sequence[Plant]:
+    page = _PAGE if after is None else _PAGE.where(plants.c.id > after)
+    rows = connection.execute(page, {"limit": limit}).all()
+    people: dict[Id, People] = {}
+    for ids in chunked(row.id for row in rows):
+        member_rows = connection.execute(SELECT_MEMBERS.where(members.c.plant_id.in_(ids))).all()
+        invitation_rows = connection.execute(SELECT_INVITATIONS.where(invitations.c.plant_id.in_(ids))).all()
+        people |= people_from_rows(member_rows, invitation_rows)
+    return [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in rows]
+
+
 def list_plant_ids(connection: Connection, driver: str, limit: int) -> tuple[Id, ...]:
     return tuple(connection.execute(_DRIVEN, {"driver": driver, "limit": limit}).scalars())
 
@@ -108,8 +121,7 @@ def set_plant_status(tx: Transaction, plant_id: Id, status: PlantStatus, at: flo
 
 
 def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
-    if tx.connection.execute(select(plants.c.id).where(plants.c.id == plant_id)).first() is None:
-        raise ValueError(f"there is no plant {plant_id}")
+    require_plant(tx, plant_id)
     known = {
         user_id
         for ids in chunked(allowed)

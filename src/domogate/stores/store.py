@@ -1,119 +1,46 @@
-"""The Store port on SQL: a thin front. Reads go to reader threads, writes to the writer's queue; no SQL on the event loop."""
+"""The Store port on SQL: a thin front, subject by subject. How it works is in `lifecycle.py`."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection
-
+from domogate.domain.audit import AuditEntry, AuditRecord
+from domogate.domain.authorization import (
+    AuthorizationCode,
+    OneTimeLink,
+    RedeemedCode,
+    RefreshToken,
+    Rotation,
+    Session,
+)
 from domogate.domain.estate import Estate
-from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Grant, Subscription, User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import Reading, Report
-from domogate.ports import Clock, ImportSummary, Listener, SigningKey, StoredPlant, Usage
-from domogate.stores import feed, people, plants, presence, spare_parts, states, subscriptions
+from domogate.ports import ImportSummary, SigningKey, StoredPlant, Usage
+from domogate.stores import (
+    audit,
+    authorization,
+    grants,
+    members,
+    people,
+    plants,
+    sessions,
+    spare_parts,
+    states,
+    subscriptions,
+)
 from domogate.stores.backup import back_up
-from domogate.stores.engine import READERS, Database, newest_cursor, open_database
 from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate
-from domogate.stores.migrate import migrate
-from domogate.stores.transaction import Transaction
-from domogate.stores.writer import Writer
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from domogate.stores.lifecycle import StoreLifecycle
 
 
-class SqlStore:
+class SqlStore(StoreLifecycle):
     """One Store for SQLite and PostgreSQL. `gateway=False` is for a command line: nobody waits for it to apply changes."""
-
-    def __init__(self, url: str, *, clock: Clock, poll: float = 0.1, gateway: bool = True, max_batch: int = 256) -> None:
-        self._url = url
-        self._clock = clock
-        self._poll = poll
-        self._gateway = gateway
-        self._max_batch = max_batch
-        self._listeners: list[Listener] = []
-        self._database: Database | None = None
-        self._writer: Writer | None = None
-        self._readers: ThreadPoolExecutor | None = None
-        self._presence: presence.Presence | None = None
-        self.commits = 0
-        """How many transactions were committed so far."""
-
-    def commit(self, connection: Connection) -> None:
-        """The one place where a transaction is committed, on the writer thread."""
-        connection.commit()
-        self.commits += 1
-
-    # lifecycle and feed
-
-    async def start(self) -> None:
-        """Open the database, bring it to this version's tables, and begin. Raises DatabaseTooNew."""
-        if self._writer is not None:
-            raise RuntimeError("the store is started already")
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="domogate-store-reader")
-        loop = asyncio.get_running_loop()
-        try:
-            self._database = await loop.run_in_executor(self._readers, open_database, self._url)
-            await loop.run_in_executor(self._readers, migrate, self._database)
-            self._presence = presence.Presence(self._database, self._clock) if self._gateway else None
-            writer = Writer(
-                self._database,
-                self._clock,
-                commit=self.commit,
-                listeners=self._listeners,
-                presence=self._presence,
-                poll=self._poll,
-                max_batch=self._max_batch,
-            )
-            await loop.run_in_executor(self._readers, writer.open)
-        except BaseException:
-            await self.stop()
-            raise
-        self._writer = writer
-        writer.start()
-
-    async def stop(self) -> None:
-        """Finish what is queued, then close."""
-        writer, self._writer = self._writer, None
-        readers, self._readers = self._readers, None
-        database, self._database = self._database, None
-        if readers is None:
-            return
-        loop = asyncio.get_running_loop()
-        if writer is not None:
-            writer.close()
-            await loop.run_in_executor(readers, writer.join)
-        if database is not None:
-            await loop.run_in_executor(readers, database.close)
-        await asyncio.to_thread(readers.shutdown)
-
-    def listen(self, listener: Listener) -> None:
-        self._listeners.append(listener)
-
-    async def list_changes(self, after: int, limit: int) -> Sequence[Change]:
-        return await self._read(feed.list_changes, after, limit)
-
-    async def newest_cursor(self) -> int:
-        return await self._read(newest_cursor)
-
-    async def wait_applied(self, timeout: float) -> bool:
-        cursor = self._running().written
-        own_id = self._presence.id if self._presence is not None else ""
-        deadline = asyncio.get_running_loop().time() + timeout
-        while not await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0:
-                return False
-            await asyncio.sleep(min(left, 0.02))
-        return True
 
     # plants
 
@@ -131,6 +58,21 @@ class SqlStore:
 
     async def set_plant_people(self, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
         await self._write(plants.set_plant_people, plant_id, allowed, invited)
+
+    async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
+        return await self._read(plants.list_plants, after, limit)
+
+    async def allow_user(self, plant_id: Id, user_id: Id) -> bool:
+        return await self._write(members.allow_user, plant_id, user_id)
+
+    async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
+        return await self._write(members.withdraw_user, plant_id, user_id)
+
+    async def invite(self, plant_id: Id, email: str) -> bool:
+        return await self._write(members.invite, plant_id, email)
+
+    async def withdraw_invitation(self, plant_id: Id, email: str) -> bool:
+        return await self._write(members.withdraw_invitation, plant_id, email)
 
     async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
         return await self._write(plants.set_module_options, module_id, options)
@@ -178,13 +120,87 @@ class SqlStore:
         await self._write(people.save_client, client)
 
     async def add_grant(self, grant: Grant) -> None:
-        await self._write(people.add_grant, grant)
+        await self._write(grants.add_grant, grant)
 
     async def find_grant(self, grant_id: Id) -> Grant | None:
-        return await self._read(people.find_grant, grant_id)
+        return await self._read(grants.find_grant, grant_id)
 
     async def revoke_grant(self, grant_id: Id, at: float) -> bool:
-        return await self._write(people.revoke_grant, grant_id, at)
+        return await self._write(grants.revoke_grant, grant_id, at)
+
+    async def list_grants(self, user_id: Id) -> Sequence[Grant]:
+        return await self._read(grants.list_grants, user_id)
+
+    async def revoke_grants(self, user_id: Id, client_id: str | None, at: float) -> int:
+        return await self._write(grants.revoke_grants, user_id, client_id, at)
+
+    async def delete_client(self, client_id: str) -> bool:
+        return await self._write(people.delete_client, client_id)
+
+    # letting applications in
+
+    async def add_session(self, session: Session) -> None:
+        await self._write(sessions.add_session, session)
+
+    async def find_session(self, token_hash: str) -> Session | None:
+        return await self._read(sessions.find_session, token_hash)
+
+    async def save_session(self, session: Session) -> None:
+        await self._write(sessions.save_session, session)
+
+    async def end_session(self, session_id: Id) -> bool:
+        return await self._write(sessions.end_session, session_id)
+
+    async def end_sessions(self, user_id: Id, keep: Id | None = None) -> int:
+        return await self._write(sessions.end_sessions, user_id, keep)
+
+    async def list_sessions(self, user_id: Id) -> Sequence[Session]:
+        return await self._read(sessions.list_sessions, user_id)
+
+    async def add_code(self, grant: Grant, code: AuthorizationCode) -> None:
+        await self._write(authorization.add_code, grant, code)
+
+    async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
+        return await self._write(authorization.redeem_code, code_hash, at)
+
+    async def add_refresh_token(self, token: RefreshToken) -> None:
+        await self._write(authorization.add_refresh_token, token)
+
+    async def rotate_refresh_token(
+        self, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
+    ) -> Rotation:
+        return await self._write(authorization.rotate_refresh_token, token_hash, client_id, successor, at, grace)
+
+    async def find_refresh_token(self, token_hash: str) -> RefreshToken | None:
+        return await self._read(authorization.find_refresh_token, token_hash)
+
+    async def add_link(self, link: OneTimeLink) -> None:
+        await self._write(authorization.add_link, link)
+
+    async def find_link(self, token_hash: str) -> OneTimeLink | None:
+        return await self._read(authorization.find_link, token_hash)
+
+    async def take_link(self, token_hash: str) -> OneTimeLink | None:
+        return await self._write(authorization.take_link, token_hash)
+
+    async def prune_authorization(self, at: float) -> None:
+        """In pieces, so that other writes get their turn in between."""
+        for table in authorization.EXPIRING:
+            while await self._write(authorization.prune_expired, table, at):
+                pass
+
+    # audit
+
+    async def append_audit(self, entries: Sequence[AuditEntry]) -> None:
+        if entries:
+            await self._write(audit.append_audit, entries)
+
+    async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
+        return await self._read(audit.list_audit, after, limit)
+
+    async def find_pseudonym(self, user_id: Id) -> str:
+        known = await self._read(audit.find_pseudonym, user_id)
+        return known if known is not None else await self._write(audit.make_pseudonym, user_id)
 
     # subscription keys, signing keys, spare parts
 
@@ -227,30 +243,3 @@ class SqlStore:
     async def backup(self, path: Path) -> None:
         assert self._database is not None, "the store is not started"
         await asyncio.to_thread(back_up, self._database, path)
-
-    # how
-
-    def _running(self) -> Writer:
-        if self._writer is None:
-            raise RuntimeError("the store is not running")
-        return self._writer
-
-    async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """In one snapshot, on a reader thread."""
-        database, readers = self._database, self._readers
-        if database is None or readers is None:
-            raise RuntimeError("the store is not running")
-
-        def run() -> T:
-            with database.reading.begin() as connection:
-                return query(connection, *args, **kwargs)
-
-        return await asyncio.get_running_loop().run_in_executor(readers, run)
-
-    async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await self._running().submit(partial(_call, work, args, kwargs))
-        return result
-
-
-def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], tx: Transaction) -> T:
-    return work(tx, *args, **kwargs)

@@ -1,0 +1,212 @@
+"""Codes, refresh tokens and one-time links: whatever is consumed is consumed in the one write transaction of its moment.
+
+All processes take turns at writing, so of many who present the same thing at once exactly one comes first.
+"""
+
+from typing import Any
+
+from sqlalchemy import Column, Connection, Row, Table, bindparam, delete, insert, select, update
+
+from domogate.domain.authorization import (
+    AuthorizationCode,
+    LinkPurpose,
+    OneTimeLink,
+    RedeemedCode,
+    RefreshToken,
+    Rotation,
+    RotationOutcome,
+)
+from domogate.domain.people import Grant
+from domogate.stores.codec import decode_text, to_json_or_none
+from domogate.stores.grants import add_grant, find_grant, grant_from_row, require_user, revoke_grant
+from domogate.stores.tables import authorization_codes as codes
+from domogate.stores.tables import grants, links, refresh_tokens, sessions
+from domogate.stores.transaction import Transaction
+
+PRUNE_CHUNK = 1_000
+REMEMBERED = 3600.0
+"""How long codes and refresh tokens outlive their expiry, so that one presented again is still known for what it is."""
+
+_CODE = select(codes).where(codes.c.code_hash == bindparam("code_hash"))
+_USE_CODE = (
+    update(codes)
+    .where(codes.c.code_hash == bindparam("of_hash"), codes.c.used_at.is_(None))
+    .values(used_at=bindparam("at"))
+    .returning(*codes.c)
+)
+
+_successors = refresh_tokens.alias("successors")
+_REFRESH_TOKEN = (
+    select(refresh_tokens, grants.c.client_id).join(grants).where(refresh_tokens.c.token_hash == bindparam("token_hash"))
+)
+_PRESENTED = (
+    select(
+        grants,
+        refresh_tokens.c.expires_at,
+        refresh_tokens.c.replaced_at,
+        _successors.c.token_hash.is_not(None).label("has_successor"),
+        _successors.c.replaced_at.label("successor_replaced_at"),
+    )
+    .select_from(refresh_tokens)
+    .join(grants)
+    .outerjoin(_successors, _successors.c.token_hash == refresh_tokens.c.successor_hash)
+    .where(refresh_tokens.c.token_hash == bindparam("token_hash"))
+)
+_REPLACE = (
+    update(refresh_tokens)
+    .where(refresh_tokens.c.token_hash == bindparam("of_hash"), refresh_tokens.c.replaced_at.is_(None))
+    .values(replaced_at=bindparam("at"), successor_hash=bindparam("successor"))
+)
+_INSERT_REFRESH_TOKEN = insert(refresh_tokens)
+
+_LINK = select(links).where(links.c.token_hash == bindparam("token_hash"))
+_TAKE_LINK = delete(links).where(links.c.token_hash == bindparam("token_hash")).returning(*links.c)
+
+
+# --- Codes ------------------------------------------------------------------------------------------------------------
+
+
+def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
+    if (code.grant_id, code.client_id) != (grant.id, grant.client_id):
+        raise ValueError("the code belongs to another grant or client")
+    add_grant(tx, grant)
+    tx.connection.execute(
+        insert(codes),
+        {
+            "code_hash": code.code_hash,
+            "grant_id": grant.id,
+            "expires_at": code.expires_at,
+            "redirect_uri": code.redirect_uri,
+            "code_challenge": code.code_challenge,
+            "nonce": to_json_or_none(code.nonce),
+        },
+    )
+
+
+def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
+    """An expired code is consumed too, and one whose grant was revoked: what comes of it is for the caller to judge."""
+    row = tx.connection.execute(_USE_CODE, {"of_hash": code_hash, "at": at}).first()
+    first = row is not None
+    if row is None:
+        row = tx.connection.execute(_CODE, {"code_hash": code_hash}).first()
+        if row is None:
+            return None
+        revoke_grant(tx, row.grant_id, at)
+    grant = find_grant(tx.connection, row.grant_id)
+    assert grant is not None, "a code goes with its grant"
+    return RedeemedCode(_code_from_row(row, grant), grant, first)
+
+
+def _code_from_row(row: Row[Any], grant: Grant) -> AuthorizationCode:
+    return AuthorizationCode(
+        code_hash=row.code_hash,
+        grant_id=grant.id,
+        client_id=grant.client_id,
+        expires_at=row.expires_at,
+        redirect_uri=row.redirect_uri,
+        code_challenge=row.code_challenge,
+        nonce=None if row.nonce is None else decode_text(row.nonce),
+    )
+
+
+# --- Refresh tokens ---------------------------------------------------------------------------------------------------
+
+
+def add_refresh_token(tx: Transaction, token: RefreshToken) -> None:
+    grant = find_grant(tx.connection, token.grant_id)
+    if grant is None:
+        raise ValueError(f"there is no grant {token.grant_id}")
+    if grant.client_id != token.client_id:
+        raise ValueError("the refresh token belongs to another client than its grant")
+    _insert_refresh_token(tx, token, grant)
+
+
+def _insert_refresh_token(tx: Transaction, token: RefreshToken, grant: Grant) -> None:
+    tx.connection.execute(
+        _INSERT_REFRESH_TOKEN,
+        {
+            "token_hash": token.token_hash,
+            "grant_id": grant.id,
+            "created_at": token.created_at,
+            "expires_at": token.expires_at,
+            "replaced_at": token.replaced_at,
+        },
+    )
+
+
+def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken | None:
+    row = connection.execute(_REFRESH_TOKEN, {"token_hash": token_hash}).first()
+    if row is None:
+        return None
+    return RefreshToken(row.token_hash, row.grant_id, row.client_id, row.created_at, row.expires_at, row.replaced_at)
+
+
+def rotate_refresh_token(
+    tx: Transaction, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
+) -> Rotation:
+    """The successor joins the family of the token it replaces, whatever grant and client it names."""
+    row = tx.connection.execute(_PRESENTED, {"token_hash": token_hash}).first()
+    if row is None or row.client_id != client_id or row.revoked_at is not None:
+        return Rotation(RotationOutcome.UNKNOWN)
+    grant = grant_from_row(row)
+    # Before the expiry: who lost an answer just before it still gets the successor that was made then.
+    if row.replaced_at is not None and at - row.replaced_at <= grace and _is_newest(row):
+        return Rotation(RotationOutcome.REPEATED, grant)
+    if row.expires_at <= at:
+        return Rotation(RotationOutcome.EXPIRED)
+    if row.replaced_at is not None:
+        revoke_grant(tx, grant.id, at)
+        return Rotation(RotationOutcome.REUSED)
+    tx.connection.execute(_REPLACE, {"of_hash": token_hash, "at": at, "successor": successor.token_hash})
+    _insert_refresh_token(tx, successor, grant)
+    return Rotation(RotationOutcome.ROTATED, grant)
+
+
+def _is_newest(row: Row[Any]) -> bool:
+    """Whether the token's successor is the newest of its family."""
+    return bool(row.has_successor) and row.successor_replaced_at is None
+
+
+# --- One-time links ---------------------------------------------------------------------------------------------------
+
+
+def add_link(tx: Transaction, link: OneTimeLink) -> None:
+    require_user(tx, link.user_id)
+    tx.connection.execute(delete(links).where(links.c.user_id == link.user_id, links.c.purpose == link.purpose.value))
+    tx.connection.execute(
+        insert(links),
+        {
+            "token_hash": link.token_hash,
+            "user_id": link.user_id,
+            "purpose": link.purpose.value,
+            "expires_at": link.expires_at,
+        },
+    )
+
+
+def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
+    row = connection.execute(_LINK, {"token_hash": token_hash}).first()
+    return None if row is None else _link_from_row(row)
+
+
+def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
+    """An expired one too: that is for the caller to judge."""
+    row = tx.connection.execute(_TAKE_LINK, {"token_hash": token_hash}).first()
+    return None if row is None else _link_from_row(row)
+
+
+def _link_from_row(row: Row[Any]) -> OneTimeLink:
+    return OneTimeLink(row.token_hash, row.user_id, LinkPurpose(row.purpose), row.expires_at)
+
+
+# --- Forgetting -------------------------------------------------------------------------------------------------------
+
+_KEPT_FOR: dict[Table, float] = {sessions: 0.0, links: 0.0, codes: REMEMBERED, refresh_tokens: REMEMBERED}
+EXPIRING = tuple(_KEPT_FOR)
+
+
+def prune_expired(tx: Transaction, table: Table, at: float) -> bool:
+    """Remove what expired long enough ago, a piece at a time; True: there is more."""
+    key: Column[Any] = next(iter(table.primary_key))
+    oldest = select(key).where(table.c.expires_at <= at - _KEPT_FOR[table]).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
+    return tx.connection.execute(delete(table).where(key.in_(oldest))).rowcount == PRUNE_CHUNK

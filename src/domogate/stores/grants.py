@@ -1,0 +1,93 @@
+"""That a user let an application in; revoking it ends every token that was made of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert, select, update
+
+from domogate.domain.events import GrantRevoked
+from domogate.domain.ids import Id
+from domogate.domain.people import Grant, GrantType
+from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.tables import clients, grants, users
+from domogate.stores.transaction import Transaction
+
+_GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
+_USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
+_CLIENT = select(clients.c.id).where(clients.c.id == bindparam("client_id"))
+_LIVING = (
+    select(grants)
+    .where(grants.c.user_id == bindparam("user_id"), grants.c.revoked_at.is_(None))
+    .order_by(grants.c.created_at.desc(), grants.c.id)
+)
+
+
+def grant_from_row(row: Row[Any]) -> Grant:
+    return Grant(
+        id=row.id,
+        user_id=row.user_id,
+        client_id=row.client_id,
+        scopes=decode_texts(row.scopes),
+        flow=GrantType(row.flow),
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
+        auth_time=row.auth_time,
+    )
+
+
+def require_user(tx: Transaction, user_id: Id) -> None:
+    if tx.connection.execute(_USER, {"user_id": user_id}).first() is None:
+        raise ValueError(f"there is no user {user_id}")
+
+
+def add_grant(tx: Transaction, grant: Grant) -> None:
+    require_user(tx, grant.user_id)
+    if tx.connection.execute(_CLIENT, {"client_id": grant.client_id}).first() is None:
+        raise ValueError(f"there is no client {grant.client_id}")
+    tx.connection.execute(
+        insert(grants),
+        {
+            "id": grant.id,
+            "user_id": grant.user_id,
+            "client_id": grant.client_id,
+            "scopes": to_json(grant.scopes),
+            "flow": grant.flow.value,
+            "created_at": grant.created_at,
+            "revoked_at": grant.revoked_at,
+            "auth_time": grant.auth_time,
+        },
+    )
+
+
+def find_grant(connection: Connection, grant_id: Id) -> Grant | None:
+    row = connection.execute(_GRANT, {"grant_id": grant_id}).first()
+    return None if row is None else grant_from_row(row)
+
+
+def list_grants(connection: Connection, user_id: Id) -> Sequence[Grant]:
+    return [grant_from_row(row) for row in connection.execute(_LIVING, {"user_id": user_id})]
+
+
+def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
+    """False when there is no such grant; one revoked before stays revoked since then."""
+    return bool(_revoke(tx, grants.c.id == grant_id, at)) or find_grant(tx.connection, grant_id) is not None
+
+
+def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float) -> int:
+    condition = grants.c.user_id == user_id
+    return _revoke(tx, condition if client_id is None else condition & (grants.c.client_id == client_id), at)
+
+
+def _revoke(tx: Transaction, condition: ColumnElement[bool], at: float) -> int:
+    living = update(grants).where(condition, grants.c.revoked_at.is_(None)).values(revoked_at=at)
+    revoked = sorted(tx.connection.execute(living.returning(grants.c.id)).scalars())
+    for grant_id in revoked:
+        tx.emit(GrantRevoked(grant_id=grant_id))
+    return len(revoked)
+
+
+def remove_grants(tx: Transaction, column: ColumnElement[str], values: Sequence[str]) -> None:
+    """With their codes and refresh tokens, which the database removes."""
+    for value in values:
+        for grant_id in tx.connection.execute(delete(grants).where(column == value).returning(grants.c.id)).scalars():
+            tx.emit(GrantRevoked(grant_id=grant_id))

@@ -1,0 +1,59 @@
+"""Browsers in which people are logged in. Whether a session has expired is for the caller to judge."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from domogate.domain.authorization import Session
+from domogate.domain.ids import Id
+from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.grants import require_user
+from domogate.stores.tables import sessions
+from domogate.stores.transaction import Transaction
+
+_BY_TOKEN = select(sessions).where(sessions.c.token_hash == bindparam("token_hash"))
+_OF_USER = (
+    select(sessions)
+    .where(sessions.c.user_id == bindparam("user_id"))
+    .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc(), sessions.c.id)
+)
+_FIELDS = Session.__struct_fields__
+
+
+def _to_row(session: Session) -> dict[str, Any]:
+    return {name: getattr(session, name) for name in _FIELDS} | {"factors": to_json(session.factors)}
+
+
+def _from_row(row: Row[Any]) -> Session:
+    values = dict(row._mapping)
+    return Session(**values | {"factors": decode_texts(row.factors)})
+
+
+def add_session(tx: Transaction, session: Session) -> None:
+    require_user(tx, session.user_id)
+    tx.connection.execute(insert(sessions), _to_row(session))
+
+
+def find_session(connection: Connection, token_hash: str) -> Session | None:
+    row = connection.execute(_BY_TOKEN, {"token_hash": token_hash}).first()
+    return None if row is None else _from_row(row)
+
+
+def save_session(tx: Transaction, session: Session) -> None:
+    """One that was ended meanwhile stays ended."""
+    tx.connection.execute(update(sessions).where(sessions.c.id == session.id).values(_to_row(session)))
+
+
+def end_session(tx: Transaction, session_id: Id) -> bool:
+    return tx.connection.execute(delete(sessions).where(sessions.c.id == session_id)).rowcount == 1
+
+
+def end_sessions(tx: Transaction, user_id: Id, keep: Id | None) -> int:
+    ending = delete(sessions).where(sessions.c.user_id == user_id)
+    return tx.connection.execute(ending if keep is None else ending.where(sessions.c.id != keep)).rowcount
+
+
+def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
+    """The one used last first."""
+    return [_from_row(row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
