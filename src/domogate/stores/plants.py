@@ -50,6 +50,9 @@ _MY_MEMBERS = SELECT_MEMBERS.where(members.c.plant_id.in_(_MINE))
 _MY_INVITATIONS = SELECT_INVITATIONS.where(invitations.c.plant_id.in_(_MINE))
 
 _PAGE = select(plants, HAS_CONTROLLER).order_by(plants.c.id).limit(bindparam("limit"))
+_ON_PAGE: BindParameter[Any] = bindparam("ids", expanding=True)
+_PAGE_MEMBERS: Select[Any] = SELECT_MEMBERS.where(members.c.plant_id.in_(_ON_PAGE))
+_PAGE_INVITATIONS: Select[Any] = SELECT_INVITATIONS.where(invitations.c.plant_id.in_(_ON_PAGE))
 
 _DRIVEN = (
     select(plants.c.id)
@@ -100,9 +103,8 @@ def list_plants(connection: Connection, after: Id | None, limit: int) -> Sequenc
     rows = connection.execute(page, {"limit": limit}).all()
     people: dict[Id, People] = {}
     for ids in chunked(row.id for row in rows):
-        member_rows = connection.execute(SELECT_MEMBERS.where(members.c.plant_id.in_(ids))).all()
-        invitation_rows = connection.execute(SELECT_INVITATIONS.where(invitations.c.plant_id.in_(ids))).all()
-        people |= people_from_rows(member_rows, invitation_rows)
+        on_page = {"ids": ids}
+        people |= people_from_rows(connection.execute(_PAGE_MEMBERS, on_page), connection.execute(_PAGE_INVITATIONS, on_page))
     return [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in rows]
 
 
