@@ -50,6 +50,7 @@ plants:
             "users: [{email: a@example.com, password: [hush-7]}]",
             "subscriptions: [{name: x, key: hush-7}]",
             "subscriptions: [{name: x, key: 'hush-7 with spaces in it'}]",
+            "users: [{email: a@example.com, totpSecret: hush-7}]",
             "clients: [{id: x, name: x, scopes: [], secret: hush-7}]",
             "clients: [{id: x, name: x, scopes: [], secret: {hush-7: 1}}]",
         ],

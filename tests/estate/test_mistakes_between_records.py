@@ -135,6 +135,17 @@ class TestSubscriptionsAndClients:
         told = the_mistake("clients: [{id: x, name: x, scopes: [light.reed]}]")
         assert told.hint == "Did you mean 'light.read'?"
 
+    def test_pkce_is_for_every_client_without_a_secret(self) -> None:
+        told = the_mistake("clients: [{id: x, name: x, scopes: [], pkceExempt: true}]")
+        assert (told.path, told.problem) == (
+            "clients[0].pkceExempt",
+            "an application without a secret cannot do without PKCE",
+        )
+
+    def test_where_people_are_sent_after_logout_has_no_fragment(self) -> None:
+        told = the_mistake("clients: [{id: x, name: x, scopes: [], postLogoutRedirectUris: ['https://app.example/#out']}]")
+        assert told.path == "clients[0].postLogoutRedirectUris[0]"
+
     def test_a_client_id_used_twice(self) -> None:
         assert the_mistake("clients: [{id: x, name: x, scopes: []}, {id: x, name: y, scopes: []}]").path == "clients[1].id"
 

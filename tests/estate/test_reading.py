@@ -119,3 +119,30 @@ class TestModules:
 
     def test_times_count_their_offset(self) -> None:
         assert read_estate(TEXT, "x").estate.subscriptions[0].expires_at == 1794700800.0
+
+
+class TestWhoMayOperateAndHowTheyProveIt:
+    TEXT = """\
+users:
+  - {email: anna@example.com, operator: true, totpSecret: JBSWY3DPEHPK3PXP}
+  - {email: bruno@example.com}
+clients:
+  - id: old-app
+    name: Old
+    secret: old-app-secret-0001
+    scopes: [openid, gateway.manage]
+    pkceExempt: true
+    postLogoutRedirectUris: ["https://app.example/bye"]
+  - {id: new-app, name: New, scopes: []}
+"""
+
+    def test_a_user_is_no_operator_and_has_one_factor_unless_told(self) -> None:
+        anna, bruno = read_estate(self.TEXT, "x").estate.users
+        assert (anna.operator, anna.totp_secret) == (True, "JBSWY3DPEHPK3PXP")
+        assert (bruno.operator, bruno.totp_secret) == (False, None)
+
+    def test_a_client_needs_pkce_and_sends_nobody_anywhere_after_logout_unless_told(self) -> None:
+        old, new = read_estate(self.TEXT, "x").estate.clients
+        assert (old.pkce_exempt, old.post_logout_redirect_uris) == (True, ("https://app.example/bye",))
+        assert (new.pkce_exempt, new.post_logout_redirect_uris) == (False, ())
+        assert old.scopes == ("openid", "gateway.manage")

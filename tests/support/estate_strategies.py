@@ -10,7 +10,7 @@ from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
-from domogate.domain.people import Client, GrantType, Scope, Standing, Subscription, User
+from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, Standing, Subscription, User
 from domogate.domain.plants import (
     Ambient,
     ControllerDetail,
@@ -270,7 +270,15 @@ def estates(draw: Draw) -> Estate:
         return Id(f"{next(ids):08x}-2222-4222-a222-222222222222")
 
     users = [
-        User(new_id(), email, draw(texts()), draw(st.none() | texts(least=1)), draw(st.sampled_from(Standing)))
+        User(
+            new_id(),
+            email,
+            draw(texts()),
+            draw(st.none() | texts(least=1)),
+            draw(st.sampled_from(Standing)),
+            draw(yes_or_no),
+            draw(st.none() | st.sampled_from(["JBSWY3DPEHPK3PXP", "234567ABCDEFGHIJ" * 2])),
+        )
         for email in draw(st.lists(emails, min_size=1, max_size=4, unique_by=str.lower))
     ]
     subscriptions = [
@@ -292,14 +300,16 @@ def estates(draw: Draw) -> Estate:
         Client(
             id=f"client-{next(ids)}",
             name=draw(texts()),
-            secret_hash=draw(st.none() | st.just(f"{next(ids):064x}")),
+            secret_hash=secret_hash,
             redirect_uris=tuple(draw(st.lists(uris, unique=True))),
             origins=tuple(draw(st.lists(st.sampled_from(["http://localhost:3000", "https://app.example.com"]), unique=True))),
             grants=tuple(draw(st.lists(st.sampled_from(GrantType), unique=True))),
-            scopes=tuple(draw(st.lists(st.sampled_from([*map(str, Scope), "openid"]), unique=True))),
+            scopes=tuple(draw(st.lists(st.sampled_from([*map(str, Scope), "openid", MANAGE_SCOPE]), unique=True))),
             access_token_everywhere=draw(yes_or_no),
+            pkce_exempt=secret_hash is not None and draw(yes_or_no),
+            post_logout_redirect_uris=tuple(draw(st.lists(uris, unique=True))),
         )
-        for _ in range(draw(st.integers(0, 2)))
+        for secret_hash in draw(st.lists(st.none() | st.sampled_from(["0" * 64, "a1" * 32]), max_size=2))
     ]
     parts = st.lists(st.builds(SparePart, texts(least=1), st.sampled_from(SparePartType), texts(least=1)), max_size=2)
     spare_parts = [SpareParts(unit, tuple(draw(parts))) for unit in draw(st.lists(texts(least=1), max_size=3, unique=True))]

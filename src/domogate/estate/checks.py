@@ -60,6 +60,8 @@ def _clients(document: Record) -> Iterator[Finding]:
     for path, client in records(document, "clients"):
         yield from ids.see(path, client, "id")
         yield from _either(path, client, "secret", "secretHash")
+        if client.get("pkceExempt") is True and "secret" not in client and "secretHash" not in client:
+            yield Finding((*path, "pkceExempt"), "an application without a secret cannot do without PKCE", at_key=True)
 
 
 def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.ids import Id
-from domogate.domain.people import Client, GrantType, Scope, Standing, Subscription, User
+from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope, Standing, Subscription, User
 from domogate.domain.plants import (
     ControllerDetail,
     Module,
@@ -41,7 +41,7 @@ from domogate.estate.shapes import (
 
 _NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
 
-KNOWN_SCOPES = (*map(str, Scope), "openid", "profile", "email", "offline_access")
+KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
 
 
 def derived_id(of: str, text: str) -> Id:
@@ -62,6 +62,8 @@ USER = Shape(
     Field("name", "name", AS_IS),
     Field("passwordHash", "password_hash", AS_IS),
     Field("standing", "standing", word(Standing)),
+    Field("operator", "operator", AS_IS),
+    Field("totpSecret", "totp_secret", AS_IS),
 )
 SUBSCRIPTION = Shape(
     Subscription,
@@ -81,6 +83,8 @@ CLIENT = Shape(
     Field("origins", "origins", many(AS_IS)),
     Field("grants", "grants", many(word(GrantType))),
     Field("accessTokenEverywhere", "access_token_everywhere", AS_IS),
+    Field("pkceExempt", "pkce_exempt", AS_IS),
+    Field("postLogoutRedirectUris", "post_logout_redirect_uris", many(AS_IS)),
 )
 
 # --- Plants and what stands in them -----------------------------------------------------------------------------------

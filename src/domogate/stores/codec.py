@@ -14,6 +14,9 @@ from domogate.domain.states import State
 # Deterministic, so that an import can tell by the text alone whether anything differs.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
+NUL = "\0"
+"""No name holds it: PostgreSQL refuses even to look for a text that does."""
+
 
 def to_json(value: Any) -> str:
     return _encode(value).decode()

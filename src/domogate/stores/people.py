@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, select
 from domogate.domain.events import ClientChanged, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Standing, User
-from domogate.stores.codec import decode_grant_types, decode_texts, email_key, to_json
+from domogate.stores.codec import NUL, decode_grant_types, decode_texts, email_key, to_json
 from domogate.stores.engine import execute_many
 from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
@@ -52,6 +52,8 @@ def find_user(connection: Connection, user_id: Id) -> User | None:
 
 
 def find_user_by_email(connection: Connection, email: str) -> User | None:
+    if NUL in email:
+        return None
     row = connection.execute(_USER_BY_EMAIL, {"key": email_key(email)}).first()
     return None if row is None else user_from_row(row)
 
@@ -134,6 +136,8 @@ def client_from_row(row: Row[Any]) -> Client:
 
 
 def find_client(connection: Connection, client_id: str) -> Client | None:
+    if NUL in client_id:
+        return None
     row = connection.execute(_CLIENT, {"client_id": client_id}).first()
     return None if row is None else client_from_row(row)
 
