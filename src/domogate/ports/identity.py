@@ -1,5 +1,6 @@
 """Who is calling, and what the gateway signs and remembers of it."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -45,8 +46,16 @@ class Signer(Protocol):
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
     async def jwks(self) -> dict[str, Any]: ...
     async def mint_token(
-        self, kind: TokenKind, user: User, client: Client, grant: Grant, lifetime: float | None = None
-    ) -> str: ...
+        self,
+        kind: TokenKind,
+        user: User,
+        client: Client,
+        grant: Grant,
+        lifetime: float | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> str:
+        """`extra`: claims of one login (nonce, auth_time, at_hash); they cannot replace those that every token has."""
+        ...
 
 
 class Hasher(Protocol):
@@ -61,4 +70,15 @@ class Hasher(Protocol):
 class Audit(Protocol):
     """Who did what, when, from where, with what result."""
 
-    def note(self, action: str, *, who: str, what: str, result: str) -> None: ...
+    def note(
+        self,
+        action: str,
+        *,
+        who: str,
+        what: str,
+        result: str,
+        address: str = "",
+        detail: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take it up without waiting. A user is named by their id alone in `who`, and as `user:ID` anywhere else."""
+        ...
