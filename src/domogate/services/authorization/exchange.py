@@ -1,0 +1,145 @@
+"""Codes and refresh tokens become tokens: the grants authorization_code and refresh_token of the token endpoint."""
+
+from domogate.domain.authorization import AuthorizationCode, RotationOutcome
+from domogate.domain.people import Client, Grant, GrantType, User
+from domogate.ports import Clock, Store
+from domogate.services.authorization.clients import demand_grant
+from domogate.services.authorization.consents import ONLINE
+from domogate.services.authorization.faults import OAuthError, OAuthFault
+from domogate.services.authorization.notes import Notes
+from domogate.services.authorization.scopes import split_scopes
+from domogate.services.authorization.secrets import derive_successor, hash_secret, is_verifier, new_secret, verifies
+from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
+
+
+def _refuse(description: str) -> OAuthFault:
+    return OAuthFault(OAuthError.INVALID_GRANT, description)
+
+
+_NO_CODE = "The code is not valid: unknown, expired, redeemed before, or not made for this client."
+_NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, replaced, or not one of this client."
+
+
+class Exchange:
+    """The two ways to tokens that a client goes without the person."""
+
+    def __init__(
+        self, store: Store, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: Notes, successor_secret: bytes
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._mint = mint
+        self._lifetimes = lifetimes
+        self._notes = notes
+        self._successor_secret = successor_secret
+
+    async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
+        """The first tokens of a grant, with a refresh token where the client is registered for it (Decision 0026)."""
+        refresh_token = None
+        if GrantType.REFRESH_TOKEN in client.grants:
+            refresh_token = new_secret()
+            await self._store.add_refresh_token(self._mint.refresh_token_of(grant, refresh_token))
+        return await self._mint.mint(user, client, grant, nonce=nonce, refresh_token=refresh_token)
+
+    # --- authorization_code -------------------------------------------------------------------------------------------
+
+    async def redeem(
+        self, client: Client, code: str, redirect_uri: str | None, verifier: str | None, address: str = ""
+    ) -> TokenSet:
+        """RFC 6749 §4.1.3. Whoever presents a code uses it up: one in the wrong hands is good for nobody any more."""
+        demand_grant(client, GrantType.AUTHORIZATION_CODE)
+        if verifier is not None and not is_verifier(verifier):
+            raise _refuse("The code_verifier must be 43 to 128 of the characters A-Z a-z 0-9 - . _ ~ (RFC 7636).")
+        redeemed = await self._store.redeem_code(hash_secret(code), self._clock.now())
+        if redeemed is None:
+            raise _refuse(_NO_CODE)
+        grant = redeemed.grant
+        if not redeemed.first:
+            self._notes.refused(client.id, grant.user_id, "code redeemed before", address)
+            raise _refuse(_NO_CODE)
+        user = await self._store.find_user(grant.user_id)
+        problem = self._find_problem(client, redeemed.code, grant, user, redirect_uri, verifier)
+        if problem is not None or user is None:
+            await self._store.revoke_grant(grant.id, self._clock.now())
+            self._notes.refused(client.id, grant.user_id, "code presented wrongly", address)
+            raise _refuse(problem or _NO_CODE)
+        if code.startswith(ONLINE):
+            return await self._mint.mint(user, client, grant, nonce=redeemed.code.nonce)
+        return await self.issue(user, client, grant, nonce=redeemed.code.nonce)
+
+    def _find_problem(
+        self,
+        client: Client,
+        code: AuthorizationCode,
+        grant: Grant,
+        user: User | None,
+        redirect_uri: str | None,
+        verifier: str | None,
+    ) -> str | None:
+        if code.client_id != client.id or code.expires_at <= self._clock.now() or grant.revoked_at is not None:
+            return _NO_CODE
+        if user is None or not user.active:
+            return "The person who gave this grant has no account any more."
+        return _check_redirect(client, code, redirect_uri) or _check_verifier(code, verifier)
+
+    # --- refresh_token ------------------------------------------------------------------------------------------------
+
+    async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
+        """RFC 6749 §6 with rotation (RFC 9700 §4.14) and the retry of Decision 0023."""
+        demand_grant(client, GrantType.REFRESH_TOKEN)
+        # Looking first costs a read, and keeps whatever is no refresh token of this client from taking a turn at writing.
+        presented = await self._store.find_refresh_token(hash_secret(refresh_token))
+        if presented is None or presented.client_id != client.id:
+            raise _refuse(_NO_REFRESH_TOKEN)
+        scopes = None
+        if scope is not None:
+            scopes = _narrow(await self._store.find_grant(presented.grant_id), scope)
+        successor = derive_successor(refresh_token, self._successor_secret)
+        rotation = await self._store.rotate_refresh_token(
+            presented.token_hash,
+            client.id,
+            self._mint.successor_of(presented.grant_id, client.id, successor),
+            self._clock.now(),
+            self._lifetimes.refresh_grace,
+        )
+        if rotation.outcome is RotationOutcome.REUSED:
+            self._notes.reused(client.id, presented.grant_id, address)
+        if rotation.grant is None:
+            raise _refuse(_NO_REFRESH_TOKEN)
+        user = await self._store.find_user(rotation.grant.user_id)
+        if user is None or not user.active:
+            raise _refuse("The person who gave this grant has no account any more.")
+        return await self._mint.mint(user, client, rotation.grant, scopes=scopes, refresh_token=successor)
+
+
+def _narrow(grant: Grant | None, scope: str) -> tuple[str, ...]:
+    """Fewer scopes than were granted, never more (RFC 6749 §6)."""
+    if grant is None:
+        raise _refuse(_NO_REFRESH_TOKEN)
+    wanted = split_scopes(scope)
+    if not wanted or not set(wanted) <= set(grant.scopes):
+        raise OAuthFault(
+            OAuthError.INVALID_SCOPE, f"A refresh may only ask for scopes that were granted: {' '.join(grant.scopes)}."
+        )
+    return tuple(it for it in grant.scopes if it in wanted)
+
+
+def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
+    """What is wrong, if anything; may be left out when PKCE was used or the client has exactly one (Decision 0023)."""
+    if redirect_uri is None:
+        if code.code_challenge is not None or len(client.redirect_uris) == 1:
+            return None
+        return "The redirect_uri is missing: it must be the one of the authorization request."
+    # A request that named none was answered at the only one that is registered.
+    only = client.redirect_uris[0] if len(client.redirect_uris) == 1 else None
+    expected = only if code.redirect_uri is None else code.redirect_uri
+    return None if redirect_uri == expected else "The redirect_uri is not the one of the authorization request."
+
+
+def _check_verifier(code: AuthorizationCode, verifier: str | None) -> str | None:
+    if code.code_challenge is None:
+        # An attacker who strips the challenge off a request must not get away with it (RFC 9700 §4.8.2).
+        return None if verifier is None else "A code_verifier was sent, but the authorization request had no code_challenge."
+    if verifier is None:
+        return "The code_verifier is missing: the authorization request had a code_challenge."
+    return None if verifies(verifier, code.code_challenge) else "The code_verifier does not match the code_challenge."

@@ -1,0 +1,50 @@
+"""An id token as a hint of who is meant: it was signed here for that client, but may have expired since."""
+
+import json
+from typing import Any
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from domogate.domain.ids import DASHED_UUID, Id
+from domogate.ports import Signer
+
+_ALGORITHMS = ["ES256", "RS256"]
+_MAX_HINT = 8_192
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """Whom and which client an id token of ours was about."""
+
+    user_id: Id
+    client_id: str
+
+
+class Hints:
+    """Reads `id_token_hint` (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2)."""
+
+    def __init__(self, signer: Signer, issuer: str) -> None:
+        self._signer = signer
+        self._issuer = issuer
+
+    async def verify(self, unverified_token: str) -> Hint | None:
+        """None for whatever is not an id token that this gateway signed with a key it still publishes."""
+        if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
+            return None
+        keys = KeySet.import_key_set(await self._signer.jwks())  # type: ignore[arg-type]
+        try:
+            signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)
+            claims: Any = json.loads(signed.payload or b"")
+        except (JoseError, ValueError, RecursionError):
+            return None
+        header = signed.headers()
+        # An access token has another typ (RFC 8725 §3.11): only what was made for the client names the client.
+        if str(header.get("typ")).upper() != "JWT" or "kid" not in header or not isinstance(claims, dict):
+            return None
+        subject, audience = claims.get("sub"), claims.get("aud")
+        if claims.get("iss") != self._issuer or not isinstance(subject, str) or not isinstance(audience, str):
+            return None
+        user_id = DASHED_UUID.parse_id(subject)
+        return None if user_id is None else Hint(user_id, audience)

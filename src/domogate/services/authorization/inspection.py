@@ -1,0 +1,108 @@
+"""What a client may ask about tokens, and how it gives them back: userinfo, introspection, revocation."""
+
+from typing import Any
+
+from domogate.domain.authorization import RefreshToken
+from domogate.domain.faults import TokenRefused
+from domogate.domain.people import Client, IdentityScope, Principal, TokenKind
+from domogate.ports import Clock, Store, Verifier
+from domogate.services.authorization.faults import OAuthError, OAuthFault
+from domogate.services.authorization.notes import Notes
+from domogate.services.authorization.secrets import hash_secret
+
+_INACTIVE = {"active": False}
+
+
+class Inspection:
+    """About tokens that were handed out."""
+
+    def __init__(self, store: Store, verifier: Verifier, clock: Clock, notes: Notes, issuer: str) -> None:
+        self._store = store
+        self._verifier = verifier
+        self._clock = clock
+        self._notes = notes
+        self._issuer = issuer
+
+    async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
+        """OpenID Connect Core §5.3: what the scopes of the access token let the client know (§5.4)."""
+        try:
+            principal = await self._verify(unverified_token)
+        except TokenRefused as refused:
+            raise OAuthFault(OAuthError.INVALID_TOKEN, refused.message) from None
+        if principal.kind is not TokenKind.ACCESS:
+            raise OAuthFault(OAuthError.INVALID_TOKEN, "This is an id token; userinfo takes an access token.")
+        if IdentityScope.OPENID not in principal.scopes:
+            raise OAuthFault(OAuthError.INSUFFICIENT_SCOPE, "The access token lacks the scope openid.")
+        user = await self._store.find_user(principal.user_id)
+        if user is None:
+            raise OAuthFault(OAuthError.INVALID_TOKEN, "The user of this token does not exist here.")
+        claims: dict[str, Any] = {"sub": user.id}
+        if IdentityScope.PROFILE in principal.scopes and user.name:
+            claims["name"] = user.name
+        if IdentityScope.EMAIL in principal.scopes:
+            claims["email"] = user.email
+        return claims
+
+    async def introspect(self, client: Client, unverified_token: str) -> dict[str, Any]:
+        """RFC 7662 §2.2. Of a token of another client nothing is told, not even that it is one."""
+        found = await self._find(unverified_token)
+        if isinstance(found, RefreshToken):
+            return await self._introspect_refresh_token(client, found)
+        if found is None or found.client_id != client.id:
+            return _INACTIVE
+        return {
+            "active": True,
+            "scope": " ".join(sorted(found.scopes)),
+            "client_id": found.client_id,
+            "token_type": "Bearer",
+            "token_kind": found.kind.value,
+            "exp": int(found.expires_at),
+            "sub": found.user_id,
+            "iss": self._issuer,
+        }
+
+    async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
+        """RFC 7009: ends the grant, and with it every token that rests on it. What is unknown or dead needs nothing."""
+        found = await self._find(unverified_token)
+        if found is None:
+            return
+        if found.client_id != client.id:
+            raise OAuthFault(OAuthError.INVALID_GRANT, "The token was not issued to this client.")
+        if isinstance(found, Principal) and found.kind is TokenKind.ID:
+            raise OAuthFault(OAuthError.UNSUPPORTED_TOKEN_TYPE, "Revoke the access token or the refresh token instead.")
+        await self._store.revoke_grant(found.grant_id, self._clock.now())
+        self._notes.revoked(client.id, found.grant_id, address)
+
+    async def _introspect_refresh_token(self, client: Client, token: RefreshToken) -> dict[str, Any]:
+        grant = await self._store.find_grant(token.grant_id)
+        if (
+            token.client_id != client.id
+            or token.replaced_at is not None
+            or token.expires_at <= self._clock.now()
+            or grant is None
+            or grant.revoked_at is not None
+        ):
+            return _INACTIVE
+        return {
+            "active": True,
+            "scope": " ".join(sorted(grant.scopes)),
+            "client_id": token.client_id,
+            "token_kind": "refresh",
+            "iat": int(token.created_at),
+            "exp": int(token.expires_at),
+            "sub": grant.user_id,
+            "iss": self._issuer,
+        }
+
+    async def _find(self, unverified_token: str) -> Principal | RefreshToken | None:
+        # Only a signed token has dots in it, so token_type_hint has nothing to add (RFC 7009 §2.1).
+        if "." not in unverified_token:
+            return await self._store.find_refresh_token(hash_secret(unverified_token))
+        try:
+            return await self._verify(unverified_token)
+        except TokenRefused:
+            return None
+
+    async def _verify(self, unverified_token: str) -> Principal:
+        token = unverified_token.encode("utf-8", "surrogatepass")
+        return self._verifier.find_verified(token) or await self._verifier.verify(token)

@@ -1,0 +1,33 @@
+"""Which of the scopes that an application asks for may be put before the person (RFC 6749 §3.3)."""
+
+from collections.abc import Iterable
+
+from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope, User
+
+KNOWN = (*IdentityScope, *Scope, MANAGE_SCOPE)
+
+
+def split_scopes(text: str) -> tuple[str, ...]:
+    """In their order, each once."""
+    return tuple(dict.fromkeys(text.split(" "))) if text.strip(" ") else ()
+
+
+def choose_scopes(client: Client, asked: str | None) -> tuple[str, ...]:
+    """What the client may have of what it asks for; of all that it is registered for when it asks for nothing.
+
+    What we do not know is ignored, as RFC 6749 §3.3 allows and OpenID Connect Core §3.1.2.1 wants. The scopes of OpenID
+    Connect open no operation, so that no client has to be registered for them.
+    """
+    wanted = client.scopes if asked is None else split_scopes(asked)
+    return tuple(str(scope) for scope in wanted if scope in KNOWN and _may_have(client, scope))
+
+
+def for_person(scopes: Iterable[str], user: User) -> tuple[str, ...]:
+    """Only operators can let an application manage the gateway."""
+    return tuple(scope for scope in scopes if scope != MANAGE_SCOPE or user.operator)
+
+
+def _may_have(client: Client, scope: str) -> bool:
+    if scope == IdentityScope.OFFLINE_ACCESS:
+        return GrantType.REFRESH_TOKEN in client.grants
+    return scope in tuple(IdentityScope) or scope in client.scopes

@@ -1,0 +1,61 @@
+"""What a holder shows and we keep only as a hash, and the one-way functions around it."""
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII).fullmatch
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII).fullmatch
+
+MIN_SERVER_SECRET = 32
+
+
+def new_secret() -> str:
+    """256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_secret(secret: str) -> str:
+    """SHA-256, as the store keeps codes, refresh tokens and client secrets."""
+    return hashlib.sha256(_encode(secret)).hexdigest()
+
+
+def matches(secret: str, secret_hash: str | None) -> bool:
+    """In the same time whatever the difference; False without a hash."""
+    return hmac.compare_digest(hash_secret(secret), secret_hash or "")
+
+
+def derive_successor(presented: str, server_secret: bytes) -> str:
+    """The refresh token that replaces this one: the same one whenever it is asked for, though only its hash is kept."""
+    return _print(hmac.digest(server_secret, b"refresh token\0" + _encode(presented), "sha256"))
+
+
+def is_challenge(text: str) -> bool:
+    """Whether it can be the S256 challenge of some verifier (RFC 7636 §4.2)."""
+    return _CHALLENGE(text) is not None
+
+
+def is_verifier(text: str) -> bool:
+    """RFC 7636 §4.1."""
+    return _VERIFIER(text) is not None
+
+
+def verifies(verifier: str, challenge: str) -> bool:
+    """RFC 7636 §4.6, S256."""
+    return is_verifier(verifier) and hmac.compare_digest(_print(hashlib.sha256(verifier.encode()).digest()), challenge)
+
+
+def half_hash(token: str) -> str:
+    """at_hash of OpenID Connect Core §3.1.3.6: all our algorithms (ES256, RS256) go with SHA-256."""
+    return _print(hashlib.sha256(token.encode()).digest()[:16])
+
+
+def _encode(text: str) -> bytes:
+    # What came over the wire may hold what is no Unicode; it matches nothing, and must not fail either.
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _print(digest: bytes) -> str:
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
