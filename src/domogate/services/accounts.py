@@ -11,16 +11,27 @@ import msgspec
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Standing, User
-from domogate.ports import Audit, Clock, Hasher, Store
+from domogate.ports import Clock, Hasher, Store
+from domogate.services.audit import COMMAND_LINE as AT_COMMAND_LINE
+from domogate.services.audit import AuditAction, AuditLog, AuditResult, user_ref
 from domogate.services.people_rules import check_email, check_name, check_password
 from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound
 
 LINK_PATH = "/auth/password/"
 """What a one-time link looks like: the base URL, this, and its token."""
-COMMAND_LINE = "command line"
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
 _WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.PASSWORD_EXPIRED}
+
+
+class Doer(msgspec.Struct, frozen=True):
+    """Who does something, and from where. Without a user it is the command line."""
+
+    user_id: Id | None = None
+    address: str = ""
+
+
+COMMAND_LINE = Doer()
 
 
 class Mail(Protocol):
@@ -41,7 +52,7 @@ class IssuedLink(msgspec.Struct, frozen=True):
 
 
 class Accounts:
-    """Everything that is done to a user. `by` is the user who does it; None is the command line."""
+    """Everything that is done to a user. `by` is who does it, for the audit log."""
 
     def __init__(
         self,
@@ -52,7 +63,7 @@ class Accounts:
         *,
         base_url: str,
         link_lifetime: float = 86_400.0,
-        audit: Audit | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         self._store = store
         self._hasher = hasher
@@ -91,35 +102,35 @@ class Accounts:
             )
         user = await self._store.find_user_by_email(check_email(email))
         if user is None:
-            user = await self._add(email, name, operator=True, by=None)
+            user = await self._add(email, name, operator=True, by=COMMAND_LINE)
         else:
             user = await self.set_operator(user.id, True)
-        return user, await self._issue(user, LinkPurpose.OPERATOR, None, show=True)
+        return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
 
     async def create_user(
-        self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Id | None = None
+        self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Doer = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
         """Without a password: the link lets them set one, and then they are active."""
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
 
-    async def _add(self, email: str, name: str, *, operator: bool, by: Id | None) -> User:
+    async def _add(self, email: str, name: str, *, operator: bool, by: Doer) -> User:
         user = User(new_id(), check_email(email), check_name(name), operator=operator)
         async with self._changing:
             if await self._store.find_user_by_email(email) is not None:
                 raise Conflict(f"There is a user {email} already.")
             await self._store.save_user(user)
-        await self.note("user created", by, await self.name_user(user.id), "operator" if operator else "done")
+        self.note(AuditAction.USER_ADDED, by, user_ref(user.id), operator=_yes_or_no(operator))
         return user
 
-    async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Id | None = None) -> IssuedLink:
+    async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Doer = COMMAND_LINE) -> IssuedLink:
         """Former links of the user are of no use any more. With `show_link` it is handed back even where there is mail."""
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 
-    async def _issue(self, user: User, purpose: LinkPurpose, by: Id | None, *, show: bool) -> IssuedLink:
+    async def _issue(self, user: User, purpose: LinkPurpose, by: Doer, *, show: bool) -> IssuedLink:
         url, expires_at = await self.add_link(user, purpose)
         mailed = not show and await self.mailed(self._mail.send_password_link(user.email, user.name, url, self._link_lifetime))
-        await self.note("password link issued", by, await self.name_user(user.id), "mailed" if mailed else "shown")
+        self.note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=_yes_or_no(mailed))
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def add_link(self, user: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> tuple[str, float]:
@@ -149,7 +160,7 @@ class Accounts:
         user = await self._store.find_user(link.user_id)
         return None if user is None else (link, user)
 
-    async def redeem_link(self, token: str, password: str) -> User:
+    async def redeem_link(self, token: str, password: str, *, address: str = "") -> User:
         """Set the password by the link, which opens nothing afterwards. A password that is refused leaves it as it is."""
         found = await self.find_link(token)
         if found is None:
@@ -158,19 +169,20 @@ class Accounts:
         password_hash = await self._hasher.hash_password(password)
         if await self._store.take_link(digest(token)) is None:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
-        return await self._keep_password(found[1].id, password_hash, keep_session=None)
+        return await self._keep_password(found[1].id, password_hash, None, address)
 
-    async def set_password(self, user_id: Id, password: str, *, keep_session: Id | None = None) -> User:
+    async def set_password(self, user_id: Id, password: str, *, keep_session: Id | None = None, address: str = "") -> User:
         """By the user, who has proved who they are. Ends their other sessions, mends a standing that wanted this."""
         await self._check_new_password(await self.get_user(user_id), password)
-        return await self._keep_password(user_id, await self._hasher.hash_password(password), keep_session=keep_session)
+        password_hash = await self._hasher.hash_password(password)
+        return await self._keep_password(user_id, password_hash, keep_session, address)
 
     async def _check_new_password(self, user: User, password: str) -> None:
         check_password(password, user.email)
         if user.standing.password_is_due and await self._hasher.verify_password(password, user.password_hash):
             raise Invalid("This is the password that is to be renewed. Choose another.")
 
-    async def _keep_password(self, user_id: Id, password_hash: str, *, keep_session: Id | None) -> User:
+    async def _keep_password(self, user_id: Id, password_hash: str, keep_session: Id | None, address: str) -> User:
         def change(user: User) -> User:
             standing = _WITHOUT_PASSWORD_DUE.get(user.standing, user.standing)
             return msgspec.structs.replace(user, password_hash=password_hash, standing=standing)
@@ -180,7 +192,7 @@ class Accounts:
         # A link that still lies in a mailbox would undo what was just set; adding one that opens nothing withdraws it.
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(digest(secrets.token_urlsafe(32)), user_id, purpose, self._clock.now()))
-        await self.note("password set", user_id, await self.name_user(user_id), "done")
+        self.note(AuditAction.PASSWORD_SET, Doer(user_id, address), user_ref(user_id))
         return user
 
     # --- changing
@@ -194,67 +206,67 @@ class Accounts:
                 await self._store.save_user(changed)
         return changed
 
-    async def set_name(self, user_id: Id, name: str, *, by: Id | None = None) -> User:
+    async def set_name(self, user_id: Id, name: str, *, by: Doer = COMMAND_LINE) -> User:
         check_name(name)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, name=name))
-        await self.note("user renamed", by, await self.name_user(user_id), "done")
+        self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), field="name")
         return changed
 
-    async def set_standing(self, user_id: Id, standing: Standing, *, by: Id | None = None) -> User:
+    async def set_standing(self, user_id: Id, standing: Standing, *, by: Doer = COMMAND_LINE) -> User:
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, standing=standing))
-        await self.note("standing set", by, await self.name_user(user_id), str(standing))
+        self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), standing=standing)
         return changed
 
-    async def accept_terms(self, user_id: Id) -> User:
+    async def accept_terms(self, user_id: Id, *, address: str = "") -> User:
         def change(user: User) -> User:
             return msgspec.structs.replace(user, standing=_WITHOUT_TERMS_DUE.get(user.standing, user.standing))
 
         changed = await self.change_user(user_id, change)
-        await self.note("terms accepted", user_id, await self.name_user(user_id), "done")
+        self.note(AuditAction.TERMS_ACCEPTED, Doer(user_id, address), user_ref(user_id))
         return changed
 
-    async def set_operator(self, user_id: Id, operator: bool, *, by: Id | None = None) -> User:
+    async def set_operator(self, user_id: Id, operator: bool, *, by: Doer = COMMAND_LINE) -> User:
         """Refused for the last operator: nobody could manage this gateway any more."""
         if not operator:
             await self._check_not_last_operator(user_id)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
-        await self.note("operator set", by, await self.name_user(user_id), "operator" if operator else "no operator")
+        self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=_yes_or_no(operator))
         return changed
 
-    async def reset_second_factor(self, user_id: Id, *, by: Id | None = None) -> User:
+    async def reset_second_factor(self, user_id: Id, *, by: Doer = COMMAND_LINE) -> User:
         """For somebody who lost theirs; they log in again everywhere, with the password alone."""
         if (await self.get_user(user_id)).totp_secret is None:
             raise Conflict("This user has no second factor.")
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, totp_secret=None))
         await self._store.end_sessions(user_id)
-        await self.note("second factor reset", by, await self.name_user(user_id), "done")
+        self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), second_factor="no")
         return changed
 
-    async def end_sessions(self, user_id: Id, *, by: Id | None = None) -> int:
+    async def end_sessions(self, user_id: Id, *, by: Doer = COMMAND_LINE) -> int:
         """Log them out of every browser; applications they let in stay in."""
         await self.get_user(user_id)
         ended = await self._store.end_sessions(user_id)
-        await self.note("sessions ended", by, await self.name_user(user_id), str(ended))
+        self.note(AuditAction.SESSION_ENDED, by, user_ref(user_id), sessions=str(ended))
         return ended
 
     # --- going
 
-    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: Id | None = None) -> None:
+    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: Doer = COMMAND_LINE) -> None:
         """Throw an application out: its tokens are refused from the next request on."""
         grant = await self._store.find_grant(grant_id)
         if grant is None or grant.user_id != user_id:
             raise NotFound(f"The user has no grant {grant_id}.")
         await self._store.revoke_grant(grant_id, self._clock.now())
-        await self.note("grant revoked", by, await self.name_user(user_id), grant.client_id)
+        self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
 
-    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Id | None = None) -> int:
+    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Doer = COMMAND_LINE) -> int:
         """Throw all applications out, or one; how many grants that were."""
         await self.get_user(user_id)
         revoked = await self._store.revoke_grants(user_id, client_id, self._clock.now())
-        await self.note("grants revoked", by, await self.name_user(user_id), f"{revoked} to {client_id or 'any client'}")
+        self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=client_id or "any", grants=str(revoked))
         return revoked
 
-    async def delete_user(self, user_id: Id, *, by: Id | None = None) -> None:
+    async def delete_user(self, user_id: Id, *, by: Doer = COMMAND_LINE) -> None:
         """With their sessions, grants, tokens, memberships and invitations. Refused while they own plants."""
         user = await self.get_user(user_id)
         await self._check_not_last_operator(user_id)
@@ -264,36 +276,29 @@ class Accounts:
                 f"{user.email} owns {', '.join(owned)}: every plant has an owner. "
                 "Give these plants another owner first, in the estate file and `domogate estate import`."
             )
-        # Their pseudonym is forgotten with them.
-        who, named = await self._name_doer(by), await self.name_user(user_id)
+        if self._audit is not None:
+            await self._audit.know(user_id)  # their pseudonym is forgotten with them
         try:
             await self._store.delete_user(user_id)
         except ValueError as error:  # they were given a plant meanwhile
             raise Conflict(f"{error}.") from error
-        self._write("user deleted", who, named, "done")
+        self.note(AuditAction.USER_DELETED, by, user_ref(user_id))
 
     async def _check_not_last_operator(self, user_id: Id) -> None:
         operators = {user.id: user for user in await self._store.list_users() if user.operator}
         if operators.keys() == {user_id}:
             raise Conflict(f"{operators[user_id].email} is the last operator. Make somebody else an operator first.")
 
-    # --- the audit log
-
-    async def name_user(self, user_id: Id) -> str:
-        """As the audit log knows them."""
-        return f"user {await self._store.find_pseudonym(user_id)}"
-
-    async def note(self, action: str, by: Id | None, what: str, result: str) -> None:
-        self._write(action, await self._name_doer(by), what, result)
-
-    async def _name_doer(self, by: Id | None) -> str:
-        return COMMAND_LINE if by is None else await self.name_user(by)
-
-    def _write(self, action: str, who: str, what: str, result: str) -> None:
+    def note(self, action: AuditAction, by: Doer, what: str, **detail: str) -> None:
         if self._audit is not None:
-            self._audit.note(action, who=who, what=what, result=result)
+            who = AT_COMMAND_LINE if by.user_id is None else by.user_id
+            self._audit.note(action, who=who, what=what, result=AuditResult.OK, address=by.address, detail=detail)
 
 
 def digest(secret: str) -> str:
     """How links and client secrets are kept: they have at least 128 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"

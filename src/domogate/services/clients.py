@@ -3,15 +3,16 @@
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
 
-from domogate.domain.ids import Id
 from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope
 from domogate.ports import Store
-from domogate.services.accounts import digest
+from domogate.services.accounts import COMMAND_LINE, Doer, digest
+from domogate.services.audit import AuditAction, client_ref
 from domogate.services.people_rules import check_name
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
@@ -24,11 +25,15 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]
 _NO_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
 _LONGEST_URI = 2000
 
-Note = Callable[[str, Id | None, str, str], Awaitable[None]]
+
+class Note(Protocol):
+    """Puts it into the audit log."""
+
+    def __call__(self, action: AuditAction, by: Doer, what: str, **detail: str) -> None: ...
 
 
 class Clients:
-    """The register of applications. `by` is the user who does it; None is the command line."""
+    """The register of applications. `by` is who does it."""
 
     def __init__(self, store: Store, note: Note) -> None:
         self._store = store
@@ -42,7 +47,7 @@ class Clients:
             raise NotFound(f"There is no client {client_id}.")
         return client
 
-    async def add(self, client: Client, *, confidential: bool, by: Id | None = None) -> tuple[Client, str | None]:
+    async def add(self, client: Client, *, confidential: bool, by: Doer = COMMAND_LINE) -> tuple[Client, str | None]:
         """The client as it is kept and, if it can keep one, its secret: this is the one time that it is seen."""
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else digest(secret))
@@ -51,29 +56,29 @@ class Clients:
             if await self._store.find_client(client.id) is not None:
                 raise Conflict(f"There is a client {client.id} already.")
             await self._store.save_client(client)
-        await self._note("client added", by, f"client {client.id}", "confidential" if confidential else "public")
+        self._note(AuditAction.CLIENT_SAVED, by, client_ref(client.id), kind="confidential" if confidential else "public")
         return client, secret
 
-    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Id | None = None) -> Client:
+    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Doer = COMMAND_LINE) -> Client:
         """What it was already granted stays granted; what it may no longer ask for is refused when it asks again."""
         changed = await self._change(client_id, change)
-        await self._note("client changed", by, f"client {client_id}", "done")
+        self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))
         return changed
 
-    async def rotate_secret(self, client_id: str, *, by: Id | None = None) -> str:
+    async def rotate_secret(self, client_id: str, *, by: Doer = COMMAND_LINE) -> str:
         """The old one is refused from now on."""
         if not (await self.get(client_id)).confidential:
             raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
         secret = new_secret()
         await self._change(client_id, lambda client: msgspec.structs.replace(client, secret_hash=digest(secret)))
-        await self._note("client secret rotated", by, f"client {client_id}", "done")
+        self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id), secret="rotated")
         return secret
 
-    async def delete(self, client_id: str, *, by: Id | None = None) -> None:
+    async def delete(self, client_id: str, *, by: Doer = COMMAND_LINE) -> None:
         """With everything that people granted to it: its tokens are refused from the next request on."""
         if not await self._store.delete_client(client_id):
             raise NotFound(f"There is no client {client_id}.")
-        await self._note("client deleted", by, f"client {client_id}", "done")
+        self._note(AuditAction.CLIENT_DELETED, by, client_ref(client_id))
 
     async def _change(self, client_id: str, change: Callable[[Client], Client]) -> Client:
         """One at a time, so that none undoes another."""

@@ -7,15 +7,18 @@ import msgspec
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Plant, PlantStatus
-from domogate.ports import Audit, Clock, Hasher, Store
-from domogate.services.accounts import LINK_PATH, Accounts, IssuedLink, Mail, digest
+from domogate.ports import Clock, Hasher, Store
+from domogate.services.accounts import COMMAND_LINE, LINK_PATH, Accounts, Doer, IssuedLink, Mail, digest
+from domogate.services.audit import AuditAction, AuditLog, user_ref
 from domogate.services.clients import Clients
 from domogate.services.people_rules import check_email
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
 
 __all__ = [
+    "COMMAND_LINE",
     "LINK_PATH",
     "Conflict",
+    "Doer",
     "Forbidden",
     "Invalid",
     "Invited",
@@ -45,7 +48,7 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class People(Accounts):
-    """Everything that is done to users, to people in plants and to clients. `by` is who does it; None: the command line."""
+    """Everything that is done to users, to people in plants and to clients. `by` is who does it."""
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class People(Accounts):
         *,
         base_url: str,
         link_lifetime: float = 86_400.0,
-        audit: Audit | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         super().__init__(store, hasher, clock, mail, base_url=base_url, link_lifetime=link_lifetime, audit=audit)
         self.clients = Clients(store, self.note)
@@ -68,15 +71,15 @@ class People(Accounts):
             raise NotFound(f"There is no plant {plant_id}.")
         return found.plant
 
-    async def invite(self, plant_id: Id, email: str, *, show_link: bool = False, by: Id | None = None) -> Invited:
+    async def invite(self, plant_id: Id, email: str, *, show_link: bool = False, by: Doer = COMMAND_LINE) -> Invited:
         """A membership at once for who is active. Others get a link by which they become so, and an account for it."""
         plant = await self.get_plant(plant_id)
         check_email(email)
         if not await self._store.invite(plant_id, email):
             raise Conflict(f"{email} is in the plant or invited to it already.")
         user = await self._store.find_user_by_email(email)
-        active = user is not None and user.active
-        await self.note("invited", by, f"plant {plant_id}", "member" if active else "invited")
+        outcome = InvitedAs.MEMBER if user is not None and user.active else InvitedAs.INVITED
+        self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome)
         if user is not None and user.active:
             if not show_link:
                 await self.mailed(self._mail.send_invitation(email, plant.name, None, self._link_lifetime))
@@ -85,37 +88,38 @@ class People(Accounts):
             user = await self._add(email, "", operator=False, by=by)
         return Invited(InvitedAs.INVITED, await self._link_for(user, plant, show_link, by))
 
-    async def _link_for(self, user: User, plant: Plant, show_link: bool, by: Id | None) -> IssuedLink:
+    async def _link_for(self, user: User, plant: Plant, show_link: bool, by: Doer) -> IssuedLink:
         url, expires_at = await self.add_link(user)
         mailed = not show_link and await self.mailed(
             self._mail.send_invitation(user.email, plant.name, url, self._link_lifetime)
         )
-        await self.note("password link issued", by, await self.name_user(user.id), "mailed" if mailed else "shown")
+        self.note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed="yes" if mailed else "no")
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
-    async def withdraw_invitation(self, plant_id: Id, email: str, *, by: Id | None = None) -> None:
+    async def withdraw_invitation(self, plant_id: Id, email: str, *, by: Doer = COMMAND_LINE) -> None:
         await self.get_plant(plant_id)
         if not await self._store.withdraw_invitation(plant_id, email):
             raise NotFound(f"{email} has no open invitation to this plant.")
-        await self.note("invitation withdrawn", by, f"plant {plant_id}", "done")
+        self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), invitation="yes")
 
-    async def allow(self, plant_id: Id, user_id: Id, *, by: Id | None = None) -> None:
+    async def allow(self, plant_id: Id, user_id: Id, *, by: Doer = COMMAND_LINE) -> None:
         """Let a user into the plant, active or not. Nothing happens when they are in it."""
         await self.get_plant(plant_id)
         await self.get_user(user_id)
         if await self._store.allow_user(plant_id, user_id):
-            await self.note("allowed", by, f"plant {plant_id}", await self.name_user(user_id))
+            self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id))
 
-    async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Id | None = None) -> None:
+    async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Doer = COMMAND_LINE) -> None:
         """They lose their right on the plant with their next request."""
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
             raise Conflict(f"{plant.owner.email} owns the plant and cannot be withdrawn. Remove the plant instead.")
         if not await self._store.withdraw_user(plant_id, user_id):
             raise NotFound("The user is not allowed in this plant.")
-        await self.note("withdrawn", by, f"plant {plant_id}", await self.name_user(user_id))
+        action = AuditAction.LEFT if by.user_id == user_id else AuditAction.WITHDRAWN
+        self.note(action, by, plant_ref(plant_id), user=user_ref(user_id))
 
-    async def withdraw(self, plant_id: Id, email: str, *, by: Id | None = None) -> None:
+    async def withdraw(self, plant_id: Id, email: str, *, by: Doer = COMMAND_LINE) -> None:
         """Whichever they have there: a membership or an invitation."""
         plant = await self.get_plant(plant_id)
         folded = email.casefold()
@@ -125,31 +129,36 @@ class People(Accounts):
                 return
         await self.withdraw_invitation(plant_id, email, by=by)
 
-    async def leave_plant(self, plant_id: Id, user_id: Id) -> None:
+    async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None:
         """By an allowed user. Its owner cannot leave it, only remove it."""
-        await self.withdraw_user(plant_id, user_id, by=user_id)
+        await self.withdraw_user(plant_id, user_id, by=Doer(user_id, address))
 
-    async def remove_plant(self, plant_id: Id, *, by: Id | None = None) -> None:
+    async def remove_plant(self, plant_id: Id, *, by: Doer = COMMAND_LINE) -> None:
         """By its owner or an operator. It is listed as removed for a while, and is gone everywhere else (Decision 0009)."""
         plant = await self.get_plant(plant_id)
         await self._check_may_remove(plant, by)
         if plant.status is PlantStatus.REMOVED:
             raise Conflict(f"{plant.name} is removed already.")
         await self._store.set_plant_status(plant_id, PlantStatus.REMOVED, self._clock.now())
-        await self.note("plant removed", by, f"plant {plant_id}", "done")
+        self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=PlantStatus.REMOVED)
 
-    async def restore_plant(self, plant_id: Id, *, by: Id | None = None) -> None:
+    async def restore_plant(self, plant_id: Id, *, by: Doer = COMMAND_LINE) -> None:
         """By an operator, or by its owner: nothing of it was lost."""
         plant = await self.get_plant(plant_id)
         await self._check_may_remove(plant, by)
         if plant.status is PlantStatus.ACTIVE:
             raise Conflict(f"{plant.name} is active already.")
         await self._store.set_plant_status(plant_id, PlantStatus.ACTIVE, self._clock.now())
-        await self.note("plant restored", by, f"plant {plant_id}", "done")
+        self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=PlantStatus.ACTIVE)
 
-    async def _check_may_remove(self, plant: Plant, by: Id | None) -> None:
-        if by is None or by == plant.owner.user_id:
+    async def _check_may_remove(self, plant: Plant, by: Doer) -> None:
+        if by.user_id in (None, plant.owner.user_id):
             return
-        user = await self._store.find_user(by)
+        user = await self._store.find_user(by.user_id)
         if user is None or not user.operator:
             raise Forbidden("Only the plant's owner or an operator may do this.")
+
+
+def plant_ref(plant_id: Id) -> str:
+    """How a plant is named in an audit entry."""
+    return f"plant:{plant_id}"
