@@ -170,11 +170,20 @@ class TokenSigner:
         """The JSON Web Key Set by which anyone can verify what is signed here (RFC 7517 §5)."""
         return {"keys": [key.to_jwk() for key in await self._keyring.list_keys()]}
 
-    async def mint_token(self, kind: TokenKind, user: User, client: Client, grant: Grant, lifetime: float | None = None) -> str:
+    async def mint_token(
+        self,
+        kind: TokenKind,
+        user: User,
+        client: Client,
+        grant: Grant,
+        lifetime: float | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> str:
         if (grant.user_id, grant.client_id) != (user.id, client.id):
             raise ValueError("the grant is of another user or client than the token is for")
         now = self._clock.now()
         claims: dict[str, Any] = {
+            **(extra or {}),
             "iss": self._issuer,
             "sub": user.id,
             "iat": int(now),
