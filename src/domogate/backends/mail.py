@@ -1,0 +1,115 @@
+"""How links reach people: by an SMTP server, or by whoever asked for them."""
+
+import asyncio
+import smtplib
+import ssl
+import time
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import formatdate, make_msgid
+from typing import Final
+
+from domogate.backends.mail_texts import INVITATION, INVITATION_WITH_LINK, PASSWORD_LINK, Text
+
+_DEADLINE: Final = 20.0
+SECURITY: Final = ("starttls", "tls", "none")
+
+# A link must arrive as it was written, so no line is broken: 998 is the most that RFC 5322 §2.1.1 allows.
+_POLICY: Final = SMTP.clone(max_line_length=998)
+
+
+class PrintedMail:
+    """There is no mail server: whoever asked for a link is shown it."""
+
+    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002
+        return False
+
+    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:  # noqa: ARG002
+        return False
+
+
+class SmtpMail:
+    """Hands each mail to the server on a connection of its own, in a thread. `security` is starttls, tls or none.
+
+    Raises OSError (smtplib's own errors are that, too) when the server cannot be reached, is not to be trusted, or refuses.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        sender: str,
+        user: str | None = None,
+        password: str | None = None,
+        security: str = "starttls",
+        *,
+        deadline: float = _DEADLINE,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        if security not in SECURITY:
+            raise ValueError(f"the security of mail is one of {', '.join(SECURITY)}")
+        self._host = host
+        self._port = port
+        self._sender = sender
+        self._user = user
+        self._password = password
+        self._security = security
+        self._deadline = deadline
+        self._trust = trust or ssl.create_default_context()
+
+    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:
+        greeted = f" {_one_line(name)}" if name.strip() else ""
+        await self._send(email, PASSWORD_LINK, name=greeted, link=link, lifetime=print_lifetime(lifetime))
+        return True
+
+    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
+        text = INVITATION if link is None else INVITATION_WITH_LINK
+        await self._send(email, text, plant=_one_line(plant), link=link or "", lifetime=print_lifetime(lifetime))
+        return True
+
+    async def _send(self, email: str, text: Text, **filled: str) -> None:
+        message = EmailMessage(policy=_POLICY)
+        message["From"] = self._sender
+        message["To"] = email
+        message["Subject"] = text.subject.format(**filled)
+        message["Date"] = formatdate(time.time())
+        message["Message-ID"] = make_msgid(domain=self._domain)
+        # RFC 3834 §5: no out-of-office note shall come back.
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(text.body.format(**filled))
+        await asyncio.to_thread(self._deliver, message)
+
+    def _deliver(self, message: EmailMessage) -> None:
+        # The sender's domain, because finding out the machine's own name may wait for a name server.
+        if self._security == "tls":
+            server: smtplib.SMTP = smtplib.SMTP_SSL(
+                self._host, self._port, self._domain, timeout=self._deadline, context=self._trust
+            )
+        else:
+            server = smtplib.SMTP(self._host, self._port, self._domain, timeout=self._deadline)
+        with server:
+            if self._security == "starttls":
+                server.starttls(context=self._trust)
+            if self._user is not None:
+                server.login(self._user, self._password or "")
+            server.send_message(message)
+
+    @property
+    def _domain(self) -> str:
+        return self._sender.rpartition("@")[2]
+
+
+def print_lifetime(seconds: float) -> str:
+    """As people say it, never promising more than there is."""
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        count = int(seconds // length)
+        if count >= 2:
+            return f"{count} {unit}s"
+        if count == 1 and seconds < 1.5 * length:
+            return f"1 {unit}"
+    return f"{int(seconds)} seconds"
+
+
+def _one_line(text: str) -> str:
+    """A subject is a header: what people wrote must not begin another."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

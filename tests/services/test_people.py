@@ -1,0 +1,483 @@
+"""People: their accounts, their passwords, the plants they share."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Grant, Standing
+from domogate.domain.plants import PlantStatus
+from domogate.services.people import (
+    COMMAND_LINE,
+    Conflict,
+    Doer,
+    Forbidden,
+    Invalid,
+    InvitedAs,
+    MailFailed,
+    NotFound,
+    Refused,
+)
+from domogate.services.people_rules import check_email, check_name, check_password
+from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, Village, token_of
+from support.people import village as open_village
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
+
+NOBODY = Id("00000000-0000-4000-8000-00000000dead")
+
+
+@pytest.fixture
+async def village(tmp_path: Path) -> AsyncIterator[Village]:
+    async with open_village(tmp_path) as opened:
+        yield opened
+
+
+class TestCreatingAUser:
+    async def test_they_have_no_password_and_a_link_to_set_one(self, village: Village) -> None:
+        user, link = await village.people.create_user("dora@example.com", "Dora")
+        assert not (await village.user(user.id)).active
+        assert link.url is not None
+        assert link.url.startswith(f"{BASE_URL}/auth/")
+        assert link.expires_at == village.clock.now() + LINK_LIFETIME
+
+    async def test_the_link_is_kept_nowhere(self, village: Village, tmp_path: Path) -> None:
+        _, link = await village.people.create_user("dora@example.com")
+        kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+        assert token_of(link).encode() not in kept
+
+    async def test_where_there_is_mail_only_its_receiver_sees_the_link(self, village: Village) -> None:
+        village.mail.sends = True
+        _, link = await village.people.create_user("dora@example.com", "Dora")
+        assert (link.mailed, link.url) == (True, None)
+        ((_, to, sent),) = village.mail.sent
+        assert to == "dora@example.com"
+        assert sent is not None
+        await village.people.redeem_link(token_of(sent), GOOD_PASSWORD)
+
+    async def test_a_link_may_be_shown_although_there_is_mail(self, village: Village) -> None:
+        village.mail.sends = True
+        _, link = await village.people.create_user("dora@example.com", show_link=True)
+        assert link.url is not None
+        assert village.mail.sent == []
+
+    async def test_mail_that_fails_is_said_and_the_user_can_be_given_another_link(self, village: Village) -> None:
+        village.mail.failure = OSError("no route")
+        with pytest.raises(MailFailed, match="no route"):
+            await village.people.create_user("dora@example.com")
+        user = await village.people.get_user_by_email("dora@example.com")
+        village.mail.failure = None
+        assert (await village.people.issue_password_link(user.id)).url is not None
+
+    @pytest.mark.parametrize("email", [ANNA.email, ANNA.email.upper()])
+    async def test_an_email_is_one_persons(self, village: Village, email: str) -> None:
+        with pytest.raises(Conflict, match="already"):
+            await village.people.create_user(email)
+
+    async def test_of_many_at_once_one_is_made(self, village: Village) -> None:
+        made = await asyncio.gather(*(village.people.create_user("dora@example.com") for _ in range(8)), return_exceptions=True)
+        assert sorted(isinstance(one, Conflict) for one in made) == [False] + [True] * 7
+
+    @pytest.mark.parametrize(
+        "email",
+        [
+            *("", "dora", "dora@", "dora@host", "a b@example.com", "a@b@example.com", "a@example..com", "<a@example.com>"),
+            *("a@example.com\r\nBcc: x@example.com", "a\x00@example.com", "a" * 65 + "@example.com", "a@" + "b" * 260 + ".com"),
+        ],
+    )
+    async def test_an_address_that_is_none_is_refused(self, village: Village, email: str) -> None:
+        with pytest.raises(Invalid, match="e-mail"):
+            await village.people.create_user(email)
+
+    @pytest.mark.parametrize("name", ["a" * 101, "Do\nra", "Do\x00ra", "\ud800"])
+    def test_a_name_is_one_line_of_100_characters(self, name: str) -> None:
+        with pytest.raises(Invalid, match="100"):
+            check_name(name)
+
+
+class TestTheFirstOperator:
+    async def test_they_are_made_once(self, village: Village) -> None:
+        user, link = await village.people.create_first_operator("olga@example.com", "Olga")
+        await village.people.redeem_link(token_of(link), GOOD_PASSWORD)
+        olga = await village.user(user.id)
+        assert olga.operator
+        assert olga.active
+        with pytest.raises(Conflict, match=r"olga@example\.com"):
+            await village.people.create_first_operator("eve@example.com")
+
+    async def test_somebody_who_is_known_can_become_it(self, village: Village) -> None:
+        user, _ = await village.people.create_first_operator(ANNA.email)
+        assert user.id == ANNA.id
+        assert (await village.user(ANNA.id)).operator
+        assert (await village.user(ANNA.id)).password_hash == ANNA.password_hash
+
+    async def test_their_link_is_shown_even_where_there_is_mail(self, village: Village) -> None:
+        village.mail.sends = True
+        assert (await village.people.create_first_operator("olga@example.com"))[1].url is not None
+
+
+class TestTheLastOperator:
+    async def test_they_can_neither_step_down_nor_be_deleted(self, village: Village) -> None:
+        olga = await village.add_operator()
+        with pytest.raises(Conflict, match="last operator"):
+            await village.people.set_operator(olga.id, False)
+        with pytest.raises(Conflict, match="last operator"):
+            await village.people.delete_user(olga.id)
+        assert (await village.user(olga.id)).operator
+
+    async def test_with_a_second_one_they_can(self, village: Village) -> None:
+        olga = await village.add_operator()
+        await village.people.set_operator(BRUNO.id, True)
+        await village.people.set_operator(olga.id, False)
+        assert not (await village.user(olga.id)).operator
+
+
+class TestPasswordsByLink:
+    async def test_a_link_sets_one_password_once(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        await village.people.redeem_link(token, GOOD_PASSWORD)
+        assert await village.hasher.verify_password(GOOD_PASSWORD, (await village.user(CARLA.id)).password_hash)
+        with pytest.raises(NotFound, match="new one"):
+            await village.people.redeem_link(token, "another good password")
+        assert await village.hasher.verify_password(GOOD_PASSWORD, (await village.user(CARLA.id)).password_hash)
+
+    async def test_of_many_at_once_one_sets_it(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        done = await asyncio.gather(
+            *(village.people.redeem_link(token, f"{GOOD_PASSWORD} {n}") for n in range(10)), return_exceptions=True
+        )
+        assert sum(not isinstance(one, Exception) for one in done) == 1
+
+    async def test_who_becomes_active_takes_up_their_invitations(self, village: Village) -> None:
+        token = token_of((await village.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]
+        dora = await village.people.redeem_link(token, GOOD_PASSWORD)
+        plants, _ = await village.store.list_plants_of(dora.id)
+        assert [plant.id for plant in plants] == [HOUSE.id]
+
+    async def test_a_refused_password_leaves_the_link_as_it_is(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        with pytest.raises(Invalid):
+            await village.people.redeem_link(token, "short")
+        await village.people.redeem_link(token, GOOD_PASSWORD)
+
+    async def test_looking_at_a_link_does_not_use_it_up(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        for _ in range(2):
+            found = await village.people.find_link(token)
+            assert found is not None
+            assert found[1].id == CARLA.id
+
+    async def test_one_that_is_too_old_made_up_or_replaced_opens_nothing(self, village: Village) -> None:
+        replaced = token_of(await village.people.issue_password_link(CARLA.id))
+        old = token_of(await village.people.issue_password_link(CARLA.id))
+        assert await village.people.find_link(replaced) is None
+        assert await village.people.find_link("x" * 43) is None
+        village.clock.at += LINK_LIFETIME
+        assert await village.people.find_link(old) is None
+        for token in (replaced, old, "x" * 43):
+            with pytest.raises(NotFound):
+                await village.people.redeem_link(token, GOOD_PASSWORD)
+        assert not (await village.user(CARLA.id)).active
+
+    async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(ANNA.id))
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert await village.people.find_link(token) is None
+
+    async def test_nobody_gets_a_link_who_is_not_there(self, village: Village) -> None:
+        with pytest.raises(NotFound):
+            await village.people.issue_password_link(NOBODY)
+
+
+class TestSettingAPassword:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            (Standing.GOOD, Standing.GOOD),
+            (Standing.PASSWORD_EXPIRED, Standing.GOOD),
+            (Standing.TERMS_EXPIRED, Standing.TERMS_EXPIRED),
+            (Standing.BOTH_EXPIRED, Standing.TERMS_EXPIRED),
+        ],
+    )
+    async def test_it_mends_the_standing_that_wanted_it(self, village: Village, before: Standing, after: Standing) -> None:
+        await village.people.set_standing(ANNA.id, before)
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert (await village.user(ANNA.id)).standing is after
+
+    async def test_a_password_to_be_renewed_is_not_renewed_by_itself(self, village: Village) -> None:
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        await village.people.set_standing(ANNA.id, Standing.PASSWORD_EXPIRED)
+        with pytest.raises(Invalid, match="renewed"):
+            await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+
+    async def test_other_sessions_end_and_only_theirs(self, village: Village) -> None:
+        here, there = await village.open_session(ANNA.id), await village.open_session(ANNA.id)
+        brunos = await village.open_session(BRUNO.id)
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD, keep_session=here.id)
+        assert await village.store.find_session(here.token_hash) is not None
+        assert await village.store.find_session(there.token_hash) is None
+        assert await village.store.find_session(brunos.token_hash) is not None
+
+    async def test_two_changes_at_once_are_both_kept(self, village: Village) -> None:
+        await asyncio.gather(
+            village.people.set_password(ANNA.id, GOOD_PASSWORD),
+            village.people.set_name(ANNA.id, "Annabella"),
+            village.people.set_operator(ANNA.id, True),
+        )
+        anna = await village.user(ANNA.id)
+        assert (anna.name, anna.operator) == ("Annabella", True)
+        assert await village.hasher.verify_password(GOOD_PASSWORD, anna.password_hash)
+
+
+class TestWhatAPasswordMustBeLike:
+    @pytest.mark.parametrize(
+        "password",
+        [
+            "correct horse",
+            "ten chars.",
+            "ññññññññññ1ab",
+            "pass the salt, please",
+            "p" * 3 + "-" + "q" * 196,
+            "🔑🚪🏠💡🔌🌡📷🔔🪟🧯",
+        ],
+    )
+    def test_length_is_what_counts(self, password: str) -> None:
+        check_password(password, "anna@example.com")
+
+    @pytest.mark.parametrize(
+        ("password", "word"),
+        [
+            ("", "short"),
+            ("nine char", "short"),
+            ("e\u0301" * 9, "short"),  # nine characters, however they are typed
+            ("x1" + "y" * 199, "long"),
+            ("anna@example.com", "e-mail"),
+            (" ANNA@Example.com", "e-mail"),
+            ("password123", "people"),
+            ("Password2024!", "people"),
+            ("qwertyuiop", "people"),
+            ("1234567890", "people"),
+            ("9876543210", "people"),
+            ("aaaaaaaaaa", "people"),
+            ("1q2w3e4r5t", "people"),
+            ("abcdefghijkl", "people"),
+            ("Willkommen1", "people"),
+            ("good pass \ud800", "character"),
+        ],
+    )
+    def test_what_is_refused_and_why(self, password: str, word: str) -> None:
+        with pytest.raises(Invalid, match=word):
+            check_password(password, "anna@example.com")
+
+    def test_the_part_before_the_at_sign_is_no_password_either(self) -> None:
+        with pytest.raises(Invalid, match="e-mail"):
+            check_password("annamariabianchi", "annamariabianchi@example.com")
+
+    def test_a_refusal_does_not_repeat_the_password(self) -> None:
+        for password in ("password123", "nine char"):
+            with pytest.raises(Invalid) as refused:
+                check_password(password, "anna@example.com")
+            assert password not in str(refused.value)
+
+
+class TestStanding:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            (Standing.GOOD, Standing.GOOD),
+            (Standing.TERMS_EXPIRED, Standing.GOOD),
+            (Standing.PASSWORD_EXPIRED, Standing.PASSWORD_EXPIRED),
+            (Standing.BOTH_EXPIRED, Standing.PASSWORD_EXPIRED),
+        ],
+    )
+    async def test_accepting_the_terms_mends_it(self, village: Village, before: Standing, after: Standing) -> None:
+        await village.people.set_standing(ANNA.id, before)
+        assert (await village.people.accept_terms(ANNA.id)).standing is after
+        assert (await village.user(ANNA.id)).standing is after
+
+
+class TestTheSecondFactor:
+    async def test_an_operator_takes_it_away_and_the_person_logs_in_anew(self, village: Village) -> None:
+        await village.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, totp_secret="JBSWY3DPEHPK3PXP"))
+        session = await village.open_session(ANNA.id)
+        await village.people.reset_second_factor(ANNA.id)
+        assert (await village.user(ANNA.id)).totp_secret is None
+        assert await village.store.find_session(session.token_hash) is None
+        with pytest.raises(Conflict, match="no second factor"):
+            await village.people.reset_second_factor(ANNA.id)
+
+
+class TestThrowingApplicationsOut:
+    async def test_one_grant_only_if_it_is_theirs(self, village: Village) -> None:
+        grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=village.clock.now())
+        await village.store.add_grant(grant)
+        for user_id, grant_id in ((BRUNO.id, grant.id), (ANNA.id, NOBODY)):
+            with pytest.raises(NotFound):
+                await village.people.revoke_grant(user_id, grant_id)
+        assert [one.id for one in await village.store.list_grants(ANNA.id)] == [grant.id]
+        await village.people.revoke_grant(ANNA.id, grant.id)
+        assert list(await village.store.list_grants(ANNA.id)) == []
+
+    async def test_all_at_once(self, village: Village) -> None:
+        for _ in range(2):
+            await village.store.add_grant(Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0))
+        assert await village.people.revoke_grants(ANNA.id) == 2
+        assert list(await village.store.list_grants(ANNA.id)) == []
+
+
+class TestInviting:
+    async def test_who_is_active_is_in_at_once(self, village: Village) -> None:
+        dora = (await village.people.create_user("dora@example.com"))[0]
+        await village.people.set_password(dora.id, GOOD_PASSWORD)
+        invited = await village.people.invite(HOUSE.id, "Dora@example.com")
+        assert (invited.outcome, invited.link) == (InvitedAs.MEMBER, None)
+        assert (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
+
+    async def test_who_is_unknown_gets_an_account_and_a_link_to_become_active(self, village: Village) -> None:
+        invited = await village.people.invite(HOUSE.id, "dora@example.com")
+        dora = await village.people.get_user_by_email("dora@example.com")
+        assert invited.outcome is InvitedAs.INVITED
+        assert not (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
+        assert invited.link is not None
+        await village.people.redeem_link(token_of(invited.link), GOOD_PASSWORD)
+        assert (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
+
+    async def test_where_there_is_mail_it_is_mailed(self, village: Village) -> None:
+        village.mail.sends = True
+        invited = await village.people.invite(HOUSE.id, "dora@example.com")
+        assert invited.link is not None
+        assert invited.link.url is None
+        ((what, to, link),) = village.mail.sent
+        assert (what, to) == (HOUSE.name, "dora@example.com")
+        assert link is not None
+        await village.people.redeem_link(token_of(link), GOOD_PASSWORD)
+
+    async def test_nobody_is_invited_twice(self, village: Village) -> None:
+        await village.people.invite(HOUSE.id, "dora@example.com")
+        for email in ("dora@example.com", "DORA@example.com", ANNA.email, BRUNO.email):
+            with pytest.raises(Conflict, match="already"):
+                await village.people.invite(HOUSE.id, email)
+
+    async def test_an_address_or_a_plant_that_is_none_is_refused(self, village: Village) -> None:
+        with pytest.raises(Invalid):
+            await village.people.invite(HOUSE.id, "dora")
+        with pytest.raises(NotFound):
+            await village.people.invite(NOBODY, "dora@example.com")
+
+
+class TestWhoIsInAPlant:
+    async def test_an_allowed_user_is_in_and_after_withdrawal_out(self, village: Village) -> None:
+        dora = (await village.people.create_user("dora@example.com"))[0]
+        for _ in range(2):
+            await village.people.allow(HOUSE.id, dora.id)
+        assert (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
+        await village.people.withdraw(HOUSE.id, "DORA@example.com")
+        assert not (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
+        with pytest.raises(NotFound):
+            await village.people.withdraw_user(HOUSE.id, dora.id)
+
+    async def test_an_invitation_is_withdrawn_by_its_address(self, village: Village) -> None:
+        invited = await village.people.invite(HOUSE.id, "dora@example.com")
+        await village.people.withdraw(HOUSE.id, "Dora@example.com")
+        assert invited.link is not None
+        dora = await village.people.redeem_link(token_of(invited.link), GOOD_PASSWORD)
+        assert not (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
+        with pytest.raises(NotFound, match="no open invitation"):
+            await village.people.withdraw(HOUSE.id, "dora@example.com")
+
+    async def test_the_owner_cannot_be_withdrawn_and_cannot_leave(self, village: Village) -> None:
+        owner = HOUSE.owner
+        with pytest.raises(Conflict, match="owns the plant"):
+            await village.people.withdraw(HOUSE.id, owner.email)
+        with pytest.raises(Conflict, match="owns the plant"):
+            await village.people.leave_plant(HOUSE.id, owner.user_id)
+
+    async def test_an_allowed_user_leaves(self, village: Village) -> None:
+        await village.people.leave_plant(HOUSE.id, BRUNO.id)
+        assert not (await village.people.get_plant(HOUSE.id)).is_of(BRUNO.id)
+        with pytest.raises(NotFound):
+            await village.people.leave_plant(HOUSE.id, BRUNO.id)
+
+
+class TestRemovingAPlant:
+    async def test_by_its_owner_by_an_operator_and_at_the_command_line(self, village: Village) -> None:
+        olga = await village.add_operator()
+        for by in (Doer(HOUSE.owner.user_id), Doer(olga.id), COMMAND_LINE):
+            await village.people.remove_plant(HOUSE.id, by=by)
+            removed = await village.people.get_plant(HOUSE.id)
+            assert (removed.status, removed.removed_at) == (PlantStatus.REMOVED, village.clock.now())
+            with pytest.raises(Conflict, match="already"):
+                await village.people.remove_plant(HOUSE.id, by=by)
+            await village.people.restore_plant(HOUSE.id, by=by)
+            assert (await village.people.get_plant(HOUSE.id)).status is PlantStatus.ACTIVE
+
+    @pytest.mark.parametrize("user_id", [BRUNO.id, CARLA.id, NOBODY])
+    async def test_by_nobody_else(self, village: Village, user_id: Id) -> None:
+        with pytest.raises(Forbidden):
+            await village.people.remove_plant(HOUSE.id, by=Doer(user_id))
+        assert (await village.people.get_plant(HOUSE.id)).status is PlantStatus.ACTIVE
+
+
+class TestDeletingAUser:
+    async def test_everything_of_theirs_goes(self, village: Village) -> None:
+        session = await village.open_session(BRUNO.id)
+        grant = Grant(new_id(), BRUNO.id, APP.id, ("light.read",), created_at=1.0)
+        await village.store.add_grant(grant)
+        token = token_of(await village.people.issue_password_link(BRUNO.id))
+        await village.people.delete_user(BRUNO.id)
+        assert await village.store.find_user(BRUNO.id) is None
+        assert await village.store.find_session(session.token_hash) is None
+        assert await village.store.find_grant(grant.id) is None
+        assert await village.people.find_link(token) is None
+        assert not (await village.people.get_plant(HOUSE.id)).is_of(BRUNO.id)
+
+    async def test_the_owner_of_a_plant_is_kept_and_told_which(self, village: Village) -> None:
+        with pytest.raises(Conflict, match=HOUSE.name):
+            await village.people.delete_user(HOUSE.owner.user_id)
+        assert await village.store.find_user(HOUSE.owner.user_id) is not None
+
+    async def test_who_is_not_there_cannot_be_deleted(self, village: Village) -> None:
+        with pytest.raises(NotFound):
+            await village.people.delete_user(NOBODY)
+
+
+class TestTheAuditLog:
+    async def test_rights_changes_are_noted_without_names(self, village: Village) -> None:
+        olga = await village.add_operator()
+        by = Doer(olga.id, "192.0.2.7")
+        dora, _ = await village.people.create_user("dora@example.com", "Dora", by=by)
+        await village.people.allow(HOUSE.id, dora.id, by=by)
+        await village.people.withdraw_user(HOUSE.id, dora.id, by=by)
+        await village.people.delete_user(dora.id, by=by)
+        assert await village.noted() == ["user added", "link issued", "allowed", "withdrawn", "user deleted"]
+        records = await village.audit.list()
+        text = msgspec.json.encode(records).decode()
+        for secret in ("dora", "Dora", "olga", dora.id, olga.id):
+            assert secret not in text
+        assert {record.entry.address for record in records} == {"192.0.2.7"}
+        assert len({record.entry.who for record in records}) == 1
+        assert records[0].entry.what == records[-1].entry.what == records[2].entry.detail["user"]
+
+    async def test_what_is_refused_is_not_noted_as_done(self, village: Village) -> None:
+        for refused in (
+            village.people.delete_user(HOUSE.owner.user_id),
+            village.people.withdraw(HOUSE.id, "nobody@example.com"),
+            village.people.create_user(ANNA.email),
+            village.people.set_password(ANNA.id, "short"),
+        ):
+            with pytest.raises(Refused):
+                await refused
+        assert await village.noted() == []
+
+    async def test_leaving_is_not_being_withdrawn(self, village: Village) -> None:
+        await village.people.leave_plant(HOUSE.id, BRUNO.id)
+        assert await village.noted() == ["left"]
+
+
+class TestAddresses:
+    @pytest.mark.parametrize("email", ["anna@example.com", "änna@müller.example", "a.b+c@x.y.z", "o'hara@example.com"])
+    def test_what_people_have_is_taken_as_it_is(self, email: str) -> None:
+        assert check_email(email) == email

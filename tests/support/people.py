@@ -1,0 +1,104 @@
+"""People on a real store: a house with its owner, a clock to turn, a hasher that is quick, and mail that is remembered."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from domogate.domain.authorization import Session
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import User
+from domogate.services.audit import AuditLog
+from domogate.services.people import IssuedLink, People
+from domogate.stores import SqlStore, sqlite_url
+from support.stores import SMALL, HandClock
+
+BASE_URL = "https://gateway.example"
+LINK_LIFETIME = 3600.0
+GOOD_PASSWORD = "seven green bottles"
+
+
+class QuickHasher:
+    """Not for keeping secrets: argon2's own tests are elsewhere."""
+
+    async def hash_password(self, password: str) -> str:
+        return f"hash of {password[::-1]}"
+
+    async def verify_password(self, password: str, password_hash: str | None) -> bool:
+        return password_hash == f"hash of {password[::-1]}"
+
+
+class RememberedMail:
+    """Mail that a test can read. With `sends` False there is none, with `failure` the server is down."""
+
+    def __init__(self) -> None:
+        self.sends = False
+        self.failure: OSError | None = None
+        self.sent: list[tuple[str, str, str | None]] = []
+
+    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:
+        return self._send("password", email, link)
+
+    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
+        return self._send(plant, email, link)
+
+    def _send(self, what: str, email: str, link: str | None) -> bool:
+        if self.failure is not None:
+            raise self.failure
+        if self.sends:
+            self.sent.append((what, email, link))
+        return self.sends
+
+
+class Village:
+    """Everything a test of people needs. Anna owns the house, Bruno is allowed in it, Carla is not active."""
+
+    def __init__(self, store: SqlStore, clock: HandClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.hasher = QuickHasher()
+        self.mail = RememberedMail()
+        self.audit = AuditLog(store, clock)
+        self.people = People(
+            store, self.hasher, clock, self.mail, base_url=BASE_URL, link_lifetime=LINK_LIFETIME, audit=self.audit
+        )
+
+    async def user(self, user_id: Id) -> User:
+        found = await self.store.find_user(user_id)
+        assert found is not None
+        return found
+
+    async def add_operator(self, email: str = "olga@example.com") -> User:
+        user = User(new_id(), email, "Olga", "hash of x", operator=True)
+        await self.store.save_user(user)
+        return user
+
+    async def open_session(self, user_id: Id) -> Session:
+        now = self.clock.now()
+        session = Session(new_id(), f"hash {new_id()}", user_id, now, now, now, now + 1000)
+        await self.store.add_session(session)
+        return session
+
+    async def noted(self) -> list[str]:
+        """Actions of the audit log, in order."""
+        await self.audit.flush()
+        return [record.entry.action for record in await self.audit.list(limit=1000)]
+
+
+def token_of(link: IssuedLink | str) -> str:
+    url = link if isinstance(link, str) else link.url
+    assert url is not None
+    assert url.startswith(BASE_URL)
+    return urlsplit(url).path.rpartition("/")[2]
+
+
+@asynccontextmanager
+async def village(folder: Path, *, gateway: bool = False) -> AsyncIterator[Village]:
+    clock = HandClock()
+    store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=clock, poll=0.02, gateway=gateway)
+    await store.start()
+    try:
+        await store.import_estate(SMALL, prune=False)
+        yield Village(store, clock)
+    finally:
+        await store.stop()

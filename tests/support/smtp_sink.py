@@ -1,0 +1,116 @@
+"""A mail server that takes everything and delivers nothing: a test reads what would have been delivered."""
+
+import asyncio
+import base64
+import datetime
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+class Sink:
+    """Speaks enough of RFC 5321, STARTTLS (RFC 3207) and AUTH PLAIN (RFC 4954). `refuses` is a command it answers with 550."""
+
+    def __init__(self, trust: ssl.SSLContext | None = None, refuses: str = "") -> None:
+        self.port = 0
+        self.raw: list[bytes] = []
+        self.receivers: list[str] = []
+        self.logins: list[tuple[str, str]] = []
+        self.encrypted: list[bool] = []
+        self._trust = trust
+        self._refuses = refuses
+
+    @property
+    def messages(self) -> list[EmailMessage]:
+        return [message_from_bytes(raw, policy=default) for raw in self.raw]  # type: ignore[arg-type, misc]
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await self._converse(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
+            pass
+        finally:
+            writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 sink\r\n")
+        while line := await reader.readline():
+            words = line.decode().strip()
+            command = words.split(" ")[0].upper()
+            if command == self._refuses:
+                writer.write(b"550 not here\r\n")
+            elif command == "EHLO":
+                tls = b"250-STARTTLS\r\n" if self._trust else b""
+                writer.write(b"250-sink\r\n" + tls + b"250-AUTH PLAIN\r\n250 SMTPUTF8\r\n")
+            elif command == "STARTTLS":
+                assert self._trust is not None
+                writer.write(b"220 go ahead\r\n")
+                await writer.drain()
+                await writer.start_tls(self._trust)
+            elif command == "AUTH":
+                _, user, password = base64.b64decode(words.split(" ")[2]).decode().split("\0")
+                self.logins.append((user, password))
+                writer.write(b"235 welcome\r\n")
+            elif command == "RCPT":
+                self.receivers.append(words.partition("<")[2].partition(">")[0])
+                writer.write(b"250 ok\r\n")
+            elif command == "DATA":
+                writer.write(b"354 go on\r\n")
+                self.raw.append((await reader.readuntil(b"\r\n.\r\n")).removesuffix(b".\r\n"))
+                self.encrypted.append(writer.get_extra_info("ssl_object") is not None)
+                writer.write(b"250 taken\r\n")
+            elif command == "QUIT":
+                writer.write(b"221 bye\r\n")
+                return
+            else:
+                writer.write(b"250 ok\r\n")
+
+
+@asynccontextmanager
+async def smtp_sink(trust: ssl.SSLContext | None = None, *, tls: bool = False, refuses: str = "") -> AsyncIterator[Sink]:
+    """With `tls` encrypted from the first byte, else it offers STARTTLS where there is a context."""
+    sink = Sink(None if tls else trust, refuses)
+    server = await asyncio.start_server(sink.serve, "127.0.0.1", 0, ssl=trust if tls else None)
+    sink.port = server.sockets[0].getsockname()[1]
+    try:
+        yield sink
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+def certified(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """A server's context for 127.0.0.1, and that of a client who trusts it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "mail.pem"
+    plain = serialization.NoEncryption()
+    file.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+        + certificate.public_bytes(serialization.Encoding.PEM)
+    )
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(file)
+    return server, ssl.create_default_context(cafile=str(file))
