@@ -9,7 +9,7 @@ import pytest
 from domogate.domain.events import SigningKeysChanged
 from domogate.domain.ids import new_id
 from domogate.domain.people import TokenKind
-from domogate.identity.signing import KeyRing, TokenSigner, new_signing_key
+from domogate.identity.signing import PUBLISHED_AHEAD, KeyRing, TokenSigner, new_signing_key
 from support.identity import AUDIENCE, ISSUER, Identity, ManualClock, MemoryStore, new_identity
 
 
@@ -45,14 +45,38 @@ class TestKeyRing:
         for key in store.signing_keys:
             assert all([await ring.find_key(key.kid) for ring in rings])
 
-    async def test_an_older_key_of_another_gateway_is_taken_over_when_the_feed_tells_of_it(self) -> None:
+    async def test_a_newer_key_of_another_gateway_is_taken_over_when_the_feed_tells_of_it(self) -> None:
         store = MemoryStore(ManualClock())
         ring = KeyRing(store, store.clock)
         store.listen(ring.apply)
         await ring.start()
-        older = new_signing_key("ES256", store.clock.now() - 1)
-        await store.add_signing_key(older)
-        assert (await ring.find_current()).kid == older.kid
+        store.clock.advance(1.0)
+        newer = new_signing_key("ES256", store.clock.now())
+        await store.add_signing_key(newer)
+        assert (await ring.find_current()).kid == newer.kid
+
+    async def test_a_key_that_begins_later_signs_from_then_on_and_not_before(self) -> None:
+        store = MemoryStore(ManualClock())
+        ring = KeyRing(store, store.clock)
+        store.listen(ring.apply)
+        await ring.start()
+        first = (await ring.find_current()).kid
+        later = new_signing_key("ES256", store.clock.now() + 10.0)
+        await store.add_signing_key(later)
+        store.clock.advance(9.5)
+        assert (await ring.find_current()).kid == first
+        assert later.kid in {key.kid for key in await ring.list_keys()}
+        store.clock.advance(0.5)
+        assert (await ring.find_current()).kid == later.kid
+
+    async def test_a_gateway_whose_clock_is_behind_signs_with_the_key_that_begins_first(self) -> None:
+        store = MemoryStore(ManualClock())
+        keys = [new_signing_key("ES256", store.clock.now() + ahead) for ahead in (20.0, 10.0)]
+        store.signing_keys += keys
+        ring = KeyRing(store, store.clock)
+        await ring.start()
+        assert (await ring.find_current()).kid == keys[1].kid
+        assert len(store.signing_keys) == 2
 
     async def test_a_change_while_the_keys_are_read_makes_them_be_read_again(self) -> None:
         store = MemoryStore(ManualClock())
@@ -63,10 +87,11 @@ class TestKeyRing:
         store.tell(SigningKeysChanged())
         reading = asyncio.create_task(ring.find_current())
         await asyncio.sleep(0)
-        older = new_signing_key("ES256", 1.0)
-        await store.add_signing_key(older)
+        store.clock.advance(1.0)
+        newer = new_signing_key("ES256", store.clock.now())
+        await store.add_signing_key(newer)
         store.held.set()
-        assert (await reading).kid == older.kid
+        assert (await reading).kid == newer.kid
 
     async def test_a_key_the_feed_has_not_told_of_is_looked_for_but_not_more_often_than_once_a_second(self) -> None:
         store = MemoryStore(ManualClock())
@@ -98,11 +123,16 @@ class TestKeyRing:
         assert await ring.find_key(retired.kid) is None
         assert [key.kid for key in await ring.list_keys()] == [successor.kid]
 
-    async def test_a_gateway_set_to_another_algorithm_makes_its_own_key_and_still_verifies_the_old(self) -> None:
+    async def test_a_gateway_set_to_another_algorithm_publishes_a_key_of_it_ahead_and_still_verifies_the_old(self) -> None:
         store = MemoryStore(ManualClock())
         await KeyRing(store, store.clock).start()
         ring = KeyRing(store, store.clock, algorithm="RS256")
-        await ring.start()
+        store.listen(ring.apply)
+        for _ in range(2):
+            await ring.start()
+        assert [key.algorithm for key in await ring.list_keys()] == ["ES256", "RS256"]
+        assert (await ring.find_current()).algorithm == "ES256"
+        store.clock.advance(PUBLISHED_AHEAD)
         assert (await ring.find_current()).algorithm == "RS256"
         assert await ring.find_key(store.signing_keys[0].kid) is not None
 

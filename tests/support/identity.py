@@ -74,6 +74,10 @@ class MemoryStore:
     async def find_user(self, user_id: Id) -> User | None:
         return await self._answer("user", self.users.get(user_id))
 
+    async def find_user_by_email(self, email: str) -> User | None:
+        found = (user for user in self.users.values() if user.email.casefold() == email.casefold())
+        return await self._answer("user", next(found, None))
+
     async def find_client(self, client_id: str) -> Client | None:
         return await self._answer("client", self.clients.get(client_id))
 
@@ -128,7 +132,7 @@ class MemoryStore:
 
     async def add_signing_key(self, key: SigningKey) -> None:
         await asyncio.sleep(0)
-        self.signing_keys.append(key)
+        self.signing_keys[:] = [it for it in self.signing_keys if it.kid != key.kid] + [key]
         self.tell(SigningKeysChanged())
 
 

@@ -1,13 +1,14 @@
 """The gateway's signing keys, and what is signed with them.
 
-Keys live in the store, so that every gateway on it signs and verifies with the same ones. The oldest key that is not
-retired signs; a retired one goes on verifying while something it signed may still be alive.
+Keys live in the store, so that every gateway on it signs and verifies with the same ones. A key is published as soon as it is
+there, signs from `created_at` on, which may lie ahead, until `retired_at`, and goes on verifying while something it signed may
+still be alive. Who signs is thus a matter of the time alone, and all gateways change over at the same moment (rotation.py).
 """
 
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -33,6 +34,9 @@ GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
 # The header `typ` of each kind of token; a ticket has another, so that neither passes as the other (RFC 8725 §3.11).
 TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+jwt", TokenKind.ID: "JWT"})
 
+PUBLISHED_AHEAD = 600.0
+"""For how many seconds a key is published before it signs: twice as long as anyone may keep the key set (max-age 300)."""
+
 _UNKNOWN_KID_PAUSE = 1.0
 
 
@@ -44,6 +48,9 @@ class RingKey(msgspec.Struct, frozen=True):
     key: JwsKey
     created_at: float
     retired_at: float | None
+
+    def signs(self, now: float) -> bool:
+        return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
 
     def to_jwk(self) -> dict[str, Any]:
         """Only its public members (RFC 7517 §4)."""
@@ -71,7 +78,9 @@ class KeyRing:
     """All signing keys of the store. `apply` is to be a listener of the store."""
 
     def __init__(self, store: Store, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0) -> None:
-        """`retired_kept`: for how many seconds a retired key still verifies; no less than the longest token's life."""
+        """`algorithm`: of the key that signs, if there is one; `retired_kept`: for how many seconds a retired key still
+        verifies, no less than the longest token's life.
+        """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
         self._store = store
@@ -85,13 +94,15 @@ class KeyRing:
         self._unknown_kid_at = float("-inf")
 
     async def start(self) -> None:
-        """Make the first key if the store has none.
+        """Make the first key if the store has none; plan one if there is none of this algorithm.
 
-        Two gateways may do so at once: each then lists anew, and both take the oldest.
+        Two gateways may do so at once: each then lists anew, and both take the newest.
         """
-        if self._choose(await self._load_keys()) is None:
-            key = await asyncio.to_thread(new_signing_key, self._algorithm, self._clock.now())
-            await self._store.add_signing_key(key)
+        now = self._clock.now()
+        keys = (await self._load_keys()).values()
+        if not any(key.algorithm == self._algorithm and (key.retired_at is None or now < key.retired_at) for key in keys):
+            begins = now + PUBLISHED_AHEAD if any(key.signs(now) for key in keys) else now
+            await self._store.add_signing_key(await asyncio.to_thread(new_signing_key, self._algorithm, begins))
             self._changes += 1
         await self.find_current()
 
@@ -102,9 +113,9 @@ class KeyRing:
 
     async def find_current(self) -> RingKey:
         """The key to sign with now."""
-        current = self._choose(await self._load_keys())
+        current = self._choose((await self._load_keys()).values())
         if current is None:
-            raise LookupError(f"the store holds no {self._algorithm} signing key that is in use")
+            raise LookupError("the store holds no signing key that is in use")
         return current
 
     async def find_key(self, kid: str) -> RingKey | None:
@@ -128,9 +139,14 @@ class KeyRing:
     def _verifies(self, key: RingKey, now: float) -> bool:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
-    def _choose(self, keys: dict[str, RingKey]) -> RingKey | None:
-        usable = (key for key in keys.values() if key.retired_at is None and key.algorithm == self._algorithm)
-        return next(usable, None)
+    def _choose(self, keys: Iterable[RingKey]) -> RingKey | None:
+        """The newest that may sign now; one of another algorithm only until there is one of ours."""
+        now = self._clock.now()
+        alive = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
+        begun = [key for key in alive if key.signs(now)]
+        if not begun:  # our clock is behind that of whoever made them
+            return min(alive, key=lambda key: (key.created_at, key.kid), default=None)
+        return max(begun, key=lambda key: (key.algorithm == self._algorithm, key.created_at, key.kid))
 
     async def _load_keys(self) -> dict[str, RingKey]:
         if self._loaded_changes != self._changes:
