@@ -1,5 +1,6 @@
-"""Surface at {base_url}/auth: what a client needs to verify what the gateway signs."""
+"""Surface at {base_url}/auth: the OAuth 2.0 and OpenID Connect endpoints, and the pages people meet on the way."""
 
+from domogate.auth.discovery import Discovery, build_well_known
 from domogate.auth.surface import PREFIX, build
 
-__all__ = ["PREFIX", "build"]
+__all__ = ["PREFIX", "Discovery", "build", "build_well_known"]

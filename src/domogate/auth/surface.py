@@ -1,57 +1,80 @@
 """The ASGI app of everything under /auth. It is given whole paths: /auth/jwks, not /jwks."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-import msgspec
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from domogate.auth.answers import HANDLERS, public_json
+from domogate.auth.authorize import AuthorizeEndpoint
+from domogate.auth.discovery import Discovery
+from domogate.auth.logout import LogoutEndpoint
+from domogate.auth.pages import Pages
+from domogate.auth.token import TokenEndpoints
 from domogate.ports import Signer
+from domogate.services.authorization import Authorization
+from domogate.services.sessions import Sessions
 
 PREFIX = "/auth"
 
-# A verifier that meets an unknown kid asks again by itself; for all others five minutes spare a request each.
-_JWKS_CACHE = "public, max-age=300"
-
-# The words of OAuth errors (RFC 6749 §5.2), and one of our own where it has none.
-_ERRORS = {404: "not_found", 405: "method_not_allowed", 500: "server_error"}
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def build(signer: Signer) -> Starlette:
-    """The app; `signer` says which keys to publish."""
+def build(
+    *,
+    signer: Signer,
+    authorization: Authorization,
+    sessions: Sessions,
+    pages: Pages,
+    issuer: str,
+    implicit_enabled: bool = False,
+    max_body: int = 65_536,
+    ui_locales: tuple[str, ...] = (),
+) -> Starlette:
+    """`issuer` is {auth_url}, as tokens name it. Implicit is what Decision 0026 says it costs: off unless enabled."""
 
     async def serve_jwks(_request: Request) -> Response:
         # application/json, not application/jwk-set+json (RFC 7517 §8.5): it is what providers send and clients expect.
-        return _json(200, await signer.jwks(), {"cache-control": _JWKS_CACHE})
+        return public_json(await signer.jwks())
 
+    discovery = Discovery(signer, issuer, implicit_enabled=implicit_enabled, ui_locales=ui_locales)
+    authorize = AuthorizeEndpoint(
+        authorization,
+        sessions,
+        pages,
+        issuer=issuer,
+        path=f"{PREFIX}/authorize",
+        implicit_enabled=implicit_enabled,
+        max_body=max_body,
+    )
+    tokens = TokenEndpoints(authorization, max_body=max_body)
+    logout = LogoutEndpoint(authorization, sessions, pages, issuer=issuer, max_body=max_body)
     app = Starlette(
-        routes=[Route(f"{PREFIX}/jwks", serve_jwks, methods=["GET"])],
-        exception_handlers={HTTPException: _refuse, Exception: _fail},
+        routes=[
+            Route(f"{PREFIX}/jwks", serve_jwks, methods=["GET"]),
+            *discovery.routes(PREFIX),
+            _by_method(f"{PREFIX}/authorize", authorize.get, authorize.post),
+            # Some clients put a slash at the end.
+            Route(f"{PREFIX}/token", tokens.token, methods=["POST"]),
+            Route(f"{PREFIX}/token/", tokens.token, methods=["POST"]),
+            Route(f"{PREFIX}/userinfo", tokens.userinfo, methods=["GET", "POST"]),
+            Route(f"{PREFIX}/revoke", tokens.revoke, methods=["POST"]),
+            Route(f"{PREFIX}/introspect", tokens.introspect, methods=["POST"]),
+            _by_method(f"{PREFIX}/logout", logout.get, logout.post),
+            *pages.routes(),
+        ],
+        exception_handlers=HANDLERS,
     )
     app.router.redirect_slashes = False
     return app
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    description = {
-        404: "There is nothing at this URL.",
-        405: f"{request.method} is not a method of this URL.",
-    }.get(error.status_code, error.detail)
-    return _error(error.status_code, description, dict(error.headers or {}))
+def _by_method(path: str, get: Endpoint, post: Endpoint) -> Route:
+    """One route for both, so that 405 names all methods of the path."""
 
+    async def serve(request: Request) -> Response:
+        return await (post if request.method == "POST" else get)(request)
 
-async def _fail(_request: Request, _failure: Exception) -> Response:
-    return _error(500, "The gateway failed to answer; its log says why.", {})
-
-
-def _error(status: int, description: str, headers: dict[str, str]) -> Response:
-    body = {"error": _ERRORS.get(status, "invalid_request"), "error_description": description}
-    return _json(status, body, headers | {"cache-control": "no-store"})
-
-
-def _json(status: int, body: dict[str, Any], headers: dict[str, str]) -> Response:
-    return Response(msgspec.json.encode(body), status, headers, media_type="application/json")
+    return Route(path, serve, methods=["GET", "POST"])

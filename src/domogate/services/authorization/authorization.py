@@ -7,7 +7,7 @@ from domogate.services.authorization.exchange import Exchange
 from domogate.services.authorization.hints import Hints
 from domogate.services.authorization.inspection import Inspection
 from domogate.services.authorization.notes import Notes
-from domogate.services.authorization.secrets import MIN_SERVER_SECRET
+from domogate.services.authorization.secrets import MIN_SERVER_SECRET, Seal
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
 
 
@@ -43,6 +43,8 @@ class Authorization:
         notes = Notes(audit)
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock
+        self.notes = notes
+        self.login_seal = Seal(successor_secret, "login since")
         self.clients = ClientDoor(store, notes)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
         self.exchange = Exchange(store, clock, mint, lifetimes, notes, successor_secret)

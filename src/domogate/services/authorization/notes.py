@@ -19,6 +19,10 @@ class Notes:
     def denied(self, user_id: Id, client_id: str, address: str) -> None:
         self._note(AuditAction.CONSENT, user_id, client_ref(client_id), AuditResult.REFUSED, address)
 
+    def logged_out(self, user_id: Id, client_id: str | None, address: str) -> None:
+        what = "session" if client_id is None else client_ref(client_id)
+        self._note(AuditAction.LOGOUT, user_id, what, AuditResult.OK, address)
+
     def wrong_secret(self, client_id: str, address: str) -> None:
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), AuditResult.WRONG, address, {"of": "client secret"})
 

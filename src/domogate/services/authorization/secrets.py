@@ -32,6 +32,19 @@ def derive_successor(presented: str, server_secret: bytes) -> str:
     return _print(hmac.digest(server_secret, b"refresh token\0" + _encode(presented), "sha256"))
 
 
+class Seal:
+    """Marks a text as one that this gateway wrote."""
+
+    def __init__(self, server_secret: bytes, purpose: str) -> None:
+        self._key = hmac.digest(server_secret, b"seal\0" + purpose.encode(), "sha256")
+
+    def of(self, text: str) -> str:
+        return _print(hmac.digest(self._key, _encode(text), "sha256"))
+
+    def holds(self, text: str, seal: str) -> bool:
+        return hmac.compare_digest(self.of(text).encode(), _encode(seal))
+
+
 def is_challenge(text: str) -> bool:
     """Whether it can be the S256 challenge of some verifier (RFC 7636 §4.2)."""
     return _CHALLENGE(text) is not None

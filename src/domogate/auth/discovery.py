@@ -1,0 +1,91 @@
+"""What the gateway's identity provider can do, for software that knows only its issuer."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from domogate.auth.answers import HANDLERS, public_json
+from domogate.domain.people import GrantType
+from domogate.ports import Signer
+from domogate.services.authorization.scopes import KNOWN
+
+OPENID = "openid-configuration"
+OAUTH = "oauth-authorization-server"
+
+_SECRET_METHODS = ["client_secret_basic", "client_secret_post"]
+_METHODS = [*_SECRET_METHODS, "none"]
+
+
+class Discovery:
+    """OpenID Connect Discovery 1.0 §3 and RFC 8414 §2: one document for both."""
+
+    def __init__(self, signer: Signer, issuer: str, *, implicit_enabled: bool, ui_locales: tuple[str, ...] = ()) -> None:
+        self._signer = signer
+        self.issuer = issuer
+        self._implicit_enabled = implicit_enabled
+        self._ui_locales = ui_locales
+
+    async def serve(self, _request: Request) -> Response:
+        return public_json(await self.metadata())
+
+    async def metadata(self) -> dict[str, Any]:
+        # The algorithms are those of the published keys: during a change of algorithm both are signed with.
+        algorithms = sorted({key["alg"] for key in (await self._signer.jwks())["keys"]})
+        implicit = self._implicit_enabled
+        metadata: dict[str, Any] = {
+            "issuer": self.issuer,
+            "authorization_endpoint": f"{self.issuer}/authorize",
+            "token_endpoint": f"{self.issuer}/token",
+            "userinfo_endpoint": f"{self.issuer}/userinfo",
+            "jwks_uri": f"{self.issuer}/jwks",
+            "revocation_endpoint": f"{self.issuer}/revoke",
+            "introspection_endpoint": f"{self.issuer}/introspect",
+            "end_session_endpoint": f"{self.issuer}/logout",
+            "scopes_supported": [str(scope) for scope in KNOWN],
+            "response_types_supported": ["code", *(["id_token", "id_token token"] if implicit else [])],
+            "response_modes_supported": ["query", "fragment"],
+            "grant_types_supported": [grant.value for grant in GrantType if implicit or grant is not GrantType.IMPLICIT],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": algorithms,
+            "token_endpoint_auth_methods_supported": _METHODS,
+            "revocation_endpoint_auth_methods_supported": _METHODS,
+            "introspection_endpoint_auth_methods_supported": _SECRET_METHODS,
+            "code_challenge_methods_supported": ["S256"],
+            "prompt_values_supported": ["none", "login", "consent", "select_account"],
+            "claim_types_supported": ["normal"],
+            "claims_supported": [
+                *("iss", "sub", "aud", "exp", "iat", "jti", "auth_time", "nonce", "amr", "at_hash"),
+                *("name", "email", "scope", "grant"),
+            ],
+            "authorization_response_iss_parameter_supported": True,
+            # What is not said is taken to be supported or not as the standards please, so all of it is said.
+            "claims_parameter_supported": False,
+            "request_parameter_supported": False,
+            "request_uri_parameter_supported": False,
+            "require_request_uri_registration": False,
+        }
+        if self._ui_locales:
+            metadata["ui_locales_supported"] = list(self._ui_locales)
+        return metadata
+
+    def routes(self, prefix: str) -> list[Route]:
+        """Below the issuer (OpenID Connect Discovery 1.0 §4)."""
+        return [Route(f"{prefix}/.well-known/{name}", self.serve, methods=["GET"]) for name in (OPENID, OAUTH)]
+
+
+def build_well_known(discovery: Discovery, prefix: str) -> Starlette:
+    """The app at /.well-known of the host: RFC 8414 §3.1 puts the well-known name before the issuer's path.
+
+    A proxy that serves the gateway below a path may take that path away or leave it; both are found.
+    """
+    paths = dict.fromkeys((prefix, urlsplit(discovery.issuer).path))
+    routes = [
+        Route(f"/.well-known/{name}{path}", discovery.serve, methods=["GET"]) for name in (OAUTH, OPENID) for path in paths
+    ]
+    app = Starlette(routes=routes, exception_handlers=HANDLERS)
+    app.router.redirect_slashes = False
+    return app

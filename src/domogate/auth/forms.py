@@ -1,0 +1,102 @@
+"""Parameters as they come: in a query, in a form of either encoding, in an Authorization header; bounded and unambiguous."""
+
+import base64
+import binascii
+from collections.abc import AsyncGenerator, Sequence
+from urllib.parse import parse_qsl, unquote_plus
+
+from python_multipart.exceptions import FormParserError
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from domogate.services.authorization import OAuthError, OAuthFault
+
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+_MAX_FIELDS = 100
+
+Pairs = Sequence[tuple[str, str]]
+
+
+class TooLong(Exception):
+    """The body is over the limit; no more of it is read."""
+
+
+def _invalid(description: str) -> OAuthFault:
+    return OAuthFault(OAuthError.INVALID_REQUEST, description)
+
+
+def parse_pairs(text: bytes) -> Pairs:
+    """A query or a urlencoded body. Raises OAuthFault for what is not UTF-8 or has too many fields."""
+    try:
+        return parse_qsl(text.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
+    except ValueError:
+        raise _invalid(f"The parameters are not UTF-8, or more than {_MAX_FIELDS}.") from None
+
+
+def repeated(pairs: Pairs) -> set[str]:
+    """Parameters that are there more than once."""
+    names = [name for name, _ in pairs]
+    return {name for name in names if names.count(name) > 1}
+
+
+def once(pairs: Pairs) -> dict[str, str]:
+    """Each parameter, which must be there once (RFC 6749 §3.1, §3.2). One without a value is as if it were not there."""
+    if repeated(pairs):
+        raise _invalid("A parameter is there more than once.")
+    return {name: value for name, value in pairs if value}
+
+
+async def read_pairs(request: Request, max_body: int) -> Pairs:
+    """The fields of a form. Raises OAuthFault, TooLong."""
+    kind = request.headers.get("content-type", URLENCODED).partition(";")[0].strip().lower()
+    body = await _read_body(request, max_body)
+    if kind == URLENCODED:
+        return parse_pairs(body)
+    if kind == MULTIPART:
+        return await _read_multipart(request, body)
+    raise _invalid(f"The body must be {URLENCODED} or {MULTIPART}.")
+
+
+def read_basic(request: Request) -> tuple[str, str] | None:
+    """Client id and secret of HTTP Basic (RFC 6749 §2.3.1). Raises OAuthFault; None when it was not used."""
+    headers = request.headers.getlist("authorization")
+    if len(headers) > 1:
+        raise _invalid("There are two Authorization headers.")
+    scheme, _, credentials = (headers[0] if headers else "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        user, colon, secret = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")
+        if not colon:
+            raise ValueError
+        return unquote_plus(user, errors="strict"), unquote_plus(secret, errors="strict")
+    except (ValueError, binascii.Error):
+        raise OAuthFault(
+            OAuthError.INVALID_CLIENT, "The Authorization header is not HTTP Basic with an id and a secret."
+        ) from None
+
+
+async def _read_body(request: Request, max_body: int) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > max_body:
+        raise TooLong
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > max_body:
+            raise TooLong
+    return bytes(body)
+
+
+async def _read_multipart(request: Request, body: bytes) -> Pairs:
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    # Nothing here takes a file: none is ever spooled to the disk.
+    parser = MultiPartParser(request.headers, stream(), max_files=0, max_fields=_MAX_FIELDS)
+    try:
+        fields = await parser.parse()
+    except (MultiPartException, FormParserError, KeyError, UnicodeError, LookupError):
+        raise _invalid(f"The body is not a well-formed {MULTIPART} of text fields.") from None
+    return [(name, value) for name, value in fields.multi_items() if isinstance(value, str)]
