@@ -52,6 +52,18 @@ class TestUsers:
         await house.save_user(msgspec.structs.replace(BRUNO, name="B."))
         assert ear.events == [UserChanged(user_id=BRUNO.id)]
 
+    async def test_what_a_user_may_and_how_they_prove_it_is_kept(self, house: SqlStore) -> None:
+        operator = msgspec.structs.replace(BRUNO, operator=True, totp_secret="JBSWY3DPEHPK3PXP")
+        await house.save_user(operator)
+        assert await house.find_user(BRUNO.id) == operator
+        assert await house.find_user_by_email(BRUNO.email) == operator
+        await house.save_user(BRUNO)
+        assert await house.find_user(BRUNO.id) == BRUNO
+
+    async def test_no_name_holds_a_nul_character(self, house: SqlStore) -> None:
+        assert await house.find_user_by_email("Anna\0@example.com") is None
+        assert await house.find_client("app\0") is None
+
     async def test_a_user_who_becomes_active_takes_up_invitations(self, house: SqlStore) -> None:
         ear = Ear()
         house.listen(ear)
@@ -102,7 +114,14 @@ class TestClientsAndGrants:
     async def test_a_client_is_saved_and_replaced(self, house: SqlStore) -> None:
         ear = Ear()
         house.listen(ear)
-        changed = msgspec.structs.replace(APP, name="Another", origins=(), access_token_everywhere=True)
+        changed = msgspec.structs.replace(
+            APP,
+            name="Another",
+            origins=(),
+            access_token_everywhere=True,
+            pkce_exempt=True,
+            post_logout_redirect_uris=("https://app.example/bye",),
+        )
         await house.save_client(changed)
         assert await house.find_client(APP.id) == changed
         assert await house.list_clients() == [changed]

@@ -1,10 +1,12 @@
 """What tests of and on the store share: a clock to set, a small house, generated estates, and an ear for changes."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 from uuid import UUID
 
 import hypothesis.strategies as st
 
+from domogate.domain.authorization import AuthorizationCode, RefreshToken, Session
 from domogate.domain.commands import SceneStep, SetLight
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
@@ -80,6 +82,26 @@ APP = Client(
 )
 KEY = Subscription(an_id(4), "a key", "hash of a key", "abcd", rate="10/second", daily_quota=1000, created_at=NOW)
 GRANT = Grant(an_id(5), ANNA.id, APP.id, ("light.read",), GrantType.IMPLICIT, NOW)
+
+OTHER_APP = Client("other", "Another app")
+
+
+def a_grant(number: int, user: User = ANNA, client: Client = APP, **more: Any) -> Grant:
+    return Grant(an_id(number), user.id, client.id, ("light.read",), **{"created_at": NOW, "auth_time": NOW - 5, **more})
+
+
+def a_code(grant: Grant, name: str = "code", **more: Any) -> AuthorizationCode:
+    return AuthorizationCode(f"hash of {name}", grant.id, grant.client_id, **{"expires_at": NOW + 60, **more})
+
+
+def a_refresh_token(grant: Grant, name: str = "first", **more: Any) -> RefreshToken:
+    return RefreshToken(f"hash of {name}", grant.id, grant.client_id, **{"created_at": NOW, "expires_at": NOW + 1000, **more})
+
+
+def a_session(number: int, user: User = ANNA, **more: Any) -> Session:
+    times = {"auth_time": NOW, "created_at": NOW, "seen_at": NOW, "expires_at": NOW + 1000}
+    return Session(an_id(number), f"hash of cookie {number}", user.id, **{**times, **more})
+
 
 LAMP = Module(an_id(21), an_id(22), "Lamp", DeviceKind.LIGHT)
 PLUG = Module(an_id(23), an_id(24), "Plug", DeviceKind.PLUG, driver="mqtt", options={"topic": "a/b"})
@@ -184,12 +206,26 @@ def _estate_plants(draw: st.DrawFn, users: Sequence[User]) -> EstatePlant:
 def estates(draw: st.DrawFn) -> Estate:
     """Sound estates: every reference resolves, every e-mail and id is one person's or thing's."""
     users = tuple(
-        User(draw(_ids()), f"User.{n}@example.com", draw(_words), draw(st.none() | _words), draw(st.sampled_from(Standing)))
+        User(
+            draw(_ids()),
+            f"User.{n}@example.com",
+            draw(_words),
+            draw(st.none() | _words),
+            draw(st.sampled_from(Standing)),
+            draw(st.booleans()),
+            draw(st.none() | st.just("JBSWY3DPEHPK3PXP")),
+        )
         for n in range(draw(st.integers(1, 3)))
     )
     clients = tuple(
         Client(
-            f"client-{n}", draw(_words), draw(st.none() | _words), tuple(draw(st.lists(_words, max_size=2))), scopes=("a", "b")
+            f"client-{n}",
+            draw(_words),
+            draw(st.none() | _words),
+            tuple(draw(st.lists(_words, max_size=2))),
+            scopes=("a", "b"),
+            pkce_exempt=draw(st.booleans()),
+            post_logout_redirect_uris=tuple(draw(st.lists(_words, max_size=2))),
         )
         for n in range(draw(st.integers(0, 2)))
     )

@@ -86,7 +86,7 @@ def invite(tx: Transaction, plant_id: Id, email: str) -> bool:
     if user is not None and _find_role(tx, plant_id, user.id) is not None:
         return False
     waiting = select(invitations.c.email_key, invitations.c.position).where(invitations.c.plant_id == plant_id)
-    positions = dict(tx.connection.execute(waiting).tuples().all())
+    positions = {row.email_key: row.position for row in tx.connection.execute(waiting)}
     if key in positions:
         return False
     with changing_plants(tx, [plant_id]):

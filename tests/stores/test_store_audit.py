@@ -1,0 +1,99 @@
+"""The audit log: a chain without gaps, whoever appends to it; and the pseudonyms in it."""
+
+import asyncio
+
+import pytest
+from sqlalchemy import text
+
+from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
+from domogate.stores import SqlStore
+from support.stores import ANNA, BRUNO, NOW, OpenStore, an_id
+
+
+def an_entry(number: int) -> AuditEntry:
+    return AuditEntry(NOW + number / 3, "log in", f"person {number}", "session", "ok", "::1", {"nonce": "é\0", "a": "b"})
+
+
+def check_chain(records: list[AuditRecord]) -> None:
+    previous = GENESIS
+    for number, record in enumerate(records, 1):
+        assert record.number == number
+        assert record.hash == chain(previous, number, record.entry)
+        previous = record.hash
+
+
+class TestAudit:
+    async def test_entries_are_chained_in_the_order_they_were_appended(self, store: SqlStore) -> None:
+        entries = [an_entry(number) for number in range(5)]
+        await store.append_audit(entries[:1])
+        await store.append_audit([])
+        await store.append_audit(entries[1:])
+        records = list(await store.list_audit(0, 10))
+        assert [record.entry for record in records] == entries
+        check_chain(records)
+
+    async def test_they_are_listed_page_by_page(self, store: SqlStore) -> None:
+        await store.append_audit([an_entry(number) for number in range(5)])
+        assert [record.number for record in await store.list_audit(0, 2)] == [1, 2]
+        assert [record.number for record in await store.list_audit(2, 2)] == [3, 4]
+        assert [record.number for record in await store.list_audit(5, 2)] == []
+
+    async def test_a_whole_second_is_hashed_as_it_will_be_read(self, store: SqlStore) -> None:
+        await store.append_audit([AuditEntry(int(NOW), "log in", "x", "y", "ok")])
+        check_chain(list(await store.list_audit(0, 10)))
+
+    async def test_a_record_that_was_changed_no_longer_fits(self, store: SqlStore) -> None:
+        await store.append_audit([an_entry(number) for number in range(3)])
+        forge = text("UPDATE audit SET entry = REPLACE(entry, 'person 1', 'person 7') WHERE number = 2")
+        await store._write(lambda tx: tx.connection.execute(forge))
+        with pytest.raises(AssertionError):
+            check_chain(list(await store.list_audit(0, 10)))
+
+    async def test_a_failed_neighbour_leaves_no_gap(self, store: SqlStore) -> None:
+        bad = AuditEntry(NOW, "log in", "\ud800", "y", "ok")
+        results = await asyncio.gather(
+            store.append_audit([an_entry(1)]),
+            store.append_audit([an_entry(2), bad]),
+            store.append_audit([an_entry(3)]),
+            return_exceptions=True,
+        )
+        assert [isinstance(result, UnicodeError) for result in results] == [False, True, False]
+        records = list(await store.list_audit(0, 10))
+        assert [record.entry for record in records] == [an_entry(1), an_entry(3)]
+        check_chain(records)
+
+    async def test_two_processes_append_to_one_chain(self, open_store: OpenStore, database_url: str) -> None:
+        stores = [await open_store(database_url), await open_store(database_url)]
+        await asyncio.gather(*(stores[number % 2].append_audit([an_entry(number)] * 2) for number in range(50)))
+        records = list(await stores[0].list_audit(0, 1000))
+        assert len(records) == 100
+        check_chain(records)
+
+
+class TestPseudonyms:
+    async def test_each_user_has_one_that_stays_and_tells_nothing(self, house: SqlStore) -> None:
+        anna, bruno = await house.find_pseudonym(ANNA.id), await house.find_pseudonym(BRUNO.id)
+        assert await house.find_pseudonym(ANNA.id) == anna != bruno
+        assert len(anna) == 32
+        assert ANNA.id.replace("-", "") != anna
+
+    async def test_all_who_ask_at_once_get_the_same(self, open_store: OpenStore, house: SqlStore, database_url: str) -> None:
+        stores = [house, await open_store(database_url)]
+        told = await asyncio.gather(*(stores[number % 2].find_pseudonym(ANNA.id) for number in range(20)))
+        assert len(set(told)) == 1
+
+    async def test_it_is_forgotten_with_the_user_and_the_log_stays(self, house: SqlStore) -> None:
+        pseudonym = await house.find_pseudonym(BRUNO.id)
+        await house.append_audit([AuditEntry(NOW, "log in", pseudonym, "session", "ok")])
+        await house.delete_user(BRUNO.id)
+        with pytest.raises(ValueError, match="there is no user"):
+            await house.find_pseudonym(BRUNO.id)
+        await house.save_user(BRUNO)
+        assert await house.find_pseudonym(BRUNO.id) != pseudonym
+        (record,) = await house.list_audit(0, 10)
+        assert record.entry.who == pseudonym
+        check_chain([record])
+
+    async def test_nobody_has_none(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="there is no user"):
+            await house.find_pseudonym(an_id(404))

@@ -1,0 +1,150 @@
+"""Who is in a plant, one person at a time; and all plants, page by page."""
+
+import msgspec
+import pytest
+
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.events import PlantChanged, UserChanged
+from domogate.domain.people import User
+from domogate.domain.plants import Invitation, Member, Plant, PlantStatus, Topology
+from domogate.stores import SqlStore
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, Ear, an_id
+
+DORA = User(an_id(90), "Dora@example.com", "Dora", "hash of Dora")
+
+
+async def people_of(store: SqlStore) -> tuple[list[str], list[str]]:
+    stored = await store.find_plant(HOUSE.id)
+    assert stored is not None
+    return [member.email for member in stored.plant.allowed], [each.email for each in stored.plant.invited]
+
+
+async def listen(store: SqlStore) -> Ear:
+    ear = Ear()
+    store.listen(ear)
+    return ear
+
+
+class TestAllow:
+    async def test_they_come_last_and_their_list_of_plants_changes(self, house: SqlStore) -> None:
+        await house.save_user(DORA)
+        ear = await listen(house)
+        assert await house.allow_user(HOUSE.id, DORA.id)
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id))]
+        assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
+        ((plant,), _) = await house.list_plants_of(DORA.id)
+        assert plant.id == HOUSE.id
+
+    async def test_an_invitation_of_theirs_is_taken_up(self, house: SqlStore) -> None:
+        assert await house.allow_user(HOUSE.id, CARLA.id)
+        assert await people_of(house) == ([BRUNO.email, CARLA.email], [])
+
+    @pytest.mark.parametrize("user", [ANNA, BRUNO])
+    async def test_who_is_in_the_plant_already_changes_nothing(self, house: SqlStore, user: User) -> None:
+        ear = await listen(house)
+        assert not await house.allow_user(HOUSE.id, user.id)
+        assert ear.events == []
+
+    async def test_plant_and_user_must_be_there(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="there is no plant"):
+            await house.allow_user(an_id(404), BRUNO.id)
+        with pytest.raises(ValueError, match="there is no user"):
+            await house.allow_user(HOUSE.id, an_id(404))
+
+
+class TestWithdraw:
+    async def test_their_list_of_plants_changes_too(self, house: SqlStore) -> None:
+        ear = await listen(house)
+        assert await house.withdraw_user(HOUSE.id, BRUNO.id)
+        assert not await house.withdraw_user(HOUSE.id, BRUNO.id)
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert (await house.list_plants_of(BRUNO.id))[0] == ()
+
+    async def test_not_the_owner(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="owner"):
+            await house.withdraw_user(HOUSE.id, ANNA.id)
+        assert (await house.list_plants_of(ANNA.id))[0] != ()
+
+    async def test_who_is_not_in_it_cannot_be_withdrawn(self, house: SqlStore) -> None:
+        assert not await house.withdraw_user(HOUSE.id, CARLA.id)
+        assert not await house.withdraw_user(an_id(404), BRUNO.id)
+
+    async def test_who_was_withdrawn_may_come_back(self, house: SqlStore) -> None:
+        await house.save_user(DORA)
+        await house.allow_user(HOUSE.id, DORA.id)
+        await house.withdraw_user(HOUSE.id, BRUNO.id)
+        assert await house.allow_user(HOUSE.id, BRUNO.id)
+        assert (await people_of(house))[0] == [DORA.email, BRUNO.email]
+
+
+class TestInvite:
+    async def test_it_waits_until_a_user_with_that_email_is_active(self, house: SqlStore) -> None:
+        ear = await listen(house)
+        assert await house.invite(HOUSE.id, "Dora@Example.COM")
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert await people_of(house) == ([BRUNO.email], ["Carla@Example.com", "Dora@Example.COM"])
+        await house.save_user(DORA)
+        assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
+        assert ear.events[1:] == [
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id)),
+            UserChanged(user_id=DORA.id),
+        ]
+
+    async def test_an_active_user_is_a_member_at_once(self, house: SqlStore) -> None:
+        await house.save_user(DORA)
+        assert await house.invite(HOUSE.id, "dora@EXAMPLE.com")
+        assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
+
+    @pytest.mark.parametrize("email", ["ANNA@example.com", "bruno@example.com", "carla@example.com"])
+    async def test_owner_member_and_invited_are_not_invited_again(self, house: SqlStore, email: str) -> None:
+        ear = await listen(house)
+        assert not await house.invite(HOUSE.id, email)
+        assert ear.events == []
+
+    async def test_nor_is_a_member_who_is_not_active_yet(self, house: SqlStore) -> None:
+        await house.allow_user(HOUSE.id, CARLA.id)
+        assert not await house.invite(HOUSE.id, CARLA.email)
+        assert await people_of(house) == ([BRUNO.email, CARLA.email], [])
+
+    async def test_the_plant_must_be_there(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="there is no plant"):
+            await house.invite(an_id(404), "dora@example.com")
+
+    async def test_an_invitation_is_withdrawn_in_any_spelling(self, house: SqlStore) -> None:
+        ear = await listen(house)
+        assert await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
+        assert not await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
+        assert not await house.withdraw_invitation(HOUSE.id, BRUNO.email)
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
+        assert (await house.list_plants_of(CARLA.id))[0] == ()
+
+
+class TestListPlants:
+    async def test_all_of_them_page_by_page_by_id_with_their_people(self, house: SqlStore) -> None:
+        removed = msgspec.structs.replace(
+            HOUSE,
+            id=an_id(80),
+            internal_id=an_id(81),
+            owner=Member(BRUNO.id, BRUNO.email),
+            allowed=(),
+            invited=(Invitation("Nobody@example.com"),),
+            status=PlantStatus.REMOVED,
+            removed_at=5.0,
+        )
+        third = msgspec.structs.replace(HOUSE, id=an_id(9), internal_id=an_id(82), allowed=(), invited=())
+        plants = tuple(EstatePlant(plant, Topology()) for plant in (removed, third))
+        await house.import_estate(Estate(plants=plants), prune=False)
+        assert await house.list_plants(None, 10) == [third, HOUSE, removed]
+        assert await house.list_plants(None, 2) == [third, HOUSE]
+        assert await house.list_plants(HOUSE.id, 2) == [removed]
+        assert await house.list_plants(removed.id, 2) == []
+
+    async def test_more_of_them_than_fit_in_one_question(self, house: SqlStore) -> None:
+        more = [
+            Plant(an_id(1000 + n), an_id(9000 + n), f"Plant {n}", HOUSE.type, HOUSE.owner, allowed=HOUSE.allowed)
+            for n in range(510)
+        ]
+        estate = Estate(plants=tuple(EstatePlant(plant, Topology()) for plant in more))
+        await house.import_estate(estate, prune=False)
+        assert await house.list_plants(None, 1000) == [HOUSE, *more]
