@@ -5,7 +5,6 @@ ends: a cookie that somebody planted or saw beforehand is worth nothing afterwar
 """
 
 import hashlib
-import hmac
 import math
 import secrets
 from collections.abc import Sequence
@@ -15,9 +14,13 @@ import msgspec
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
-from domogate.ports import Clock, Hasher, Store
+from domogate.ports import Audit, Clock, Hasher, Store
+from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
+from domogate.services.logins import Entered, HalfWay, LoggedIn, SecondFactorNeeded, SlowDown, Wrong, form_token_of
 from domogate.services.second_factor import SecondFactor
 from domogate.services.throttle import Throttle
+
+__all__ = ["Entered", "HalfWay", "LoggedIn", "SecondFactorNeeded", "Sessions", "SlowDown", "Wrong", "form_token_of"]
 
 _TOUCH_EVERY = 60.0
 _TIME_FOR_SECOND_FACTOR = 600.0
@@ -25,43 +28,6 @@ _AGENT_KEPT = 300
 
 PASSWORD, CODE = "pwd", "otp"
 """How somebody proved who they are (RFC 8176)."""
-
-
-class LoggedIn(msgspec.Struct, frozen=True):
-    """A person in a browser. `form_token` is bound to the cookie: another site can neither read nor guess it."""
-
-    session: Session
-    user: User
-    form_token: str = ""
-
-
-class HalfWay(msgspec.Struct, frozen=True):
-    """The password was right; a code is still wanted, or (`set_up`) a second factor is still to be set up."""
-
-    session: Session
-    user: User
-    set_up: bool
-    form_token: str
-
-
-class Entered(msgspec.Struct, frozen=True):
-    cookie: str
-    person: LoggedIn
-
-
-class SecondFactorNeeded(msgspec.Struct, frozen=True):
-    """Go on with `enter_code` (or, when `set_up`, with `set_up_half_way`) and this cookie, which opens nothing else."""
-
-    cookie: str
-    set_up: bool
-
-
-class Wrong(msgspec.Struct, frozen=True):
-    """Unknown user, user without a password, wrong password, wrong code: all the same."""
-
-
-class SlowDown(msgspec.Struct, frozen=True):
-    seconds: int
 
 
 class Sessions:
@@ -78,6 +44,7 @@ class Sessions:
         throttle: Throttle,
         second_factor: SecondFactor | None = None,
         second_factor_required: bool = False,
+        audit: Audit | None = None,
     ) -> None:
         self._store = store
         self._hasher = hasher
@@ -87,6 +54,7 @@ class Sessions:
         self._throttle = throttle
         self.second_factor = second_factor or SecondFactor(clock)
         self.second_factor_required = second_factor_required
+        self._audit = audit
 
     @property
     def lifetime(self) -> float:
@@ -127,12 +95,12 @@ class Sessions:
     ) -> Entered | SecondFactorNeeded | Wrong | SlowDown:
         """`replaces` is the cookie the browser has already: its session ends once the person is in."""
         email = email.strip()
-        wait = self._throttle.admit(email, address)
-        if wait > 0:
-            return SlowDown(math.ceil(wait))
+        if slow := self._slow_down(email, address, AuditAction.LOGIN):
+            return slow
         user = await self._store.find_user_by_email(email)
         right = await self._hasher.verify_password(password, None if user is None else user.password_hash)
         if user is None or not right:
+            self._note_wrong(AuditAction.LOGIN, user, address)
             return Wrong()
         set_up = user.totp_secret is None and self.second_factor_required
         if set_up or (user.totp_secret is not None and otp is None):
@@ -142,6 +110,7 @@ class Sessions:
         factors: tuple[str, ...] = (PASSWORD,)
         if user.totp_secret is not None:
             if not self.second_factor.accept(user.id, user.totp_secret, otp or ""):
+                self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
                 return Wrong()
             factors = (PASSWORD, CODE)
         self._throttle.succeed(email, address)
@@ -154,10 +123,10 @@ class Sessions:
         user = half_way.user
         if user.totp_secret is None:
             return Wrong()
-        wait = self._throttle.admit(user.email, address)
-        if wait > 0:
-            return SlowDown(math.ceil(wait))
+        if slow := self._slow_down(user.email, address, AuditAction.SECOND_FACTOR):
+            return slow
         if not self.second_factor.accept(user.id, user.totp_secret, code):
+            self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
             return Wrong()
         self._throttle.succeed(user.email, address)
         await self._store.end_session(half_way.session.id)
@@ -165,11 +134,11 @@ class Sessions:
 
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> Wrong | SlowDown | None:
         """None: it is their password. For what a browser that was left open must not suffice for."""
-        wait = self._throttle.admit(person.user.email, address)
-        if wait > 0:
-            return SlowDown(math.ceil(wait))
+        if slow := self._slow_down(person.user.email, address, AuditAction.LOGIN):
+            return slow
         user = await self._store.find_user(person.user.id)
         if not await self._hasher.verify_password(password, None if user is None else user.password_hash):
+            self._note_wrong(AuditAction.LOGIN, person.user, address)
             return Wrong()
         self._throttle.succeed(person.user.email, address)
         return None
@@ -180,38 +149,39 @@ class Sessions:
         self, half_way: HalfWay, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
     ) -> Entered | Wrong:
         """For somebody of whom a second factor is demanded and who has none."""
-        user = await self._give_second_factor(half_way.user.id, secret, code)
+        user = await self._give_second_factor(half_way.user.id, secret, code, address)
         if user is None:
             return Wrong()
         self._throttle.succeed(user.email, address)
         await self._store.end_sessions(user.id)
         return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
 
-    async def switch_on_second_factor(self, person: LoggedIn, secret: str, code: str) -> Entered | Wrong:
+    async def switch_on_second_factor(self, person: LoggedIn, secret: str, code: str, address: str) -> Entered | Wrong:
         """Ends all other sessions: they were begun without it."""
-        user = await self._give_second_factor(person.user.id, secret, code)
+        user = await self._give_second_factor(person.user.id, secret, code, address)
         if user is None:
             return Wrong()
         await self._store.end_sessions(user.id)
-        old = person.session
-        return await self._enter(user, old.address, old.agent, (PASSWORD, CODE), None)
+        return await self._enter(user, address, person.session.agent, (PASSWORD, CODE), None)
 
-    async def switch_off_second_factor(self, person: LoggedIn) -> bool:
+    async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
         """False when the operator demands it."""
         if self.second_factor_required:
             return False
         user = await self._store.find_user(person.user.id)
         if user is not None and user.totp_secret is not None:
             await self._store.save_user(msgspec.structs.replace(user, totp_secret=None))
+            self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "off", AuditResult.OK, address)
         return True
 
-    async def _give_second_factor(self, user_id: Id, secret: str, code: str) -> User | None:
+    async def _give_second_factor(self, user_id: Id, secret: str, code: str, address: str) -> User | None:
         user = await self._store.find_user(user_id)
         # One that is there already is never replaced: a password alone must not suffice to get rid of it.
         if user is None or user.totp_secret is not None or not self.second_factor.accept(user_id, secret, code):
             return None
         user = msgspec.structs.replace(user, totp_secret=secret)
         await self._store.save_user(user)
+        self.note(AuditAction.SECOND_FACTOR_CHANGED, user_id, "on", AuditResult.OK, address)
         return user
 
     # --- out ----------------------------------------------------------------------------------------------------------
@@ -221,16 +191,34 @@ class Sessions:
         if found is not None:
             await self._store.end_session(found[0].id)
 
-    async def end(self, person: LoggedIn, session_id: Id) -> bool:
+    async def end(self, person: LoggedIn, session_id: Id, address: str) -> bool:
         """End one of the person's own sessions; False when it is nobody's or another's."""
         own = {session.id for session in await self._store.list_sessions(person.user.id)}
-        return session_id in own and await self._store.end_session(session_id)
+        if session_id not in own or not await self._store.end_session(session_id):
+            return False
+        self.note(AuditAction.SESSION_ENDED, person.user.id, "one", AuditResult.OK, address)
+        return True
 
-    async def end_others(self, person: LoggedIn) -> int:
-        return await self._store.end_sessions(person.user.id, keep=person.session.id)
+    async def end_others(self, person: LoggedIn, address: str) -> int:
+        ended = await self._store.end_sessions(person.user.id, keep=person.session.id)
+        self.note(AuditAction.SESSION_ENDED, person.user.id, "all others", AuditResult.OK, address)
+        return ended
 
-    async def end_all(self, user_id: Id) -> int:
-        return await self._store.end_sessions(user_id)
+    # --- the audit log ------------------------------------------------------------------------------------------------
+
+    def note(self, action: str, who: str, what: str, result: str, address: str) -> None:
+        if self._audit is not None:
+            self._audit.note(action, who=who, what=what, result=result, address=address)
+
+    def _note_wrong(self, action: str, user: User | None, address: str) -> None:
+        self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
+
+    def _slow_down(self, email: str, address: str, action: str) -> SlowDown | None:
+        wait = self._throttle.admit(email, address)
+        if wait <= 0:
+            return None
+        self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
+        return SlowDown(math.ceil(wait))
 
     # --- within -------------------------------------------------------------------------------------------------------
 
@@ -252,6 +240,7 @@ class Sessions:
     async def _enter(self, user: User, address: str, agent: str, factors: tuple[str, ...], replaces: str | None) -> Entered:
         cookie, session = await self._add(user, address, agent, factors, self._lifetime)
         await self.log_out(replaces)
+        self.note(AuditAction.LOGIN, user.id, " ".join(factors), AuditResult.OK, address)
         return Entered(cookie, LoggedIn(session, user, form_token_of(cookie)))
 
     async def _add(
@@ -273,11 +262,6 @@ class Sessions:
         )
         await self._store.add_session(session)
         return cookie, session
-
-
-def form_token_of(cookie: str) -> str:
-    """What a form of this browser carries. Neither the store nor the page gives the cookie away."""
-    return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"form", hashlib.sha256).hexdigest()
 
 
 def _hash(cookie: str) -> str:

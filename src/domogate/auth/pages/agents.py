@@ -1,0 +1,40 @@
+"""A browser's User-Agent in words by which a person recognises it. It is a hint: browsers say what they like."""
+
+import msgspec
+
+# The first that fits counts: nearly every browser also names those it descends from.
+_BROWSERS = (
+    ("Edg/", "Edge"),
+    ("EdgA/", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("FxiOS/", "Firefox"),
+    ("Firefox/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Macintosh", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """Either may be empty."""
+
+    browser: str
+    system: str
+
+
+def describe_agent(user_agent: str) -> Agent:
+    return Agent(_first(_BROWSERS, user_agent), _first(_SYSTEMS, user_agent))
+
+
+def _first(table: tuple[tuple[str, str], ...], user_agent: str) -> str:
+    return next((name for mark, name in table if mark in user_agent), "")

@@ -1,0 +1,91 @@
+"""The words of the pages: one file a language in texts/, all with the same keys."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+from starlette.requests import Request
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_LONG_AGO = 30 * _DAY
+DEFAULT = "en"
+
+
+class Language:
+    """One language's texts by dotted key."""
+
+    def __init__(self, code: str, texts: Mapping[str, str]) -> None:
+        self.code = code
+        self.texts = texts
+
+    def say(self, key: str, **values: object) -> str:
+        return self.texts[key].format_map(values) if values else self.texts[key]
+
+    def has(self, key: str) -> bool:
+        return key in self.texts
+
+    def count(self, key: str, number: int) -> str:
+        """`key.one` or `key.other`; none of our languages has more forms for the numbers that occur."""
+        return self.say(f"{key}.one" if number == 1 else f"{key}.other", number=number)
+
+    def ago(self, at: float, now: float) -> str:
+        """How long ago: the gateway does not know the reader's time zone."""
+        seconds = max(0, int(now - at))
+        if seconds < _MINUTE:
+            return self.say("time.now")
+        for unit, length, until in (("minutes", _MINUTE, _HOUR), ("hours", _HOUR, _DAY), ("days", _DAY, _LONG_AGO)):
+            if seconds < until:
+                return self.count(f"time.{unit}", seconds // length)
+        return self.count("time.months", seconds // _LONG_AGO)
+
+    def wait(self, seconds: int) -> str:
+        """How long to wait, rounded up."""
+        if seconds < 2 * _MINUTE:
+            return self.count("wait.seconds", seconds)
+        return self.count("wait.minutes", -(-seconds // _MINUTE))
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _load() -> dict[str, Language]:
+    folder = files("domogate.auth.pages") / "texts"
+    found = {}
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".toml"):
+            code = entry.name.removesuffix(".toml")
+            found[code] = Language(code, dict(_flatten(tomllib.loads(entry.read_text(encoding="utf-8")))))
+    return found
+
+
+LANGUAGES = _load()
+
+
+def choose_language(request: Request, ui_locales: str = "") -> Language:
+    """What the application asked for (OpenID Connect Core §3.1.2.1), else what the browser prefers (RFC 9110 §12.5.4)."""
+    wanted = [*ui_locales.split(), *_preferences(request.headers.get("accept-language", ""))]
+    for tag in wanted:
+        language = LANGUAGES.get(tag.partition("-")[0].lower())
+        if language is not None:
+            return language
+    return LANGUAGES[DEFAULT]
+
+
+def _preferences(header: str) -> list[str]:
+    """Language tags, the most wanted first; those with a weight of 0 or none that can be read are left out."""
+    weighed = []
+    for part in header[:1000].split(","):
+        tag, _, weight = part.partition(";")
+        try:
+            quality = float(weight.strip().removeprefix("q=")) if weight.strip() else 1.0
+        except ValueError:
+            continue
+        if 0 < quality <= 1:
+            weighed.append((quality, tag.strip()))
+    return [tag for _, tag in sorted(weighed, key=lambda pair: pair[0], reverse=True)]

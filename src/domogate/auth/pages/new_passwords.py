@@ -1,0 +1,25 @@
+"""What is wrong with a new password, as the key of a text. The rules themselves are `services.people_rules`."""
+
+from domogate.services.people_rules import PASSWORD_LENGTH, check_password, is_common
+from domogate.services.refusals import Invalid
+
+
+def find_flaw(password: str, repeated: str, email: str, current: str | None = None) -> tuple[str, str] | None:
+    """The field and the text to show at it; None when the password will do."""
+    shortest, longest = PASSWORD_LENGTH
+    try:
+        check_password(password, email)
+    except Invalid:
+        folded = password.casefold().strip()
+        if len(password) < shortest:
+            return "password", "password.short"
+        if len(password) > longest:
+            return "password", "password.long"
+        if folded in (email.casefold(), email.casefold().partition("@")[0]):
+            return "password", "password.email"
+        return "password", "password.common" if is_common(folded) else "password.refused"
+    if current is not None and password == current:
+        return "password", "password.same"
+    if password != repeated:
+        return "repeated", "password.differs"
+    return None
