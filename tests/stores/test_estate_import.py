@@ -42,6 +42,10 @@ from support.stores import (
     SMALL,
     Ear,
     HandClock,
+    a_code,
+    a_grant,
+    a_refresh_token,
+    a_session,
     an_id,
 )
 
@@ -98,6 +102,36 @@ class TestSecondImport:
         assert (summary.added, summary.updated, summary.removed) == (ZERO, ZERO, ZERO)
         assert ear.events == []
         assert await house.export_estate() == before
+
+    async def test_a_second_factor_and_who_operates_are_kept_unless_more_is_given(self, house: SqlStore) -> None:
+        await house.save_user(change(ANNA, operator=True, totp_secret="HERS"))
+        await house.import_estate(SMALL, prune=True)
+        assert await house.find_user(ANNA.id) == change(ANNA, operator=True, totp_secret="HERS")
+        told = (change(ANNA, totp_secret="GIVEN"), change(BRUNO, operator=True), CARLA)
+        await house.import_estate(change(SMALL, users=told), prune=False)
+        assert await house.find_user(ANNA.id) == change(ANNA, operator=True, totp_secret="GIVEN")
+        assert await house.find_user(BRUNO.id) == change(BRUNO, operator=True)
+        assert (await house.export_estate()).users[0].totp_secret == "GIVEN"
+
+    async def test_what_a_client_may_do_is_as_the_estate_says(self, house: SqlStore) -> None:
+        told = change(APP, pkce_exempt=True, post_logout_redirect_uris=("https://app.example/bye",))
+        await house.import_estate(Estate(clients=(told,)), prune=False)
+        assert await house.find_client(APP.id) == told
+        await house.import_estate(SMALL, prune=False)
+        assert await house.find_client(APP.id) == APP
+
+    async def test_letting_in_outlives_an_import_and_goes_with_what_is_pruned(self, house: SqlStore) -> None:
+        grant = a_grant(50, BRUNO)
+        await house.add_code(grant, a_code(grant))
+        await house.add_refresh_token(a_refresh_token(grant))
+        await house.add_session(a_session(70, BRUNO))
+        await house.import_estate(SMALL, prune=True)
+        assert len(await house.list_sessions(BRUNO.id)) == 1
+        assert await house.list_grants(BRUNO.id) == [grant]
+        await house.import_estate(Estate(), prune=True)
+        assert await house.find_session("hash of cookie 70") is None
+        assert await house.find_refresh_token("hash of first") is None
+        assert await house.redeem_code("hash of code", NOW) is None
 
     async def test_passwords_secrets_revocations_and_live_states_are_kept(self, house: SqlStore, clock: HandClock) -> None:
         await house.save_user(change(ANNA, password_hash="changed by Anna"))

@@ -3,18 +3,23 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 import domogate.stores
+from domogate.domain.people import Client, Grant, GrantType
+from domogate.domain.plants import Invitation
 from domogate.stores import DatabaseTooNew, SqlStore
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision
 from domogate.stores.tables import metadata
-from support.stores import SMALL, HandClock, OpenStore
+from support.stores import ANNA, GRANT, HOUSE, KEY, NOW, SMALL, HandClock, OpenStore, a_code, a_grant
 
 
 class TestMigrations:
@@ -42,6 +47,91 @@ class TestMigrations:
     async def test_processes_that_start_together_take_turns(self, open_store: OpenStore, database_url: str) -> None:
         stores = await asyncio.gather(*(open_store(database_url) for _ in range(4)))
         await asyncio.gather(*(store.list_users() for store in stores))
+
+
+FIRST_REVISION = "0001"
+FIRST_DATA = """
+INSERT INTO users (id, email, email_key, name, password_hash, standing)
+    VALUES ('{anna}', 'Anna@example.com', 'anna@example.com', 'Anna', 'hash of Anna', 'good');
+INSERT INTO clients (id, name, secret_hash, redirect_uris, origins, grants, scopes, access_token_everywhere)
+    VALUES ('app', 'An app', 'hash of a secret', '["https://app.example/back"]', '[]', '["implicit"]', '["a"]', {yes});
+INSERT INTO grants (id, user_id, client_id, scopes, flow, created_at, revoked_at)
+    VALUES ('{grant}', '{anna}', 'app', '["a"]', 'implicit', 5.5, NULL);
+INSERT INTO subscriptions (id, name, key_hash, hint, created_at) VALUES ('{key}', 'a key', 'hash of a key', 'abcd', 1.0);
+INSERT INTO usages (subscription_id, day, count) VALUES ('{key}', '2026-11-15', 7);
+INSERT INTO signing_keys (kid, algorithm, jwk, created_at) VALUES ('k', 'ES256', '{{}}', 1.0);
+INSERT INTO plants (id, internal_id, name, type, status, marked_as_site)
+    VALUES ('{plant}', '{internal}', 'Casa Bianchi', 'house', 'active', {yes});
+INSERT INTO members (plant_id, user_id, owner, position) VALUES ('{plant}', '{anna}', {yes}, 0);
+INSERT INTO invitations (plant_id, email_key, email, position) VALUES ('{plant}', 'c@example.com', 'C@example.com', 0);
+INSERT INTO changes (cursor, at, plant_id, event) VALUES (41, 1.0, NULL, '{{"was":"user","user_id":"{anna}"}}')
+"""
+
+
+def make_first_database(url: str) -> None:
+    """As the first revision made and filled it: written by hand, so that it does not follow the code of today."""
+    database = open_database(url)
+    scripts = ScriptDirectory(str(Path(domogate.stores.__file__).parent / "migrations"))
+    yes = "1" if url.startswith("sqlite") else "true"
+    ids = {"anna": ANNA.id, "grant": GRANT.id, "key": KEY.id, "plant": HOUSE.id, "internal": HOUSE.internal_id}
+    try:
+        with database.writing.begin() as connection:
+            with EnvironmentContext(
+                Config(), scripts, fn=lambda revision, _: scripts._upgrade_revs(FIRST_REVISION, revision)
+            ) as environment:
+                environment.configure(connection=connection)
+                environment.run_migrations()
+            for statement in FIRST_DATA.format(yes=yes, **ids).split(";"):
+                connection.exec_driver_sql(statement)
+    finally:
+        database.close()
+
+
+class TestUpgrade:
+    async def test_a_database_of_the_first_revision_keeps_all_it_holds(self, open_store: OpenStore, database_url: str) -> None:
+        make_first_database(database_url)
+        store = await open_store(database_url)
+        client = Client(
+            "app",
+            "An app",
+            "hash of a secret",
+            ("https://app.example/back",),
+            grants=(GrantType.IMPLICIT,),
+            scopes=("a",),
+            access_token_everywhere=True,
+        )
+        grant = Grant(GRANT.id, ANNA.id, "app", ("a",), GrantType.IMPLICIT, 5.5)
+        assert await store.list_users() == [ANNA]
+        assert await store.list_clients() == [client]
+        assert await store.list_grants(ANNA.id) == [grant]
+        assert await store.find_usage(KEY.id, "2026-11-15") == 7
+        assert [key.kid for key in await store.list_signing_keys()] == ["k"]
+        (plant,) = await store.list_plants(None, 10)
+        assert (plant.name, plant.owner, plant.invited) == ("Casa Bianchi", HOUSE.owner, (Invitation("C@example.com"),))
+        assert await store.newest_cursor() == 41
+
+    async def test_it_is_then_as_good_as_a_new_one(self, open_store: OpenStore, database_url: str) -> None:
+        make_first_database(database_url)
+        store = await open_store(database_url)
+        database = open_database(database_url)
+        try:
+            with database.reading.connect() as connection:
+                assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+                assert find_revision(connection) == HEAD
+        finally:
+            database.close()
+        grant = a_grant(60)
+        await store.add_code(grant, a_code(grant))
+        redeemed = await store.redeem_code("hash of code", NOW)
+        assert redeemed is not None
+        assert redeemed.first
+        await store.save_user(msgspec.structs.replace(ANNA, operator=True))
+        assert await store.delete_client("app")
+
+    async def test_processes_that_upgrade_together_take_turns(self, open_store: OpenStore, database_url: str) -> None:
+        make_first_database(database_url)
+        stores = await asyncio.gather(*(open_store(database_url) for _ in range(3)))
+        assert [len(await store.list_users()) for store in stores] == [1, 1, 1]
 
 
 class TestNewerDatabase:
