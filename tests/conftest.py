@@ -1,6 +1,19 @@
-"""For all tests: a slow moment of a busy machine is not a failure."""
+"""For all tests: a slow moment of a busy machine is not a failure; the fast subset tries fewer examples."""
 
+import os
+
+import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("domogate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("domogate")
+settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", parent=settings.get_profile("whole"), max_examples=10)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
+
+_SLOW_FOLDERS = {"stores", "cli"}
+"""What waits for a disk or starts commands: all of it is left out of the fast subset."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in _SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)

@@ -11,6 +11,8 @@ import pytest
 from domogate.edge.protocol import GuardedProtocol, Guards, Limits
 from support.edge_server import PATIENT, QUICK, Wire, exchange, serving, wire
 
+pytestmark = pytest.mark.slow
+
 GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: gateway\r\n"
 

@@ -22,6 +22,8 @@ from domogate.edge import server
 from domogate.edge.metrics import Metrics
 from support.edge_server import exchange, serving, wire
 
+pytestmark = pytest.mark.slow
+
 GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 

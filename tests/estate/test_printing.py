@@ -19,6 +19,8 @@ from domogate.estate.format import derived_id
 from domogate.estate.times import parse_time, print_time
 from support.estate_strategies import AMBIGUOUS, estates, times
 
+pytestmark = pytest.mark.slow
+
 ANNA = User(derived_id("user", "anna@example.com"), "anna@example.com")
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 HOUSE = Id("ca5a0001-0000-4000-8000-000000000000")

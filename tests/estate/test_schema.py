@@ -16,6 +16,8 @@ from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.estate import EstateMistakes, demo_text, print_estate, read_estate, schema_text
 from domogate.estate.format import DOINGS, KNOWN_SCOPES, STATES
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = json.loads(schema_text())
 DEFS = SCHEMA["$defs"]
 

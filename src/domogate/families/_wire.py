@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from domogate.domain.ids import DASHED_UUID, HEX32
+from domogate.domain.states import State
 
 Header = tuple[bytes, bytes]
 
@@ -69,6 +70,14 @@ def kept_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]
     return answer
 
 
+def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object]) -> Answer:
+    """200 with a body that is true for as long as the module is in this very state; encoded once for all who ask."""
+    kept: tuple[State, Answer] | None = encodings.get(key)
+    if kept is None or kept[0] is not state:
+        kept = encodings[key] = (state, json_answer(build()))
+    return kept[1]
+
+
 def not_modified(answer: Answer) -> Answer:
     assert answer.etag is not None
     return Answer(304, b"", [_REVALIDATE, (b"etag", answer.etag)])
@@ -81,7 +90,13 @@ def _zone(offset_minutes: int) -> timezone:
 
 def print_time(at: float, offset_minutes: int = 0) -> str:
     """ISO 8601 seconds with a UTC offset of plus or minus hh:mm (Spec 2.8)."""
-    return datetime.fromtimestamp(at, _zone(offset_minutes)).isoformat(timespec="seconds")
+    return _print_second(int(at), offset_minutes)
+
+
+@lru_cache(maxsize=4096)
+def _print_second(at: int, offset_minutes: int) -> str:
+    # Kept: everybody is told the same second, and a measure is told as often as it is asked for.
+    return datetime.fromtimestamp(at, _zone(offset_minutes)).isoformat()
 
 
 def print_local_time(at: float, offset_minutes: int) -> str:

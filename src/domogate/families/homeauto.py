@@ -24,8 +24,8 @@ from domogate.families._plants import (
     digits_to_wire,
     invited_to_wire,
 )
-from domogate.families._wire import Answer, Uuid, empty_answer, json_answer, kept_answer, nothing_found
-from domogate.services.world import ModuleView, PlantView
+from domogate.families._wire import Answer, Uuid, empty_answer, kept_answer, nothing_found, state_answer
+from domogate.services.world import PlantView
 
 WireType = Literal["Hotel", "House", "Office", "Hospital"]
 
@@ -187,34 +187,23 @@ async def read_topology(_: Services, call: Call) -> Answer:
 async def read_light(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, LightState)
-    color = state.color
-    return json_answer(
-        LightStatus(
-            [
-                Light(
-                    status="on" if state.on else "off",
-                    level=UNSET if state.level is None else state.level,
-                    color=UNSET if color is None else ColorHSV(color.hue, color.saturation, color.value),
-                    sender=_sender_to_wire(call.plant, call.module),
-                )
-            ]
-        )
+    return state_answer(call.module.encodings, "E8", state, lambda: LightStatus([_light_to_wire(state, call)]))
+
+
+def _light_to_wire(state: LightState, call: Call) -> Light:
+    plant, module, color = call.plant.plant, call.module.module, state.color
+    of_plant = SenderPlant(
+        id=plant.id,
+        name=plant.name,
+        type=_TYPES[plant.type],
+        module=SenderModule(module.id, module.name, module.hardware.device_type),
     )
-
-
-def _sender_to_wire(plant: PlantView, view: ModuleView) -> LightSender:
-    """Made once: nothing in it changes with the light's state."""
-    sender: LightSender | None = view.encodings.get("E8 sender")
-    if sender is None:
-        module = view.module
-        of_plant = SenderPlant(
-            id=plant.plant.id,
-            name=plant.plant.name,
-            type=_TYPES[plant.plant.type],
-            module=SenderModule(module.id, module.name, module.hardware.device_type),
-        )
-        sender = view.encodings["E8 sender"] = LightSender("addressLocation", "lighting", of_plant)
-    return sender
+    return Light(
+        status="on" if state.on else "off",
+        level=UNSET if state.level is None else state.level,
+        color=UNSET if color is None else ColorHSV(color.hue, color.saturation, color.value),
+        sender=LightSender("addressLocation", "lighting", of_plant),
+    )
 
 
 def _plant_to_wire(plant: Plant) -> WirePlant:
