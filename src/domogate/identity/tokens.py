@@ -1,7 +1,8 @@
 """unverified_token -> Claims -> Principal.
 
 A token is proven once: form, algorithm, key, signature, then issuer, audience and times, then its user, client and grant.
-After that its SHA-256 is enough, until it expires or the change feed says that one of those is no longer as it was.
+After that its SHA-256 is enough, until it expires or the change feed says that one of those is no longer as it was. A token
+that names an external issuer is proven by that one's keys and rules (external.py), and remembered in the same way.
 """
 
 import json
@@ -15,18 +16,17 @@ import msgspec
 from joserfc import jws
 from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
-from joserfc.util import urlsafe_b64decode
 
 from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
+from domogate.identity.external import ExternalIssuer, find_external_principal
 from domogate.identity.recent import Recent
 from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
+from domogate.identity.unverified import read_header, read_issuer
 from domogate.ports import Clock, Store
 
-MAX_TOKEN = 8_192
-_MAX_HEADER = 512
 _ATTEMPTS = 5
 
 # A media type is compared without regard to case, and "application/" may be left out (RFC 7515 §4.1.9, RFC 9068 §4).
@@ -38,14 +38,6 @@ _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
 _ESSENTIAL: ClaimsOption = {"essential": True}
 
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
-
-
-class _Header(msgspec.Struct, frozen=True):
-    """What of an unverified header decides how it is verified."""
-
-    alg: str
-    kid: str | None = None
-    typ: str | None = None
 
 
 class _Payload(msgspec.Struct, frozen=True):
@@ -61,7 +53,7 @@ class _Payload(msgspec.Struct, frozen=True):
 
 
 class TokenVerifier:
-    """Verifies the gateway's own access and id tokens. `apply` is to be a listener of the store."""
+    """Verifies the gateway's own access and id tokens, and those of other issuers. `apply` is to be a listener of the store."""
 
     def __init__(
         self,
@@ -73,8 +65,13 @@ class TokenVerifier:
         *,
         cache_size: int = 20_000,
         leeway: float = 2.0,
+        others: Sequence[ExternalIssuer] = (),
+        own: bool = True,
     ) -> None:
-        """`leeway`: by how many seconds another gateway's clock may be ahead. A token's end is never put off."""
+        """`leeway`: by how many seconds another gateway's clock may be ahead. A token's end is never put off.
+
+        `others` are external issuers that are believed too; without `own`, only they are.
+        """
         self._keyring = keyring
         self._store = store
         self._now = clock.now
@@ -83,6 +80,10 @@ class TokenVerifier:
         self._leeway = leeway
         self._verified: Recent[bytes, Principal] = Recent(cache_size)
         self._changes = 0
+        self._own = own
+        self._others = {other.url: other for other in others}
+        if len(self._others) < len(others) or issuer in self._others:
+            raise ValueError("each issuer may be there once, and none may be the gateway's own")
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
         principal = self._verified.find(sha256(unverified_token).digest())
@@ -124,11 +125,15 @@ class TokenVerifier:
             self._verified.forget_where(lambda it: it.grant_id in grants or it.user_id in users or it.client_id in clients)
 
     async def _verify_now(self, unverified_token: bytes) -> Principal:
-        claims = await self._verify_claims(unverified_token)
-        return await self._find_principal(claims)
+        other = self._others.get(read_issuer(unverified_token) or "") if self._others else None
+        if other is not None:
+            return await find_external_principal(self._store, await other.verify(unverified_token))
+        if not self._own:
+            raise TokenRefused("The token is of an issuer that is not accepted here.")
+        return await self._find_principal(await self._verify_claims(unverified_token))
 
     async def _verify_claims(self, unverified_token: bytes) -> Claims:
-        header = _read_header(unverified_token)
+        header = read_header(unverified_token)
         if header.alg not in GENERATORS:
             raise TokenRefused(f"The token is signed with an unsupported algorithm; {' or '.join(GENERATORS)} is expected.")
         kind = _KIND_OF_TYP.get((header.typ or "").lower())
@@ -220,19 +225,6 @@ class TokenVerifier:
             access_token_everywhere=client.access_token_everywhere,
             standing=user.standing,
         )
-
-
-def _read_header(unverified_token: bytes) -> _Header:
-    """Refuse cheaply what cannot be one of our tokens: an opaque refresh token, five parts, a novel."""
-    if len(unverified_token) > MAX_TOKEN:
-        raise TokenRefused(f"The token is longer than {MAX_TOKEN} bytes.")
-    parts = unverified_token.split(b".", 3)
-    if len(parts) != 3 or not all(parts) or len(parts[0]) > _MAX_HEADER:
-        raise TokenRefused("The token is not a signed JWT: three parts with dots between them are expected.")
-    try:
-        return msgspec.json.decode(urlsafe_b64decode(parts[0]), type=_Header)
-    except (ValueError, RecursionError):
-        raise TokenRefused("The token is not a signed JWT: its header cannot be read.") from None
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:

@@ -1,0 +1,215 @@
+"""What is to be known of an external issuer before its tokens are believed: all of it data (docs/external-issuers.md)."""
+
+from collections.abc import Mapping
+from ipaddress import ip_address
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from domogate.domain.people import MANAGE_SCOPE, Scope, TokenKind
+
+# With the kind of key each needs (RFC 7518 §3.1, RFC 8037 §3.1). None is symmetric, and none is "none".
+ALGORITHMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
+    {
+        "ES256": ("EC", "P-256"),
+        "RS256": ("RSA", None),
+        "PS256": ("RSA", None),
+        "EdDSA": ("OKP", "Ed25519"),
+    }
+)
+
+GRANTABLE = frozenset((*Scope, MANAGE_SCOPE))
+
+
+class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """By what a kind of token is known. All that is said must be so; at least one thing must be said."""
+
+    typ: tuple[str, ...] = ()
+    """The header typ is one of these, in any case and with or without "application/"; "" is none at all."""
+    claims: dict[str, tuple[str, ...]] = {}
+    """Each of these claims has one of its values."""
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.typ or self.claims or self.present or self.absent):
+            raise ValueError("a mark that says nothing would fit every token; give typ, claims, present or absent")
+
+    def fits(self, typ: str | None, claims: Mapping[str, Any]) -> bool:
+        said = (typ or "").lower().removeprefix("application/")
+        return (
+            (not self.typ or said in (it.lower() for it in self.typ))
+            and all(claims.get(name) in values for name, values in self.claims.items())
+            and all(claims.get(name) is not None for name in self.present)
+            and all(claims.get(name) is None for name in self.absent)
+        )
+
+
+class Preset(msgspec.Struct, frozen=True):
+    """How a product writes its tokens."""
+
+    marks: Mapping[TokenKind, TokenMark]
+    scope_claims: tuple[str, ...] = ("scope",)
+    client_claims: tuple[str, ...] = ("azp", "client_id")
+    email_claim: str = "email"
+    email_verified_claim: str = "email_verified"
+
+
+# A logout token ("events") must never pass as an id token (OpenID Connect Back-Channel Logout §2.4).
+PRESETS: Mapping[str, Preset] = MappingProxyType(
+    {
+        "standard": Preset(  # RFC 9068 §2.1 and §2.2, OpenID Connect Core §2
+            {
+                TokenKind.ACCESS: TokenMark(typ=("at+jwt",)),
+                TokenKind.ID: TokenMark(typ=("JWT", ""), absent=("client_id", "events")),
+            }
+        ),
+        "keycloak": Preset(
+            {
+                TokenKind.ACCESS: TokenMark(claims={"typ": ("Bearer",)}),
+                TokenKind.ID: TokenMark(claims={"typ": ("ID",)}, absent=("events",)),
+            },
+            scope_claims=("scope", "realm_access.roles"),
+        ),
+        "entra": Preset(  # tokens of version 2.0
+            {
+                TokenKind.ACCESS: TokenMark(claims={"ver": ("2.0",)}, present=("scp", "azp")),
+                TokenKind.ID: TokenMark(claims={"ver": ("2.0",)}, absent=("scp", "azpacr", "events")),
+            },
+            scope_claims=("scp", "roles"),
+            client_claims=("azp",),
+            email_verified_claim="xms_edov",
+        ),
+    }
+)
+
+
+class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An issuer whose tokens are accepted, and how they are read. A contradictory one is refused when it is made."""
+
+    url: str
+    """Exactly what its tokens say as iss."""
+    preset: str = "standard"
+    metadata_url: str | None = None
+    """None: {url}/.well-known/openid-configuration."""
+    algorithms: tuple[str, ...] = ("ES256", "RS256", "PS256")
+    audiences: tuple[str, ...] = ()
+    """What an access token must be for, at least one of these; none: its access tokens are not accepted."""
+    clients: dict[str, str] = {}
+    """The issuer's client ids and which client here each is. Its id tokens must be for one of them."""
+    any_client: str | None = None
+    """The client here that stands for all others whose access tokens are for this gateway; None: they are refused."""
+    access_mark: TokenMark | None = None
+    id_mark: TokenMark | None = None
+    client_claims: tuple[str, ...] | None = None
+    scope_claims: tuple[str, ...] | None = None
+    """Where scopes or roles are written, as text or as a list; `a.b` is b within a."""
+    scopes: dict[str, tuple[str, ...]] = {}
+    """What a scope or role of the issuer is worth here. A word that is a scope here already needs no entry."""
+    default_scopes: tuple[str, ...] = ()
+    """For tokens that have none of the scope claims, as most id tokens."""
+    email_claim: str | None = None
+    email_verified_claim: str | None = None
+    trust_email: bool = False
+    """Take the e-mail for the person's own without the issuer saying that it was verified."""
+    leeway: float = 30.0
+    """By how many seconds the issuer's clock may be ahead. A token's end is never put off."""
+    max_lifetime: float = 86_400.0
+    """A token that is valid for longer is refused: the issuer cannot take it back."""
+    keys_max_age: float = 3600.0
+    """After so many seconds its keys are fetched anew."""
+
+    def __post_init__(self) -> None:
+        if problem := find_problem_of_url(self.url) or ("it has a query" if "?" in self.url else None):
+            raise ValueError(f"the issuer {self.url!r} cannot be used: {problem}")
+        if self.metadata_url is not None and (problem := find_problem_of_url(self.metadata_url)):
+            raise ValueError(f"metadata_url {self.metadata_url!r} cannot be used: {problem}")
+        if self.preset not in PRESETS:
+            raise ValueError(f"there is no preset {self.preset!r}, choose one of {', '.join(PRESETS)}")
+        if not self.algorithms or not ALGORITHMS.keys() >= set(self.algorithms):
+            raise ValueError(f"algorithms must be some of {', '.join(ALGORITHMS)}")
+        if not self.audiences and not self.clients:
+            raise ValueError("neither audiences (for access tokens) nor clients (for id tokens) are given: no token would pass")
+        if self.audiences and not self.clients and self.any_client is None:
+            raise ValueError("access tokens need to belong to a client here: give clients or any_client")
+        granted = {scope for scopes in self.scopes.values() for scope in scopes} | set(self.default_scopes)
+        if unknown := sorted(granted - GRANTABLE):
+            raise ValueError(f"there is no scope {unknown[0]!r} here, choose some of {', '.join(sorted(GRANTABLE))}")
+        if not (0 <= self.leeway <= 600 and self.max_lifetime > 0 and 60 <= self.keys_max_age <= 86_400):
+            raise ValueError("leeway is 0 to 600 s, max_lifetime more than 0, keys_max_age 60 s to a day")
+
+    @property
+    def _preset(self) -> Preset:
+        return PRESETS[self.preset]
+
+    @property
+    def metadata(self) -> str:
+        return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
+
+    def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
+        """None unless it is known by exactly one mark."""
+        given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
+        fitting = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).fits(typ, claims)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def find_client(self, claims: Mapping[str, Any]) -> str | None:
+        """The issuer's own id of the client that the token was made for, where the token names one apart from `aud`."""
+        names = self._preset.client_claims if self.client_claims is None else self.client_claims
+        return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
+
+    def find_email(self, claims: Mapping[str, Any]) -> str | None:
+        """None where the issuer does not vouch for it."""
+        email = claims.get(self.email_claim or self._preset.email_claim)
+        verified = claims.get(self.email_verified_claim or self._preset.email_verified_claim)
+        vouched = self.trust_email or verified in (True, 1, "true", "1")  # some products write their booleans so
+        return email if isinstance(email, str) and "@" in email and vouched else None
+
+    def map_scopes(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        names = self._preset.scope_claims if self.scope_claims is None else self.scope_claims
+        found = [words for name in names if (words := _words(_find_claim(claims, name))) is not None]
+        if not found:
+            return frozenset(self.default_scopes)
+        said = {word for words in found for word in words}
+        mapped = {scope for word in said for scope in self.scopes.get(word, ())}
+        return frozenset(mapped | {word for word in said if word not in self.scopes and word in frozenset(Scope)})
+
+
+def find_problem_of_url(url: str) -> str | None:
+    """Why nothing is to be fetched from there: https only, http on this machine alone."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "it is not a URL"
+    if not host or parts.fragment or parts.username is not None or not url.isprintable() or " " in url:
+        return "a URL with a host, and without user and fragment, is expected"
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)):
+        return None
+    return "https is expected; http is for this machine itself only"
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _find_claim(claims: Mapping[str, Any], name: str) -> Any:
+    """The claim of that very name, which may hold dots, or else what the dotted path leads to."""
+    if name in claims:
+        return claims[name]
+    found: Any = claims
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _words(value: Any) -> list[str] | None:
+    if isinstance(value, str):
+        return value.split()
+    if isinstance(value, list):
+        return [word for word in value if isinstance(word, str)]
+    return None
