@@ -7,11 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.pages.agents import describe_agent
+from domogate.auth.pages.agents import Agent, describe_agent
 from domogate.auth.pages.browser import COOKIE, Form, address_of, is_of_this_browser, read_form
 from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, see_other
 from domogate.auth.pages.language import Language
-from domogate.domain.authorization import Session
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Grant, Scope
 from domogate.domain.plants import Plant, PlantStatus
@@ -29,6 +28,16 @@ class Application(msgspec.Struct, frozen=True):
     name: str
     scopes: tuple[str, ...]
     since: float
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A browser in which the person is logged in, as they recognise it."""
+
+    id: Id
+    agent: Agent
+    address: str
+    seen_at: float
+    here: bool
 
 
 class Account:
@@ -64,7 +73,7 @@ class Account:
             now=self._kit.clock.now(),
             applications=await self._applications_of(person),
             scope_words=lambda scope: scope_words(language, scope),
-            sessions=[self._session_row(session, person) for session in await self._kit.sessions.list_of(person.user)],
+            sessions=await self._sessions_of(person),
             own_plants=[plant for plant in plants if plant.owner.user_id == person.user.id],
             shared_plants=[plant for plant in plants if plant.owner.user_id != person.user.id],
             terms_url=self._kit.terms_url,
@@ -167,14 +176,13 @@ class Account:
             for client_id, theirs in by_client.items()
         ]
 
-    def _session_row(self, session: Session, person: LoggedIn) -> dict[str, object]:
-        return {
-            "id": session.id,
-            "agent": describe_agent(session.agent),
-            "address": session.address,
-            "seen_at": session.seen_at,
-            "here": session.id == person.session.id,
-        }
+    async def _sessions_of(self, person: LoggedIn) -> list[SessionRow]:
+        """This browser's first, then the most recently seen."""
+        sessions = await self._kit.sessions.list_of(person.user)
+        rows = [
+            SessionRow(it.id, describe_agent(it.agent), it.address, it.seen_at, it.id == person.session.id) for it in sessions
+        ]
+        return sorted(rows, key=lambda row: not row.here)
 
     async def _plants_of(self, person: LoggedIn) -> Sequence[Plant]:
         plants, _ = await self._kit.store.list_plants_of(person.user.id)

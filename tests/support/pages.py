@@ -1,0 +1,187 @@
+"""Everything under /auth on a real store, with people whose passwords are known, for tests that look at pages."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pyotp
+from starlette.applications import Starlette
+
+from domogate import auth
+from domogate.auth.pages import Pages
+from domogate.domain.ids import new_id
+from domogate.domain.people import Client, Grant, Scope, Standing, User
+from domogate.identity.signing import KeyRing, TokenSigner
+from domogate.identity.tokens import TokenVerifier
+from domogate.services.authorization import Authorization
+from domogate.services.second_factor import SecondFactor
+from domogate.services.sessions import Sessions
+from domogate.services.throttle import Throttle
+from support.people import Village, village
+from support.stores import ANNA, BRUNO, CARLA, HOUSE
+
+ADDRESS = "192.0.2.7"
+LIFETIME, IDLE = 86_400.0, 7_200.0
+PASSWORD = "four yellow bicycles"
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+APP_NAME = "Sunrise <b>lights</b>"
+SCOPES = ("openid", "email", "offline_access", *Scope)
+
+
+class House:
+    """The whole of /auth. Anna owns a plant, Bruno is allowed in it, both have PASSWORD; Carla is not active."""
+
+    def __init__(self, of: Village, base_url: str, *, redirect_uri: str, second_factor_required: bool = False) -> None:
+        self.village = of
+        self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
+        self.base_url = base_url
+        self.throttle = Throttle(self.clock)
+        self.sessions = Sessions(
+            self.store,
+            of.hasher,
+            self.clock,
+            lifetime=LIFETIME,
+            idle_lifetime=IDLE,
+            throttle=self.throttle,
+            second_factor=SecondFactor(self.clock),
+            second_factor_required=second_factor_required,
+            audit=self.audit,
+        )
+        self.pages = Pages(self.sessions, self.store, self.people, self.clock, base_url=base_url)
+        self.client = Client("sunrise", APP_NAME, redirect_uris=(redirect_uri,), scopes=tuple(SCOPES))
+        self.keyring = KeyRing(self.store, self.clock)
+
+    async def open(self) -> None:
+        await self.keyring.start()
+        await self.store.save_client(self.client)
+        for user in (ANNA, BRUNO):
+            await self.change(user, password_hash=await self.village.hasher.hash_password(PASSWORD))
+
+    def app(self) -> Starlette:
+        issuer = f"{self.base_url}/auth"
+        signer = TokenSigner(self.keyring, self.clock, issuer, self.base_url, 3600.0, 3600.0)
+        verifier = TokenVerifier(self.keyring, self.store, self.clock, issuer, self.base_url)
+        authorization = Authorization(
+            self.store, signer, verifier, self.clock, issuer=issuer, successor_secret=b"a secret for the tests of the pages"
+        )
+        return auth.build(
+            signer=signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer
+        )
+
+    async def user(self, who: User) -> User:
+        found = await self.store.find_user(who.id)
+        assert found is not None
+        return found
+
+    async def change(self, who: User, **changes: Any) -> User:
+        changed = msgspec.structs.replace(await self.user(who), **changes)
+        await self.store.save_user(changed)
+        return changed
+
+    async def set_standing(self, who: User, standing: Standing) -> None:
+        await self.change(who, standing=standing)
+
+    async def let_in(self, who: User, *scopes: str) -> Grant:
+        grant = Grant(new_id(), who.id, self.client.id, scopes or ("light.read",), created_at=self.clock.now() - 7200)
+        await self.store.add_grant(grant)
+        return grant
+
+    def code(self, secret: str = SECRET, offset: int = 0) -> str:
+        return pyotp.TOTP(secret).generate_otp(int(self.clock.now()) // 30 + offset)
+
+    def authorize_path(self, **changed: str) -> str:
+        asked = {
+            "response_type": "code",
+            "client_id": self.client.id,
+            "redirect_uri": self.client.redirect_uris[0],
+            "scope": "openid light.read plug.write",
+            "state": "xyz",
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+        }
+        return f"/auth/authorize?{httpx.QueryParams(asked | changed)}"
+
+
+@asynccontextmanager
+async def house(
+    folder: Path,
+    base_url: str = "https://gateway.example",
+    *,
+    redirect_uri: str = "https://app.example/back",
+    second_factor_required: bool = False,
+) -> AsyncIterator[House]:
+    async with village(folder) as of:
+        built = House(of, base_url, redirect_uri=redirect_uri, second_factor_required=second_factor_required)
+        await built.open()
+        yield built
+
+
+class Visitor:
+    """A browser without a screen: keeps cookies, sends forms as they stand on the page."""
+
+    def __init__(self, app: Starlette, base_url: str, **headers: str) -> None:
+        transport = httpx.ASGITransport(app, client=(ADDRESS, 4711))
+        self.http = httpx.AsyncClient(transport=transport, base_url=base_url, headers=headers)
+        self.answer: httpx.Response = httpx.Response(0)
+
+    async def get(self, path: str) -> httpx.Response:
+        self.answer = await self.http.get(path)
+        return self.answer
+
+    async def follow(self) -> httpx.Response:
+        return await self.get(self.answer.headers["location"])
+
+    async def send(self, action: str | None = None, **values: str | None) -> httpx.Response:
+        """Send the page's form (or the one to `action`), with `values` instead of or beside what it holds."""
+        form = next(it for it in forms_of(self.answer.text) if action is None or it.action == action)
+        fields = dict(form.fields) | values
+        self.answer = await self.http.post(form.action, data={name: it for name, it in fields.items() if it is not None})
+        return self.answer
+
+    async def log_in(self, email: str = ANNA.email, password: str = PASSWORD, return_to: str = "") -> httpx.Response:
+        await self.get(f"/auth/login?{httpx.QueryParams({'return_to': return_to})}" if return_to else "/auth/login")
+        return await self.send("/auth/login", email=email, password=password)
+
+    @property
+    def cookie(self) -> str:
+        return self.http.cookies.get("domogate_session", "")
+
+
+class FormOnPage(msgspec.Struct):
+    action: str
+    method: str
+    fields: dict[str, str]
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[FormOnPage] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "form":
+            self.found.append(FormOnPage(given["action"] or "", given.get("method") or "get", {}))
+        elif tag == "input" and "name" in given and ("checked" in given or given.get("type") != "checkbox"):
+            self.found[-1].fields[given["name"] or ""] = given.get("value") or ""
+
+
+def forms_of(page: str) -> list[FormOnPage]:
+    parser = _Forms()
+    parser.feed(page)
+    return parser.found
+
+
+def heading_of(page: str) -> str:
+    found = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
+    assert found, page
+    return found[1]
+
+
+__all__ = ["ANNA", "BRUNO", "CARLA", "HOUSE", "House", "Visitor", "forms_of", "heading_of", "house"]
