@@ -1,1 +1,5 @@
 """Surface: the operator's HTTP API under /manage/v1."""
+
+from domogate.management.surface import PREFIX, build
+
+__all__ = ["PREFIX", "build"]

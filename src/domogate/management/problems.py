@@ -1,0 +1,70 @@
+"""What is refused, as problem details (RFC 9457) that tell an operator what to do, and how to get in (RFC 6750 §3)."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import msgspec
+
+from domogate.domain.people import MANAGE_SCOPE
+from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUS_OF: dict[type[Refused], HTTPStatus] = {
+    NotFound: HTTPStatus.NOT_FOUND,
+    Invalid: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Conflict: HTTPStatus.CONFLICT,
+    Forbidden: HTTPStatus.FORBIDDEN,
+    MailFailed: HTTPStatus.BAD_GATEWAY,
+}
+
+PHRASES = {
+    400: "The request cannot be read: a body or a parameter is not as described",
+    401: f"No access token, or one that is not valid; it needs the scope {MANAGE_SCOPE}",
+    403: f"The token lacks the scope {MANAGE_SCOPE}, or its user is not an operator",
+    404: "There is no such thing",
+    409: "It does not go with what is there now",
+    413: "The body is too large",
+    415: "The body is not application/json",
+    422: "A value breaks a rule",
+    500: "The gateway failed",
+    502: "It is done, but the mail server would not take the mail",
+}
+
+
+class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of every refusal. `detail` is for a person."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+
+
+class Problem(Exception):
+    """A refusal with its status and headers."""
+
+    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+    def details(self) -> ProblemDetails:
+        return ProblemDetails(HTTPStatus(self.status).phrase, self.status, self.detail)
+
+
+def from_refusal(refused: Refused) -> Problem:
+    return Problem(STATUS_OF[type(refused)], str(refused))
+
+
+def not_let_in(detail: str, *, given: bool) -> Problem:
+    """401: who is calling is not known."""
+    error = ', error="invalid_token"' if given else ""
+    return Problem(401, detail, {"www-authenticate": f'Bearer realm="domogate"{error}'})
+
+
+def lacks_scope() -> Problem:
+    challenge = f'Bearer realm="domogate", error="insufficient_scope", scope="{MANAGE_SCOPE}"'
+    detail = f"The token lacks the scope {MANAGE_SCOPE}; the client must ask for it and be registered with it."
+    return Problem(403, detail, {"www-authenticate": challenge})

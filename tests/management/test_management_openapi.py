@@ -1,0 +1,82 @@
+"""The OpenAPI document: valid by an independent validator, and the same table that is served."""
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from domogate.management.openapi import openapi_document
+from domogate.management.operation import Operation, Page
+from domogate.management.operations import OPERATIONS
+from support.management import Office
+
+
+@pytest.fixture
+def document() -> dict:
+    return openapi_document(OPERATIONS, prefix="/manage/v1", base_url="https://gateway.example", version="1")
+
+
+class TestTheDocument:
+    def test_is_valid_by_an_independent_validator(self, document: dict) -> None:
+        assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+    def test_has_every_operation_with_its_errors(self, document: dict) -> None:
+        described = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
+        assert described.keys() == {operation.id for operation in OPERATIONS}
+        for operation in OPERATIONS:
+            responses = described[operation.id]["responses"]
+            assert set(responses) == {str(status) for status in {operation.status, *operation.every_error}}
+            assert ("requestBody" in described[operation.id]) == (operation.body is not None)
+
+    def test_parameters_of_lists_are_described(self, document: dict) -> None:
+        told = {one["name"]: one for one in document["paths"]["/manage/v1/users"]["get"]["parameters"]}
+        assert told.keys() == {"limit", "after", "email"}
+        assert told["limit"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}
+        assert told["after"]["schema"] == {"type": "string", "maxLength": 300}
+        audit = {one["name"] for one in document["paths"]["/manage/v1/audit"]["get"]["parameters"]}
+        assert audit == {"limit", "after", "action", "userId"}
+
+    def test_bodies_are_strict_and_answers_hold_no_secret_hash(self, document: dict) -> None:
+        schemas = document["components"]["schemas"]
+        for name in ("NewUser", "UserChange", "NewClient", "ClientChange", "PlantChange", "NewInvitation", "NewSubscription"):
+            assert schemas[name]["additionalProperties"] is False
+        assert not [
+            name
+            for schema in schemas.values()
+            for name in schema.get("properties", ())
+            if "hash" in name.lower() and name != "hash"
+        ]
+
+    async def test_is_served_without_a_token(self, office: Office, document: dict) -> None:
+        answer = await office.send("GET", "/openapi.json", token="")
+        assert answer.status_code == 200
+        assert answer.json() == document
+        assert (await office.send("POST", "/openapi.json", token="")).status_code == 405
+
+    async def test_what_is_answered_is_as_described(self, office: Office, document: dict) -> None:
+        user = (await office.good("POST", "/users", {"email": "dora@example.com"}, status=201))["user"]["id"]
+        await office.good("POST", "/subscriptions", {"name": "x"}, status=201)
+        for path in ("/users", f"/users/{user}", "/clients", "/plants", "/subscriptions", "/signing-keys", "/audit"):
+            told = document["paths"][f"/manage/v1{path.replace(user, '{userId}')}"]["get"]
+            schema = told["responses"]["200"]["content"]["application/json"]["schema"]
+            whole = {**schema, "components": document["components"]}
+            assert list(Draft202012Validator(whole).iter_errors(await office.good("GET", path))) == []
+
+
+class TestADeclaration:
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"status": 204, "answer": Page},
+            {"status": 200, "answer": None},
+            {"method": "GET", "body": Page},
+            {"path": "/x/{id}"},
+            {"path": "/x/{id}/{id}", "errors": frozenset({404})},
+        ],
+    )
+    def test_that_contradicts_itself_fails_at_import(self, wrong: dict) -> None:
+        async def handler(desk: object, call: object) -> None: ...
+
+        good = {"id": "x", "summary": "x", "tag": "x", "method": "GET", "path": "/x", "handler": handler, "answer": Page}
+        Operation(**good)
+        with pytest.raises(ValueError, match="x:"):
+            Operation(**(good | wrong))

@@ -1,0 +1,136 @@
+"""The management API in this process, on a real store with real tokens, and an operator to call it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+
+from domogate import management
+from domogate.domain.ids import new_id
+from domogate.domain.people import MANAGE_SCOPE, Client, Grant, GrantType, Subscription, TokenKind, User
+from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
+from domogate.identity.signing import KeyRing, TokenSigner
+from domogate.identity.subscriptions import new_key
+from domogate.identity.subscriptions import new_subscription as keep_subscription
+from domogate.identity.tokens import TokenVerifier
+from support.people import BASE_URL, Village, village
+
+ISSUER = f"{BASE_URL}/auth"
+
+
+class RotatingKeys:
+    """What app.py hands to the management API."""
+
+    def __init__(self, village: Village) -> None:
+        self._village = village
+
+    async def list_places(self) -> Sequence[KeyPlace]:
+        return await list_key_places(self._village.store, self._village.clock)
+
+    async def rotate(self, *, now: bool) -> str:
+        return (await rotate_keys(self._village.store, self._village.clock, now=now)).kid
+
+
+def new_subscription(
+    name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
+) -> tuple[str, Subscription]:
+    key = new_key()
+    return key, keep_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
+
+
+class Office:
+    """A village that is managed over HTTP by Olga, through the client `console`."""
+
+    def __init__(self, of: Village) -> None:
+        self.village = of
+        self.keyring = KeyRing(of.store, of.clock)
+        self.signer = TokenSigner(self.keyring, of.clock, ISSUER, BASE_URL, access_lifetime=3600.0, id_lifetime=3600.0)
+        self.verifier = TokenVerifier(self.keyring, of.store, of.clock, ISSUER, BASE_URL)
+        of.store.listen(self.keyring.apply)
+        of.store.listen(self.verifier.apply)
+        self.app = management.build(
+            of.people,
+            of.store,
+            self.verifier,
+            clock=of.clock,
+            audit=of.audit,
+            new_subscription=new_subscription,
+            signing_keys=RotatingKeys(of),
+            base_url=BASE_URL,
+            version="1",
+            max_body=2000,
+        )
+        transport = httpx.ASGITransport(self.app, client=("192.0.2.9", 1234))
+        self.http = httpx.AsyncClient(transport=transport, base_url=BASE_URL)
+        self.console = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
+        self.olga = User(new_id(), "olga@example.com", "Olga", "hash of x", operator=True)
+        self.token = ""
+
+    async def open(self) -> None:
+        await self.keyring.start()
+        await self.village.store.save_client(self.console)
+        await self.village.store.save_user(self.olga)
+        self.token = await self.mint(self.olga)
+
+    async def mint(
+        self,
+        user: User,
+        *,
+        scopes: tuple[str, ...] = (MANAGE_SCOPE,),
+        kind: TokenKind = TokenKind.ACCESS,
+        flow: GrantType = GrantType.AUTHORIZATION_CODE,
+        lifetime: float | None = None,
+    ) -> str:
+        grant = Grant(new_id(), user.id, self.console.id, scopes, flow, self.village.clock.now())
+        await self.village.store.add_grant(grant)
+        return await self.signer.mint_token(kind, user, self.console, grant, lifetime)
+
+    async def send(
+        self, method: str, path: str, body: Any = None, *, token: str | None = None, **options: Any
+    ) -> httpx.Response:
+        """`path` is relative to /manage/v1. An empty token leaves the header out."""
+        headers = options.pop("headers", {})
+        used = self.token if token is None else token
+        if used:
+            headers = {"authorization": f"Bearer {used}", **headers}
+        content = options.pop("content", None if body is None else msgspec.json.encode(body))
+        return await self.http.request(method, f"/manage/v1{path}", headers=headers, content=content, **options)
+
+    async def good(self, method: str, path: str, body: Any = None, *, status: int = 200, **options: Any) -> Any:
+        answer = await self.send(method, path, body, **options)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["cache-control"] == "no-store"
+        if status == 204:
+            assert answer.content == b""
+            return None
+        assert answer.headers["content-type"] == "application/json"
+        return answer.json()
+
+    async def refused(self, method: str, path: str, body: Any = None, *, status: int, **options: Any) -> str:
+        """The problem's detail."""
+        return problem(await self.send(method, path, body, **options), status)
+
+
+def problem(answer: httpx.Response, *statuses: int) -> str:
+    """The detail of a problem (RFC 9457); it tells nothing of our insides."""
+    assert answer.status_code in statuses, f"{answer.status_code}: {answer.text}"
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body.keys() == {"type", "title", "status", "detail"}
+    assert body["status"] == answer.status_code
+    assert "Traceback" not in answer.text
+    detail: str = body["detail"]
+    assert len(detail) > 10
+    return detail
+
+
+@asynccontextmanager
+async def office(folder: Path) -> AsyncIterator[Office]:
+    async with village(folder, gateway=True) as opened:
+        built = Office(opened)
+        await built.open()
+        async with built.http:
+            yield built
