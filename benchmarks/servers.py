@@ -20,8 +20,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from benchmarks.estates import CLIENT, KEY, USER, build_estate
-from domogate import app
-from domogate.app import Gateway, open_tools, serve
+from domogate.app import Gateway, open_tools, parts, serve
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, GrantType, Scope, TokenKind
 from domogate.edge import server
@@ -118,7 +117,7 @@ async def _run_bare(ready: str, *, body: str) -> None:
 
 async def _run_gateway(ready: str, *, data: str, one_commit_each: bool = False, fsync: float = 0.0, **changed: Any) -> None:
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
-    app.SqlStore = _BenchStore  # type: ignore[misc]
+    parts.SqlStore = _BenchStore  # type: ignore[misc]
     settings = Settings(data=Path(data), port=0, **{"simulator_tick": 3600.0, "state_max_age": 86_400.0, **changed})
 
     async def tell(gateway: Gateway) -> None:

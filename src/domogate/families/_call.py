@@ -6,7 +6,8 @@ import msgspec
 
 from domogate.domain.people import Principal
 from domogate.domain.plants import Ambient
-from domogate.ports import Clock, EchoBackend
+from domogate.ports import Audit, Clock, EchoBackend
+from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.control import Control
 from domogate.services.scenes import Scenes
 from domogate.services.tickets import Tickets
@@ -22,6 +23,7 @@ class Services(msgspec.Struct, frozen=True):
     tickets: Tickets
     echo: EchoBackend
     clock: Clock
+    audit: Audit
     removed_plants_kept: float
     """Seconds for which E6 still lists a removed plant."""
 
@@ -32,9 +34,11 @@ class Call:
     An operation declares by its path which of these are there; the others are never looked at.
     """
 
-    __slots__ = ("ambient", "body", "document", "module", "plant", "principal", "reference")
+    __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference")
 
     principal: Principal
+    address: str
+    """From where it comes, for the audit log."""
     body: Any
     """The request's body as the operation's type; `document` is the JSON it was read from."""
     document: dict[str, Any]
@@ -43,5 +47,10 @@ class Call:
     module: ModuleView
     reference: str
 
-    def __init__(self, principal: Principal) -> None:
+    def __init__(self, principal: Principal, address: str) -> None:
         self.principal = principal
+        self.address = address
+
+    def note(self, audit: Audit, action: AuditAction, *, what: str) -> None:
+        """That the caller did this, and it went well."""
+        audit.note(action, who=self.principal.user_id, what=what, result=AuditResult.OK, address=self.address)

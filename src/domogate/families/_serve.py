@@ -92,7 +92,8 @@ class FamilyApp:
             unverified_token = _unverified_token(headers.get(_AUTHORIZATION))
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
-            call = Call(principal)
+            client = scope["client"]
+            call = Call(principal, client[0] if client else "")
             await self._read_request(target, headers, receive, call)
             answer = await operation.handler(self._services, call)
             if answer.etag is not None and _matches(headers.get(b"if-none-match"), answer.etag):

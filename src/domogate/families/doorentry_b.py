@@ -24,6 +24,7 @@ from domogate.families._plants import (
     invited_to_wire,
 )
 from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found
+from domogate.services.audit import AuditAction
 from domogate.services.tickets import TicketAction
 
 WireType = Literal["hotel", "house", "office", "hospital"]
@@ -89,6 +90,7 @@ async def open_lock(services: Services, call: Call) -> Answer:
     await services.control.read_state(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
+    call.note(services.audit, AuditAction.TICKET_ISSUED, what=f"E11 open module:{call.module.module.id}")
     return json_answer(LockTicket([Lock(ticket, LockSender("addressLocation", "automation", SenderPlant(plant_id)))]))
 
 

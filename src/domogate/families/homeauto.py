@@ -25,6 +25,7 @@ from domogate.families._plants import (
     invited_to_wire,
 )
 from domogate.families._wire import Answer, Uuid, empty_answer, kept_answer, nothing_found, state_answer
+from domogate.services.audit import AuditAction
 from domogate.services.world import PlantView
 
 WireType = Literal["Hotel", "House", "Office", "Hospital"]
@@ -167,6 +168,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
     if order.status != "run":
         raise ValueOutOfRange("status must be run")
     services.scenes.run_scene(call.plant.plant.id, call.module.module)
+    call.note(services.audit, AuditAction.COMMAND, what=f"E5 run scene:{call.module.module.id}")
     return empty_answer()
 
 

@@ -15,6 +15,7 @@ from domogate.families._call import Call, Services
 from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, GET, POST, Family, Operation, any_of
 from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, print_time
+from domogate.services.audit import AuditAction
 from domogate.services.world import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["plug", "heater", "light", "automation", "energymeter", "remote"]] = {
@@ -115,6 +116,7 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
     if on is None:
         raise ValueOutOfRange("status must be on or off")
     await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on)
+    call.note(services.audit, AuditAction.COMMAND, what=f"E1 plugs {order.status} in ambient:{call.ambient.id}")
     return empty_answer()
 
 

@@ -11,6 +11,7 @@ from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
 from domogate.families._family import DEPRECATED, GET, Family, Operation, any_of
 from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found
+from domogate.services.audit import AuditAction
 from domogate.services.tickets import TicketAction
 
 
@@ -64,6 +65,7 @@ async def switch_on_camera(services: Services, call: Call) -> Answer:
     await services.control.read_state(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)
+    call.note(services.audit, AuditAction.TICKET_ISSUED, what=f"E15 videoOut module:{call.module.module.id}")
     sender = CameraSender("addressLocation", "videodoorentry", SenderPlant(plant_id))
     return json_answer(CameraTicket([AudiovideoUnit(ticket, sender)]))
 

@@ -1,0 +1,225 @@
+"""The gateway: everything wired, and the order in which all start and stop."""
+
+import gc
+from collections.abc import Sequence
+from datetime import date
+
+from domogate import __version__, auth, management
+from domogate.app.parts import (
+    DAY,
+    SigningKeyDesk,
+    SystemClock,
+    build_keyring,
+    build_people,
+    build_signer,
+    find_successor_secret,
+    new_subscription,
+    open_store,
+)
+from domogate.app.surfaces import ASGIApp, Surfaces
+from domogate.auth.pages import Pages
+from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
+from domogate.domain.events import Change, StateChanged
+from domogate.drivers import build_drivers
+from domogate.edge.metrics import Metrics
+from domogate.edge.stack import Edge
+from domogate.fabric.in_process import InProcessFabric
+from domogate.families import FAMILIES
+from domogate.families._call import Services
+from domogate.families._documents import build_documents
+from domogate.families._serve import FamilyApp
+from domogate.identity.admission import KeyAdmission
+from domogate.identity.hashing import PasswordHasher
+from domogate.identity.tokens import TokenVerifier
+from domogate.ports import Clock
+from domogate.services.audit import AuditLog
+from domogate.services.authorization import Authorization
+from domogate.services.control import Control
+from domogate.services.driving import Driving
+from domogate.services.history import History
+from domogate.services.origins import Origins
+from domogate.services.scenes import Scenes
+from domogate.services.sessions import Sessions
+from domogate.services.throttle import Throttle
+from domogate.services.tickets import Tickets
+from domogate.services.world import World
+from domogate.settings import Settings
+
+
+class Gateway:
+    """Everything wired: one store, one read model, nine families, and what stands around them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.clock: Clock = SystemClock()
+        self.store = open_store(settings, self.clock, gateway=True)
+        self.metrics = Metrics()
+        self.keyring = build_keyring(settings, self.store, self.clock)
+        self.signer = build_signer(settings, self.keyring, self.clock)
+        self.hasher = PasswordHasher()
+        self.admission = KeyAdmission(self.store, self.clock)
+        self.verifier = TokenVerifier(self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
+        self.audit = AuditLog(self.store, self.clock)
+        self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
+        self.sessions = Sessions(
+            self.store,
+            self.hasher,
+            self.clock,
+            lifetime=settings.session_lifetime,
+            idle_lifetime=settings.session_idle_lifetime,
+            throttle=Throttle(self.clock),
+            second_factor_required=settings.second_factor_required,
+            audit=self.audit,
+        )
+        self.origins = Origins(self.store)
+        self.world = World(self.store, max_modules=settings.world_modules)
+        drivers = build_drivers(self.clock, {"simulator": {"seed": settings.simulator_seed, "tick": settings.simulator_tick}})
+        self.driving = Driving(self.store, drivers, self.clock, awake_plants=settings.simulator_awake_plants)
+        self.fabric = InProcessFabric(self.clock)
+        self.fabric.serve(self.driving)
+        self.control = Control(
+            self.fabric,
+            self.clock,
+            deadline=settings.device_deadline,
+            max_age=settings.state_max_age,
+            max_ages=settings.state_max_ages,
+        )
+        self.scenes = Scenes(self.control)
+        self.history = History(self.store, self.clock, settings.changes_kept_days * DAY, settings.readings_kept_days * DAY)
+        self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
+        self._echo: HttpEchoBackend | None = None
+        self._ready = False
+        self._register_metrics()
+
+    async def start(self) -> ASGIApp:
+        """The application, ready to be served."""
+        self.store.listen(self._apply)
+        await self.store.start()
+        await self.keyring.start()
+        await self.audit.start()
+        await self.admission.start()
+        await self.origins.start()
+        await self.driving.start()
+        await self.history.start()
+        echo_url = self.settings.echo_url
+        if self._embedded_echo is not None:
+            echo_url = await self._embedded_echo.start()
+        assert echo_url is not None
+        self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
+        await self._echo.start()
+        application = self._build_asgi(self._echo, await find_successor_secret(self.store))
+        # What stands now stands until the end: it need not be walked through at every full collection.
+        gc.collect()
+        gc.freeze()
+        self._ready = True
+        return application
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        """Tell everyone what was committed. Nearly all of it is states, and those concern the read model alone."""
+        self.world.apply(changes)
+        rare = [change for change in changes if type(change.event) is not StateChanged]
+        if rare:
+            for listener in (self.keyring, self.verifier, self.admission, self.origins, self.driving):
+                listener.apply(rare)
+
+    def drain(self) -> None:
+        """No longer ready: what runs is finished, nothing new should be sent here."""
+        self._ready = False
+
+    async def stop(self) -> None:
+        """In the reverse order of the start; the store last, so that everything is on disk."""
+        self._ready = False
+        await self.scenes.finish()
+        if self._echo is not None:
+            await self._echo.stop()
+        if self._embedded_echo is not None:
+            await self._embedded_echo.stop()
+        await self.history.stop()
+        await self.driving.stop()
+        await self.admission.stop()
+        await self.audit.stop()
+        self.hasher.close()
+        await self.store.stop()
+
+    def _build_asgi(self, echo: HttpEchoBackend, successor_secret: bytes) -> ASGIApp:
+        settings = self.settings
+        services = Services(
+            world=self.world,
+            control=self.control,
+            scenes=self.scenes,
+            tickets=Tickets(self.signer, self.clock, settings.auth_url, settings.ticket_lifetime),
+            echo=echo,
+            clock=self.clock,
+            audit=self.audit,
+            removed_plants_kept=settings.removed_plants_kept_days * DAY,
+        )
+        sunset = {name: date.fromisoformat(day) for name, day in settings.sunset.items()}
+        surfaces: dict[bytes, ASGIApp] = {
+            family.root.encode(): FamilyApp(
+                family,
+                services,
+                admission=self.admission,
+                verifier=self.verifier,
+                max_body=settings.max_body,
+                sunset=sunset,
+            )
+            for family in FAMILIES
+        }
+        surfaces |= self._build_identity(successor_secret)
+        surfaces[b"openapi"] = build_documents(FAMILIES, base_url=settings.base_url, version=__version__)
+        return Edge(
+            Surfaces(surfaces),
+            is_allowed_origin=self.origins.is_allowed,
+            is_ready=lambda: self._ready,
+            metrics=self.metrics,
+            access_log=settings.access_log,
+            surfaces=frozenset(name.decode() for name in surfaces),
+        )
+
+    def _build_identity(self, successor_secret: bytes) -> dict[bytes, ASGIApp]:
+        """What people and operators meet: /auth, its description at the root, and the management API."""
+        settings = self.settings
+        authorization = Authorization(
+            self.store,
+            self.signer,
+            self.verifier,
+            self.clock,
+            issuer=settings.auth_url,
+            successor_secret=successor_secret,
+            audit=self.audit,
+            access_lifetime=settings.access_token_lifetime,
+            id_lifetime=settings.id_token_lifetime,
+            code_lifetime=settings.code_lifetime,
+            refresh_lifetime=settings.refresh_token_lifetime,
+            refresh_grace=settings.refresh_grace,
+        )
+        pages = Pages(self.sessions, self.store, self.people, self.clock, base_url=settings.base_url)
+        discovery = auth.Discovery(self.signer, settings.auth_url, implicit_enabled=settings.implicit_enabled)
+        return {
+            b"auth": auth.build(
+                signer=self.signer,
+                authorization=authorization,
+                sessions=self.sessions,
+                pages=pages,
+                issuer=settings.auth_url,
+                implicit_enabled=settings.implicit_enabled,
+                max_body=settings.max_body,
+            ),
+            b".well-known": auth.build_well_known(discovery, auth.PREFIX),
+            b"manage": management.build(
+                self.people,
+                self.store,
+                self.verifier,
+                clock=self.clock,
+                audit=self.audit,
+                new_subscription=new_subscription,
+                signing_keys=SigningKeyDesk(self.store, self.clock, settings.signing_algorithm),
+                base_url=settings.base_url,
+                version=__version__,
+                max_body=settings.max_body,
+            ),
+        }
+
+    def _register_metrics(self) -> None:
+        self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.world.held_modules)
+        self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)

@@ -1,0 +1,111 @@
+"""Who fulfils each port, by the settings: what the gateway and the command line both build."""
+
+import hashlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from domogate.backends.mail import PrintedMail, SmtpMail
+from domogate.domain.people import Subscription
+from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
+from domogate.identity.signing import KeyRing, TokenSigner
+from domogate.identity.subscriptions import new_key
+from domogate.identity.subscriptions import new_subscription as _new_subscription
+from domogate.ports import Clock, Hasher, Store
+from domogate.services.audit import AuditLog
+from domogate.services.people import Mail, People
+from domogate.settings import Settings
+from domogate.stores import SqlStore, sqlite_url
+
+DAY = 86_400.0
+
+
+class SystemClock:
+    """The machine's own time."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+def sqlite_file(settings: Settings) -> Path:
+    return settings.data / "domogate.sqlite3"
+
+
+def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
+    if settings.database is not None:
+        return SqlStore(settings.database, clock=clock, gateway=gateway)
+    # For its owner only: it holds the signing keys.
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SqlStore(sqlite_url(sqlite_file(settings)), clock=clock, gateway=gateway)
+
+
+def build_keyring(settings: Settings, store: Store, clock: Clock) -> KeyRing:
+    # A retired key must outlive every token it signed.
+    retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
+    return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept)
+
+
+def build_signer(settings: Settings, keyring: KeyRing, clock: Clock) -> TokenSigner:
+    return TokenSigner(
+        keyring,
+        clock,
+        settings.auth_url,
+        settings.base_url,
+        settings.access_token_lifetime,
+        settings.id_token_lifetime,
+    )
+
+
+def build_people(settings: Settings, store: Store, hasher: Hasher, clock: Clock, audit: AuditLog) -> People:
+    return People(
+        store,
+        hasher,
+        clock,
+        _build_mail(settings),
+        base_url=settings.base_url,
+        link_lifetime=settings.link_lifetime,
+        audit=audit,
+    )
+
+
+def _build_mail(settings: Settings) -> Mail:
+    if settings.smtp_host is None:
+        return PrintedMail()
+    return SmtpMail(
+        settings.smtp_host,
+        settings.smtp_port,
+        settings.smtp_sender or f"domogate@{settings.smtp_host}",
+        settings.smtp_user,
+        settings.smtp_password,
+        settings.smtp_security,
+    )
+
+
+async def find_successor_secret(store: Store) -> bytes:
+    """What refresh tokens are derived with: from the oldest signing key, which is kept for ever and known to every gateway."""
+    oldest = min(await store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
+    return hashlib.sha256(b"domogate refresh tokens " + oldest.jwk.encode()).digest()
+
+
+def new_subscription(
+    name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
+) -> tuple[str, Subscription]:
+    """A new key, to be shown once, and the subscription that keeps its hash. Raises ValueError."""
+    key = new_key()
+    return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
+
+
+class SigningKeyDesk(msgspec.Struct, frozen=True):
+    """The signing keys as an operator sees them."""
+
+    store: Store
+    clock: Clock
+    algorithm: str
+
+    async def list_places(self) -> Sequence[KeyPlace]:
+        return await list_key_places(self.store, self.clock)
+
+    async def rotate(self, *, now: bool) -> str:
+        return (await rotate_keys(self.store, self.clock, algorithm=self.algorithm, now=now)).kid

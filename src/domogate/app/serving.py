@@ -1,0 +1,50 @@
+"""Serves until it is told to stop."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from domogate.app.gateway import Gateway
+from domogate.edge import server
+from domogate.edge.logs import setup_logs
+from domogate.settings import Settings
+
+
+async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
+    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted."""
+    setup_logs(settings.log_level, settings.log_format)
+    async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
+        # A port that was picked is part of the issuer of every token, so it must be known before anything is wired.
+        gateway = Gateway(msgspec.structs.replace(settings, port=listening.port))
+        application = await gateway.start()
+
+        async def tell(_: object) -> None:
+            if on_ready is not None:
+                await on_ready(gateway)
+
+        try:
+            await server.run(
+                application,
+                listening,
+                limits=server.Limits(
+                    max_header=settings.max_header,
+                    header_deadline=settings.header_deadline,
+                    body_deadline=settings.body_deadline,
+                    keep_alive=settings.keep_alive,
+                ),
+                drain=settings.drain,
+                tls=_tls(settings),
+                trusted_proxies=settings.trusted_proxies,
+                metrics=gateway.metrics.app,
+                on_ready=tell,
+                on_drain=gateway.drain,
+                on_refused=gateway.metrics.count_refused,
+            )
+        finally:
+            await gateway.stop()
+
+
+def _tls(settings: Settings) -> server.Tls | None:
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    return server.Tls(settings.tls_certificate, settings.tls_key)

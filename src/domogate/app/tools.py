@@ -1,0 +1,91 @@
+"""Enough for the command line, without serving."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from domogate import __version__
+from domogate.app.parts import (
+    SigningKeyDesk,
+    SystemClock,
+    build_keyring,
+    build_people,
+    build_signer,
+    open_store,
+    sqlite_file,
+)
+from domogate.families import FAMILIES
+from domogate.families._openapi import openapi_document as _openapi_document
+from domogate.identity.hashing import PasswordHasher
+from domogate.identity.rotation import KeyRotation, rotate_keys
+from domogate.ports import Clock, Hasher, Signer, Store
+from domogate.services.audit import AuditLog
+from domogate.services.people import People
+from domogate.settings import Settings
+from domogate.stores import restore
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """The store and what works on it, opened beside a gateway that may be running."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    signer: Signer
+    hasher: Hasher
+    people: People
+    audit: AuditLog
+    signing_keys: SigningKeyDesk
+
+
+@asynccontextmanager
+async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
+    clock = SystemClock()
+    store = open_store(settings, clock, gateway=False)
+    hasher = PasswordHasher()
+    await store.start()
+    try:
+        keyring = build_keyring(settings, store, clock)
+        await keyring.start()
+        audit = AuditLog(store, clock)
+        await audit.start()
+        try:
+            yield Tools(
+                settings,
+                clock,
+                store,
+                build_signer(settings, keyring, clock),
+                hasher,
+                build_people(settings, store, hasher, clock, audit),
+                audit,
+                SigningKeyDesk(store, clock, settings.signing_algorithm),
+            )
+        finally:
+            await audit.stop()
+    finally:
+        hasher.close()
+        await store.stop()
+
+
+async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation:
+    """Raises ValueError."""
+    return await rotate_keys(tools.store, tools.clock, algorithm=tools.settings.signing_algorithm, now=now)
+
+
+def openapi_document(slug: str, settings: Settings) -> dict[str, Any]:
+    """Raises KeyError for a family that is not there."""
+    family = {family.slug: family for family in FAMILIES}[slug]
+    return _openapi_document(family, base_url=settings.base_url, version=__version__)
+
+
+async def restore_backup(settings: Settings, backup: Path) -> None:
+    """Raises ValueError or FileExistsError with what to do about it."""
+    if settings.database is not None:
+        raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
+    target = sqlite_file(settings)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    await asyncio.to_thread(restore, backup, target)
