@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import Any
 
 import jwt as pyjwt
@@ -33,14 +34,14 @@ class IssuerKey:
         members = {name: self.private[name] for name in ("kty", "crv", "x", "y", "n", "e") if name in self.private}
         return {**members, "use": "sig", "alg": self.algorithm} | ({} if self.kid is None else {"kid": self.kid})
 
+    @cached_property
+    def _signer(self) -> Any:
+        return pyjwt.PyJWK(self.private, algorithm=self.algorithm).key
+
     def sign(self, claims: dict[str, Any], **header: Any) -> bytes:
-        """A header field of None is left out."""
-        key = pyjwt.PyJWK(self.private, algorithm=self.algorithm).key
-        headers = {"typ": "JWT", "kid": self.kid, **header}
-        # PyJWT puts in a typ of its own unless it is told that there is none.
-        return pyjwt.encode(
-            claims, key, algorithm=self.algorithm, headers={name: it for name, it in headers.items() if it is not None or name == "typ"}
-        ).encode()
+        """Whatever the claims are; a header field of None is left out."""
+        headers = {name: it for name, it in {"kid": self.kid, **header}.items() if it is not None}
+        return pyjwt.api_jws.encode(json.dumps(claims).encode(), self._signer, self.algorithm, headers=headers).encode()
 
 
 class StandIn:
