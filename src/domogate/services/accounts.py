@@ -33,6 +33,9 @@ class Doer(msgspec.Struct, frozen=True):
 
 COMMAND_LINE = Doer()
 
+By = Doer | Id | None
+"""Who does it: from where, or the user's id alone, or nobody but the command line."""
+
 
 class Mail(Protocol):
     """Brings links to people. False: there is no mail here, show the link to whoever asked for it. Raises OSError."""
@@ -108,13 +111,13 @@ class Accounts:
         return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
 
     async def create_user(
-        self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Doer = COMMAND_LINE
+        self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: By = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
         """Without a password: the link lets them set one, and then they are active."""
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
 
-    async def _add(self, email: str, name: str, *, operator: bool, by: Doer) -> User:
+    async def _add(self, email: str, name: str, *, operator: bool, by: By) -> User:
         user = User(new_id(), check_email(email), check_name(name), operator=operator)
         async with self._changing:
             if await self._store.find_user_by_email(email) is not None:
@@ -123,11 +126,11 @@ class Accounts:
         self.note(AuditAction.USER_ADDED, by, user_ref(user.id), operator=_yes_or_no(operator))
         return user
 
-    async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Doer = COMMAND_LINE) -> IssuedLink:
+    async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: By = COMMAND_LINE) -> IssuedLink:
         """Former links of the user are of no use any more. With `show_link` it is handed back even where there is mail."""
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 
-    async def _issue(self, user: User, purpose: LinkPurpose, by: Doer, *, show: bool) -> IssuedLink:
+    async def _issue(self, user: User, purpose: LinkPurpose, by: By, *, show: bool) -> IssuedLink:
         url, expires_at = await self.add_link(user, purpose)
         mailed = not show and await self.mailed(self._mail.send_password_link(user.email, user.name, url, self._link_lifetime))
         self.note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=_yes_or_no(mailed))
@@ -206,13 +209,13 @@ class Accounts:
                 await self._store.save_user(changed)
         return changed
 
-    async def set_name(self, user_id: Id, name: str, *, by: Doer = COMMAND_LINE) -> User:
+    async def set_name(self, user_id: Id, name: str, *, by: By = COMMAND_LINE) -> User:
         check_name(name)
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, name=name))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), field="name")
         return changed
 
-    async def set_standing(self, user_id: Id, standing: Standing, *, by: Doer = COMMAND_LINE) -> User:
+    async def set_standing(self, user_id: Id, standing: Standing, *, by: By = COMMAND_LINE) -> User:
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, standing=standing))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), standing=standing)
         return changed
@@ -225,7 +228,7 @@ class Accounts:
         self.note(AuditAction.TERMS_ACCEPTED, Doer(user_id, address), user_ref(user_id))
         return changed
 
-    async def set_operator(self, user_id: Id, operator: bool, *, by: Doer = COMMAND_LINE) -> User:
+    async def set_operator(self, user_id: Id, operator: bool, *, by: By = COMMAND_LINE) -> User:
         """Refused for the last operator: nobody could manage this gateway any more."""
         if not operator:
             await self._check_not_last_operator(user_id)
@@ -233,7 +236,7 @@ class Accounts:
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=_yes_or_no(operator))
         return changed
 
-    async def reset_second_factor(self, user_id: Id, *, by: Doer = COMMAND_LINE) -> User:
+    async def reset_second_factor(self, user_id: Id, *, by: By = COMMAND_LINE) -> User:
         """For somebody who lost theirs; they log in again everywhere, with the password alone."""
         if (await self.get_user(user_id)).totp_secret is None:
             raise Conflict("This user has no second factor.")
@@ -242,7 +245,7 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), second_factor="no")
         return changed
 
-    async def end_sessions(self, user_id: Id, *, by: Doer = COMMAND_LINE) -> int:
+    async def end_sessions(self, user_id: Id, *, by: By = COMMAND_LINE) -> int:
         """Log them out of every browser; applications they let in stay in."""
         await self.get_user(user_id)
         ended = await self._store.end_sessions(user_id)
@@ -251,7 +254,7 @@ class Accounts:
 
     # --- going
 
-    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: Doer = COMMAND_LINE) -> None:
+    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: By = COMMAND_LINE) -> None:
         """Throw an application out: its tokens are refused from the next request on."""
         grant = await self._store.find_grant(grant_id)
         if grant is None or grant.user_id != user_id:
@@ -259,14 +262,14 @@ class Accounts:
         await self._store.revoke_grant(grant_id, self._clock.now())
         self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
 
-    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Doer = COMMAND_LINE) -> int:
+    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: By = COMMAND_LINE) -> int:
         """Throw all applications out, or one; how many grants that were."""
         await self.get_user(user_id)
         revoked = await self._store.revoke_grants(user_id, client_id, self._clock.now())
         self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=client_id or "any", grants=str(revoked))
         return revoked
 
-    async def delete_user(self, user_id: Id, *, by: Doer = COMMAND_LINE) -> None:
+    async def delete_user(self, user_id: Id, *, by: By = COMMAND_LINE) -> None:
         """With their sessions, grants, tokens, memberships and invitations. Refused while they own plants."""
         user = await self.get_user(user_id)
         await self._check_not_last_operator(user_id)
@@ -289,10 +292,15 @@ class Accounts:
         if operators.keys() == {user_id}:
             raise Conflict(f"{operators[user_id].email} is the last operator. Make somebody else an operator first.")
 
-    def note(self, action: AuditAction, by: Doer, what: str, **detail: str) -> None:
+    def note(self, action: AuditAction, by: By, what: str, **detail: str) -> None:
         if self._audit is not None:
-            who = AT_COMMAND_LINE if by.user_id is None else by.user_id
-            self._audit.note(action, who=who, what=what, result=AuditResult.OK, address=by.address, detail=detail)
+            doer = to_doer(by)
+            who = AT_COMMAND_LINE if doer.user_id is None else doer.user_id
+            self._audit.note(action, who=who, what=what, result=AuditResult.OK, address=doer.address, detail=detail)
+
+
+def to_doer(by: By) -> Doer:
+    return by if isinstance(by, Doer) else Doer(by)
 
 
 def digest(secret: str) -> str:

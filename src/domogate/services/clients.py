@@ -11,7 +11,7 @@ import msgspec
 
 from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope
 from domogate.ports import Store
-from domogate.services.accounts import COMMAND_LINE, Doer, digest
+from domogate.services.accounts import COMMAND_LINE, By, digest
 from domogate.services.audit import AuditAction, client_ref
 from domogate.services.people_rules import check_name
 from domogate.services.refusals import Conflict, Invalid, NotFound
@@ -29,7 +29,7 @@ _LONGEST_URI = 2000
 class Note(Protocol):
     """Puts it into the audit log."""
 
-    def __call__(self, action: AuditAction, by: Doer, what: str, **detail: str) -> None: ...
+    def __call__(self, action: AuditAction, by: By, what: str, **detail: str) -> None: ...
 
 
 class Clients:
@@ -47,7 +47,7 @@ class Clients:
             raise NotFound(f"There is no client {client_id}.")
         return client
 
-    async def add(self, client: Client, *, confidential: bool, by: Doer = COMMAND_LINE) -> tuple[Client, str | None]:
+    async def add(self, client: Client, *, confidential: bool, by: By = COMMAND_LINE) -> tuple[Client, str | None]:
         """The client as it is kept and, if it can keep one, its secret: this is the one time that it is seen."""
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else digest(secret))
@@ -59,13 +59,13 @@ class Clients:
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client.id), kind="confidential" if confidential else "public")
         return client, secret
 
-    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Doer = COMMAND_LINE) -> Client:
+    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: By = COMMAND_LINE) -> Client:
         """What it was already granted stays granted; what it may no longer ask for is refused when it asks again."""
         changed = await self._change(client_id, change)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))
         return changed
 
-    async def rotate_secret(self, client_id: str, *, by: Doer = COMMAND_LINE) -> str:
+    async def rotate_secret(self, client_id: str, *, by: By = COMMAND_LINE) -> str:
         """The old one is refused from now on."""
         if not (await self.get(client_id)).confidential:
             raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
@@ -74,7 +74,7 @@ class Clients:
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id), secret="rotated")
         return secret
 
-    async def delete(self, client_id: str, *, by: Doer = COMMAND_LINE) -> None:
+    async def delete(self, client_id: str, *, by: By = COMMAND_LINE) -> None:
         """With everything that people granted to it: its tokens are refused from the next request on."""
         if not await self._store.delete_client(client_id):
             raise NotFound(f"There is no client {client_id}.")

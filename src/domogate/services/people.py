@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import Clock, Hasher, Store
-from domogate.services.accounts import COMMAND_LINE, LINK_PATH, Accounts, Doer, IssuedLink, Mail, digest
+from domogate.services.accounts import COMMAND_LINE, LINK_PATH, Accounts, By, Doer, IssuedLink, Mail, digest, to_doer
 from domogate.services.audit import AuditAction, AuditLog, user_ref
 from domogate.services.clients import Clients
 from domogate.services.people_rules import check_email
@@ -71,7 +71,7 @@ class People(Accounts):
             raise NotFound(f"There is no plant {plant_id}.")
         return found.plant
 
-    async def invite(self, plant_id: Id, email: str, *, show_link: bool = False, by: Doer = COMMAND_LINE) -> Invited:
+    async def invite(self, plant_id: Id, email: str, *, show_link: bool = False, by: By = COMMAND_LINE) -> Invited:
         """A membership at once for who is active. Others get a link by which they become so, and an account for it."""
         plant = await self.get_plant(plant_id)
         check_email(email)
@@ -88,7 +88,7 @@ class People(Accounts):
             user = await self._add(email, "", operator=False, by=by)
         return Invited(InvitedAs.INVITED, await self._link_for(user, plant, show_link, by))
 
-    async def _link_for(self, user: User, plant: Plant, show_link: bool, by: Doer) -> IssuedLink:
+    async def _link_for(self, user: User, plant: Plant, show_link: bool, by: By) -> IssuedLink:
         url, expires_at = await self.add_link(user)
         mailed = not show_link and await self.mailed(
             self._mail.send_invitation(user.email, plant.name, url, self._link_lifetime)
@@ -96,30 +96,30 @@ class People(Accounts):
         self.note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed="yes" if mailed else "no")
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
-    async def withdraw_invitation(self, plant_id: Id, email: str, *, by: Doer = COMMAND_LINE) -> None:
+    async def withdraw_invitation(self, plant_id: Id, email: str, *, by: By = COMMAND_LINE) -> None:
         await self.get_plant(plant_id)
         if not await self._store.withdraw_invitation(plant_id, email):
             raise NotFound(f"{email} has no open invitation to this plant.")
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), invitation="yes")
 
-    async def allow(self, plant_id: Id, user_id: Id, *, by: Doer = COMMAND_LINE) -> None:
+    async def allow(self, plant_id: Id, user_id: Id, *, by: By = COMMAND_LINE) -> None:
         """Let a user into the plant, active or not. Nothing happens when they are in it."""
         await self.get_plant(plant_id)
         await self.get_user(user_id)
         if await self._store.allow_user(plant_id, user_id):
             self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id))
 
-    async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Doer = COMMAND_LINE) -> None:
+    async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: By = COMMAND_LINE) -> None:
         """They lose their right on the plant with their next request."""
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
             raise Conflict(f"{plant.owner.email} owns the plant and cannot be withdrawn. Remove the plant instead.")
         if not await self._store.withdraw_user(plant_id, user_id):
             raise NotFound("The user is not allowed in this plant.")
-        action = AuditAction.LEFT if by.user_id == user_id else AuditAction.WITHDRAWN
+        action = AuditAction.LEFT if to_doer(by).user_id == user_id else AuditAction.WITHDRAWN
         self.note(action, by, plant_ref(plant_id), user=user_ref(user_id))
 
-    async def withdraw(self, plant_id: Id, email: str, *, by: Doer = COMMAND_LINE) -> None:
+    async def withdraw(self, plant_id: Id, email: str, *, by: By = COMMAND_LINE) -> None:
         """Whichever they have there: a membership or an invitation."""
         plant = await self.get_plant(plant_id)
         folded = email.casefold()
@@ -133,7 +133,7 @@ class People(Accounts):
         """By an allowed user. Its owner cannot leave it, only remove it."""
         await self.withdraw_user(plant_id, user_id, by=Doer(user_id, address))
 
-    async def remove_plant(self, plant_id: Id, *, by: Doer = COMMAND_LINE) -> None:
+    async def remove_plant(self, plant_id: Id, *, by: By = COMMAND_LINE) -> None:
         """By its owner or an operator. It is listed as removed for a while, and is gone everywhere else (Decision 0009)."""
         plant = await self.get_plant(plant_id)
         await self._check_may_remove(plant, by)
@@ -142,7 +142,7 @@ class People(Accounts):
         await self._store.set_plant_status(plant_id, PlantStatus.REMOVED, self._clock.now())
         self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=PlantStatus.REMOVED)
 
-    async def restore_plant(self, plant_id: Id, *, by: Doer = COMMAND_LINE) -> None:
+    async def restore_plant(self, plant_id: Id, *, by: By = COMMAND_LINE) -> None:
         """By an operator, or by its owner: nothing of it was lost."""
         plant = await self.get_plant(plant_id)
         await self._check_may_remove(plant, by)
@@ -151,10 +151,11 @@ class People(Accounts):
         await self._store.set_plant_status(plant_id, PlantStatus.ACTIVE, self._clock.now())
         self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=PlantStatus.ACTIVE)
 
-    async def _check_may_remove(self, plant: Plant, by: Doer) -> None:
-        if by.user_id in (None, plant.owner.user_id):
+    async def _check_may_remove(self, plant: Plant, by: By) -> None:
+        user_id = to_doer(by).user_id
+        if user_id is None or user_id == plant.owner.user_id:
             return
-        user = await self._store.find_user(by.user_id)
+        user = await self._store.find_user(user_id)
         if user is None or not user.operator:
             raise Forbidden("Only the plant's owner or an operator may do this.")
 
