@@ -7,9 +7,12 @@ import asyncio
 import sys
 from pathlib import Path
 
-from benchmarks.scenarios import SCENARIOS, Row
+from benchmarks.identity import IDENTITY
+from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
+from benchmarks.scenarios import Row
 from domogate.edge.server import loop_factory
 
+SCENARIOS = READS_AND_COMMANDS | IDENTITY
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

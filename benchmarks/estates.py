@@ -2,6 +2,8 @@
 
 import uuid
 
+import msgspec
+
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
@@ -19,7 +21,10 @@ from domogate.domain.states import (
 )
 
 USER = User(id=Id("00000000-0000-4000-8000-000000000001"), email="bench@example.com", name="Bench", password_hash="x")
-CLIENT = Client(id="bench", name="Bench", scopes=tuple(Scope))
+CLIENT = Client(id="bench", name="Bench", scopes=tuple(Scope), redirect_uris=("http://127.0.0.1/callback",))
+CLIENT_SECRET = "bench-secret-0123456789abcdef"
+PASSWORD = "a password for everybody"
+PEOPLE = 100
 KEY = "bench-key-0123456789abcdef"
 
 
@@ -79,11 +84,16 @@ def build_plant(number: int, modules: int) -> EstatePlant:
     return EstatePlant(plant, Topology(floors=(floor,)), tuple(states))
 
 
-def build_estate(plants: int, modules: int, key_hash: str, *, large: bool = False) -> Estate:
-    """`large`: plant 0 is the house of a thousand modules."""
+def email_of(number: int) -> str:
+    return f"person-{number}@example.com"
+
+
+def build_estate(plants: int, modules: int, hashed: dict[str, str], *, large: bool = False) -> Estate:
+    """`hashed`: the key, the client's secret and everybody's password. `large`: plant 0 is the house of a thousand modules."""
+    people = (User(_id("person", n), email_of(n), password_hash=hashed[PASSWORD]) for n in range(PEOPLE))
     return Estate(
-        users=(USER,),
-        clients=(CLIENT,),
-        subscriptions=(Subscription(id=_id("key"), name="bench", key_hash=key_hash, hint="bench-"),),
+        users=(USER, *people),
+        clients=(msgspec.structs.replace(CLIENT, secret_hash=hashed[CLIENT_SECRET]),),
+        subscriptions=(Subscription(id=_id("key"), name="bench", key_hash=hashed[KEY], hint="bench-"),),
         plants=tuple(build_plant(number, 1000 if large and number == 0 else modules) for number in range(plants)),
     )

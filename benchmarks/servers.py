@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import os
+import secrets
 import subprocess
 import sys
 import time
@@ -19,8 +20,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
-from benchmarks.estates import CLIENT, KEY, USER, build_estate
+from benchmarks.estates import CLIENT, CLIENT_SECRET, KEY, PASSWORD, USER, build_estate
 from domogate.app import Gateway, open_tools, parts, serve
+from domogate.domain.authorization import RefreshToken
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, GrantType, Scope, TokenKind
 from domogate.edge import server
@@ -39,6 +41,7 @@ class Running(msgspec.Struct, frozen=True):
     pid: int
     access_token: str = ""
     id_token: str = ""
+    refresh_tokens: list[str] = []
     commits_file: str = ""
     started_in: float = 0.0
 
@@ -59,8 +62,9 @@ class Running(msgspec.Struct, frozen=True):
 async def fill(data: Path, *, plants: int, modules: int, large: bool = False) -> None:
     settings = Settings(data=data)
     async with open_tools(settings) as tools:
-        key_hash = hashlib.sha256(KEY.encode()).hexdigest()
-        await tools.store.import_estate(build_estate(plants, modules, key_hash, large=large), prune=False)
+        hashed = {secret: hashlib.sha256(secret.encode()).hexdigest() for secret in (KEY, CLIENT_SECRET)}
+        hashed[PASSWORD] = await tools.hasher.hash_password(PASSWORD)
+        await tools.store.import_estate(build_estate(plants, modules, hashed, large=large), prune=False)
 
 
 @contextmanager
@@ -115,7 +119,15 @@ async def _run_bare(ready: str, *, body: str) -> None:
         await server.run(bare, listening, on_ready=tell)
 
 
-async def _run_gateway(ready: str, *, data: str, one_commit_each: bool = False, fsync: float = 0.0, **changed: Any) -> None:
+async def _run_gateway(
+    ready: str,
+    *,
+    data: str,
+    one_commit_each: bool = False,
+    fsync: float = 0.0,
+    refresh_tokens: int = 0,
+    **changed: Any,
+) -> None:
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
     parts.SqlStore = _BenchStore  # type: ignore[misc]
     settings = Settings(data=Path(data), port=0, **{"simulator_tick": 3600.0, "state_max_age": 86_400.0, **changed})
@@ -123,7 +135,7 @@ async def _run_gateway(ready: str, *, data: str, one_commit_each: bool = False, 
     async def tell(gateway: Gateway) -> None:
         commits_file = f"{ready}.commits"
         _write(commits_file, b"0")
-        tokens = await _mint(gateway)
+        tokens = await _mint(gateway) | {"refresh_tokens": [await _mint_refresh_token(gateway) for _ in range(refresh_tokens)]}
         running = Running(port=gateway.settings.port, pid=os.getpid(), commits_file=commits_file, **tokens)
         _write(ready, msgspec.json.encode(running))
         while True:
@@ -148,9 +160,21 @@ class _BenchStore(SqlStore):
             time.sleep(self.fsync)
 
 
-async def _mint(gateway: Gateway) -> dict[str, str]:
+async def _grant(gateway: Gateway) -> Grant:
     grant = Grant(new_id(), USER.id, CLIENT.id, tuple(Scope), GrantType.AUTHORIZATION_CODE, created_at=gateway.clock.now())
     await gateway.store.add_grant(grant)
+    return grant
+
+
+async def _mint_refresh_token(gateway: Gateway) -> str:
+    grant, value, now = await _grant(gateway), secrets.token_urlsafe(32), gateway.clock.now()
+    hashed = hashlib.sha256(value.encode()).hexdigest()
+    await gateway.store.add_refresh_token(RefreshToken(hashed, grant.id, CLIENT.id, now, now + _TOKEN_LIFE))
+    return value
+
+
+async def _mint(gateway: Gateway) -> dict[str, Any]:
+    grant = await _grant(gateway)
     return {f"{kind}_token": await gateway.signer.mint_token(kind, USER, CLIENT, grant, _TOKEN_LIFE) for kind in TokenKind}
 
 

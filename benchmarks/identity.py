@@ -1,0 +1,103 @@
+"""Refreshes against what they cannot do without (two signatures and a commit), and logins beside hot reads."""
+
+import asyncio
+import re
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import httpx
+
+from benchmarks.estates import CLIENT, CLIENT_SECRET, PASSWORD, PEOPLE, USER, email_of
+from benchmarks.load import cpu_seconds, request
+from benchmarks.scenarios import Row, Scenario, at_least, light_path, measure
+from benchmarks.servers import Running, fill, running
+from domogate.app import open_tools
+from domogate.domain.ids import new_id
+from domogate.domain.people import User
+from domogate.settings import Settings
+
+_CLIENTS = 8
+_REFRESHES = 150
+
+
+async def refreshes() -> list[Row]:
+    with TemporaryDirectory() as folder, TemporaryDirectory() as other:
+        await fill(Path(folder), plants=1, modules=10)
+        with running("gateway", data=folder, refresh_tokens=_CLIENTS) as gateway:
+            rate = await _refresh(gateway)
+        bound = await _bound(Path(other))
+    return [
+        at_least(
+            "refreshes per CPU-second / what two ES256 signatures and a commit alone would allow",
+            rate / bound,
+            0.3,
+            f" ({rate:,.0f} of {bound:,.0f} a CPU-second)",
+        )
+    ]
+
+
+async def _refresh(gateway: Running) -> float:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", timeout=30) as http:
+
+        async def chain(token: str, times: int) -> str:
+            for _ in range(times):
+                form = {"grant_type": "refresh_token", "client_id": CLIENT.id, "client_secret": CLIENT_SECRET}
+                answer = await http.post("/auth/token", data=form | {"refresh_token": token})
+                answer.raise_for_status()
+                token = answer.json()["refresh_token"]
+            return token
+
+        tokens = await asyncio.gather(*(chain(token, 5) for token in gateway.refresh_tokens))
+        before = cpu_seconds(gateway.pid)
+        await asyncio.gather(*(chain(token, _REFRESHES) for token in tokens))
+        return _CLIENTS * _REFRESHES / (cpu_seconds(gateway.pid) - before)
+
+
+async def _bound(data: Path) -> float:
+    """The CPU of two signatures and one commit, each measured alone in this process."""
+    async with open_tools(Settings(data=data)) as tools:
+        await tools.signer.sign({"sub": "x"}, typ="JWT")
+        started = time.process_time()
+        for number in range(600):
+            await tools.signer.sign({"sub": USER.id, "jti": str(number)}, typ="JWT")
+        signature = (time.process_time() - started) / 600
+        started = time.process_time()
+        for number in range(300):
+            await tools.store.save_user(User(new_id(), f"{number}@example.com"))
+        commit = (time.process_time() - started) / 300
+    return 1 / (2 * signature + commit)
+
+
+async def logins() -> list[Row]:
+    with TemporaryDirectory() as folder:
+        await fill(Path(folder), plants=10, modules=100)
+        with running("gateway", data=folder) as gateway:
+            hot = [request("GET", light_path(n % 10, n % 8), gateway.headers()) for n in range(80)]
+            await measure(gateway, hot, total=2_000, connections=2)
+            idle = (await measure(gateway, hot, total=6_000, connections=2)).percentile(0.99)
+            logging_in = asyncio.create_task(_log_in_many(gateway))
+            await asyncio.sleep(0.3)
+            busy = (await measure(gateway, hot, total=6_000, connections=2)).percentile(0.99)
+            seconds = await logging_in
+    what = f"E8's p99 while {PEOPLE} people log in at once / when nobody does"
+    detail = f" ({idle * 1000:.2f} ms, then {busy * 1000:.2f} ms; all were logged in after {seconds:.1f} s)"
+    return [Row(what, f"{busy / idle:.2f}{detail}", "<= 3", busy / idle <= 3)]
+
+
+async def _log_in_many(gateway: Running) -> float:
+    started = time.perf_counter()
+    await asyncio.gather(*(_log_in(gateway, email_of(number)) for number in range(PEOPLE)))
+    return time.perf_counter() - started
+
+
+async def _log_in(gateway: Running, email: str) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", timeout=120) as http:
+        page = (await http.get("/auth/login")).text
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+        answer = await http.post("/auth/login", data=fields | {"email": email, "password": PASSWORD})
+        if answer.status_code not in (302, 303):
+            raise RuntimeError(f"a login was answered {answer.status_code}")
+
+
+IDENTITY: dict[str, Scenario] = {"refreshes": refreshes, "logins": logins}
