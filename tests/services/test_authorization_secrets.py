@@ -1,0 +1,117 @@
+"""The one-way functions around codes, refresh tokens and client secrets."""
+
+import base64
+import hashlib
+import re
+import string
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from domogate.identity import hashing
+from domogate.services.authorization import Authorization
+from domogate.services.authorization.secrets import (
+    Seal,
+    derive_successor,
+    half_hash,
+    hash_secret,
+    is_challenge,
+    is_verifier,
+    matches,
+    new_secret,
+    verifies,
+)
+
+UNRESERVED = string.ascii_letters + string.digits + "-._~"
+verifiers = st.text(st.sampled_from(UNRESERVED), min_size=43, max_size=128)
+
+
+def challenge(verifier: str) -> str:
+    """RFC 7636 §4.2, by the letter."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("ascii")).digest()).decode().replace("=", "")
+
+
+class TestPkce:
+    def test_the_example_of_the_standard(self) -> None:
+        """RFC 7636 appendix B."""
+        verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+        assert verifies(verifier, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+
+    @given(verifiers)
+    def test_every_verifier_fits_its_challenge(self, verifier: str) -> None:
+        assert is_verifier(verifier)
+        assert is_challenge(challenge(verifier))
+        assert verifies(verifier, challenge(verifier))
+
+    @given(verifiers, verifiers)
+    def test_and_no_other(self, verifier: str, other: str) -> None:
+        assert verifies(other, challenge(verifier)) is (other == verifier)
+
+    @given(verifiers)
+    def test_a_challenge_is_not_its_own_verifier(self, verifier: str) -> None:
+        """The method plain, in disguise."""
+        assert not verifies(challenge(verifier), challenge(verifier))
+
+    @given(st.text(max_size=140))
+    def test_text_of_any_kind_never_fails(self, text: str) -> None:
+        assert is_verifier(text) is bool(re.fullmatch(r"[A-Za-z0-9\-._~]{43,128}", text, re.ASCII) and "\n" not in text)
+        assert verifies(text, challenge("x" * 43)) is (text == "x" * 43)
+
+    @given(st.text(max_size=50))
+    def test_a_challenge_is_43_characters_of_base64url(self, text: str) -> None:
+        assert is_challenge(text) is (len(text) == 43 and set(text) <= set(string.ascii_letters + string.digits + "-_"))
+
+
+class TestSecrets:
+    def test_a_new_one_has_256_bits_and_is_never_the_same(self) -> None:
+        made = {new_secret() for _ in range(100)}
+        assert len(made) == 100
+        assert {len(base64.urlsafe_b64decode(secret + "=")) for secret in made} == {32}
+
+    @given(st.text())
+    def test_they_are_kept_as_all_others_are(self, secret: str) -> None:
+        assert hash_secret(secret) == hashing.hash_secret(secret)
+        assert matches(secret, hash_secret(secret))
+        assert not matches(secret + "x", hash_secret(secret))
+        assert not matches(secret, None)
+
+    def test_what_is_no_unicode_matches_nothing(self) -> None:
+        assert not matches("\udcff", hash_secret("x"))
+
+
+class TestSuccessors:
+    @given(st.text(min_size=1), st.binary(min_size=32, max_size=64))
+    def test_the_same_token_has_the_same_successor(self, token: str, secret: bytes) -> None:
+        assert derive_successor(token, secret) == derive_successor(token, secret)
+        assert re.fullmatch(r"[A-Za-z0-9_-]{43}", derive_successor(token, secret))
+
+    @given(st.text(min_size=1), st.text(min_size=1), st.binary(min_size=32), st.binary(min_size=32))
+    def test_another_token_or_secret_has_another(self, one: str, other: str, secret: bytes, another: bytes) -> None:
+        assert (derive_successor(one, secret) == derive_successor(other, secret)) is (one == other)
+        # HMAC pads a key with zeros, so that trailing ones are no difference.
+        same = secret.rstrip(b"\0") == another.rstrip(b"\0")
+        if len(secret) <= 64 and len(another) <= 64:
+            assert (derive_successor(one, secret) == derive_successor(one, another)) is same
+
+    def test_it_takes_a_secret_worth_the_name(self) -> None:
+        nothing: object = None
+        with pytest.raises(ValueError, match="31 bytes; 32 are needed"):
+            Authorization(nothing, nothing, nothing, nothing, issuer="", successor_secret=b"x" * 31)  # type: ignore[arg-type]
+
+
+class TestSeal:
+    @given(st.text(), st.text())
+    def test_holds_for_its_own_text_only(self, text: str, other: str) -> None:
+        seal = Seal(b"s" * 32, "a purpose")
+        assert seal.holds(text, seal.of(text))
+        assert seal.holds(other, seal.of(text)) is (other == text)
+        assert not Seal(b"s" * 32, "another purpose").holds(text, seal.of(text))
+        assert not Seal(b"t" * 32, "a purpose").holds(text, seal.of(text))
+        assert not seal.holds(text, other)
+
+
+def test_at_hash_is_the_left_half() -> None:
+    """OpenID Connect Core §3.1.3.6, its example in appendix A.3."""
+    token = "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
+    assert half_hash(token) == "77QmUPtjPfzWtF2AnpK9RQ"
