@@ -27,7 +27,11 @@ def estate() -> Estate:
 
 @pytest.fixture
 def ready(estate: Estate) -> Ready:
-    users = [ReadyUser(user.email, "secret", f"id-{user.name}", f"access-{user.name}") for user in estate.users if user.active]
+    users = [
+        ReadyUser(user.email, "secret", f"id-{user.name}", f"access-{user.name}", f"refresh-{user.name}")
+        for user in estate.users
+        if user.active
+    ]
     return Ready("http://127.0.0.1:1", "http://127.0.0.1:1/auth", "the-key", tuple(users))
 
 

@@ -70,7 +70,7 @@ class TestDemo:
         ready = gateway.ready
         assert set(ready) == {"base_url", "auth_url", "subscription_key", "users", "clients"}
         assert ready["auth_url"] == f"{ready['base_url']}/auth"
-        assert all(set(user) == {"email", "password", "id_token", "access_token"} for user in ready["users"])
+        assert all(set(user) == {"email", "password", "id_token", "access_token", "refresh_token"} for user in ready["users"])
         assert all(all(user.values()) for user in ready["users"])
         assert all(set(client) == {"client_id", "client_secret", "redirect_uris"} for client in ready["clients"])
         assert "demo-app" in {client["client_id"] for client in ready["clients"]}

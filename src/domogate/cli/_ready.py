@@ -25,6 +25,7 @@ class ReadyUser(msgspec.Struct, frozen=True):
     password: str
     id_token: str
     access_token: str
+    refresh_token: str
 
 
 class ReadyClient(msgspec.Struct, frozen=True):

@@ -15,8 +15,10 @@ from domogate.cli._flags import FLAGS
 from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
-from domogate.domain.people import Scope, Subscription, TokenKind
+from domogate.domain.authorization import RefreshToken
+from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
+from domogate.services.authorization.secrets import hash_secret, new_secret
 from domogate.settings import Settings
 
 
@@ -67,15 +69,14 @@ async def _import_once(settings: Settings, told: EstateFile) -> None:
 
 
 async def _make_ready(gateway: Gateway, told: EstateFile) -> Ready:
-    """Tokens of both kinds for everybody who is active, minted for the client that follows the specification strictly."""
+    """Tokens of every kind for everybody who is active, minted for the client that follows the specification strictly."""
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None
-    users = []
-    for user in await gateway.store.list_users():
-        if user.active and user.id in told.passwords:
-            grant = await add_grant(gateway.store, user, client, tuple(Scope), gateway.clock.now())
-            minted = {kind: await gateway.signer.mint_token(kind, user, client, grant) for kind in TokenKind}
-            users.append(ReadyUser(user.email, told.passwords[user.id], minted[TokenKind.ID], minted[TokenKind.ACCESS]))
+    users = [
+        await _let_in(gateway, user, told.passwords[user.id], client)
+        for user in await gateway.store.list_users()
+        if user.active and user.id in told.passwords
+    ]
     order = [user.email for user in told.estate.users]
     return Ready(
         base_url=gateway.settings.base_url,
@@ -84,6 +85,20 @@ async def _make_ready(gateway: Gateway, told: EstateFile) -> Ready:
         users=tuple(sorted(users, key=lambda user: order.index(user.email))),
         clients=tuple(ReadyClient(one.id, told.secrets.get(one.id), one.redirect_uris) for one in told.estate.clients),
     )
+
+
+async def _let_in(gateway: Gateway, user: User, password: str, client: Client) -> ReadyUser:
+    grant = await add_grant(gateway.store, user, client, (IdentityScope.OPENID, *Scope), gateway.clock.now())
+    minted = {kind: await gateway.signer.mint_token(kind, user, client, grant) for kind in TokenKind}
+    refresh_token = await _add_refresh_token(gateway, grant)
+    return ReadyUser(user.email, password, minted[TokenKind.ID], minted[TokenKind.ACCESS], refresh_token)
+
+
+async def _add_refresh_token(gateway: Gateway, grant: Grant) -> str:
+    value, now = new_secret(), gateway.clock.now()
+    expires_at = now + gateway.settings.refresh_token_lifetime
+    await gateway.store.add_refresh_token(RefreshToken(hash_secret(value), grant.id, grant.client_id, now, expires_at))
+    return value
 
 
 def _is_unlimited(subscription: Subscription) -> bool:
