@@ -31,6 +31,7 @@ class TestPruning:
         clock = StillClock()
         await History(store, clock, 7 * DAY, 30 * DAY).prune()
         assert store.pruned == [(NOON - 7 * DAY, NOON - 30 * DAY)]
+        assert store.forgot_authorization_at == NOON
 
     async def test_goes_on_in_the_background_even_after_a_failure(self, store, monkeypatch):
         monkeypatch.setattr(history, "_FIRST_PRUNING", 0.0)

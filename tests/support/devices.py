@@ -153,6 +153,9 @@ class FakeStore:
         found = [(what, reading) for what, reading in self.readings.get(module_id, ()) if since <= reading.at <= until]
         return found[:limit]
 
+    async def prune_authorization(self, at: float) -> None:
+        self.forgot_authorization_at = at
+
     async def prune(self, changes_before: float, readings_before: float) -> None:
         self.pruned.append((changes_before, readings_before))
 

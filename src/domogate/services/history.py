@@ -41,6 +41,7 @@ class History:
     async def prune(self) -> None:
         now = self._clock.now()
         await self._store.prune(changes_before=now - self._changes_kept, readings_before=now - self._readings_kept)
+        await self._store.prune_authorization(now)
 
     async def _prune_now_and_then(self) -> None:
         # Soon after the start, not at it: a gateway restarted every half hour must prune too, one that starts has better to do.
