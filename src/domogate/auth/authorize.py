@@ -34,12 +34,12 @@ from domogate.services.sessions import LoggedIn, Sessions
 
 DECISION = "decision"
 ALLOW, DENY = "allow", "deny"
-_ASKED = "asked_scope"
-"""The request's `scope` on its way through the consent form, whose own `scope` are the ticked boxes."""
+_ASKING = "asking"
+"""The whole request on its way through the consent form, as a query: a browser changes line ends in any other text."""
+_FOR_THE_PAGE = ("redirect_uri", "ui_locales")
 _SINCE = "login_since"
 """Added to the request when the person is sent to log in anew: since when they must have, sealed."""
-_OF_THE_FORM = frozenset((DECISION, "csrf", "scope", _ASKED))
-_CODES = "GET the authorization endpoint with the parameters in the query (RFC 6749 §4.1.1)."
+_IN_THE_QUERY = "GET the authorization endpoint with the parameters in the query (RFC 6749 §4.1.1)."
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class AuthorizeEndpoint:
         try:
             pairs = parse_pairs(request.scope["query_string"])
         except OAuthFault as fault:
-            return self._show(request, fault.description, _CODES)
+            return self._show(request, fault.description, _IN_THE_QUERY)
         return await self._answer(request, pairs, None)
 
     async def post(self, request: Request) -> Response:
@@ -85,14 +85,13 @@ class AuthorizeEndpoint:
         """
         try:
             pairs = await read_pairs(request, self._max_body)
+            asking = parse_pairs(dict(pairs).get(_ASKING, "").encode())
         except OAuthFault as fault:
-            return self._show(request, fault.description, _CODES)
+            return self._show(request, fault.description, _IN_THE_QUERY)
         form = dict(pairs)
         if DECISION not in form:
             return see_other(f"{self._issuer}/authorize?{urlencode(pairs)}")
-        asked = [("scope", form[_ASKED])] if _ASKED in form else []
         ticked = frozenset(value for name, value in pairs if name == "scope")
-        asking = [*asked, *((name, value) for name, value in pairs if name not in _OF_THE_FORM)]
         return await self._answer(request, asking, Decision(form, ticked))
 
     # --- the request --------------------------------------------------------------------------------------------------
@@ -178,7 +177,8 @@ class AuthorizeEndpoint:
     # --- the consent --------------------------------------------------------------------------------------------------
 
     def _ask(self, request: Request, person: LoggedIn, asked: AuthorizationRequest) -> Response:
-        fields = {_ASKED if name == "scope" else name: value for name, value in asked.parameters.items()}
+        fields = {name: asked.parameters[name] for name in _FOR_THE_PAGE if name in asked.parameters}
+        fields[_ASKING] = asked.to_query()
         return self._pages.render_consent(request, person, client=asked.wish.client, scopes=asked.wish.scopes, fields=fields)
 
     async def _decide(self, request: Request, person: LoggedIn, asked: AuthorizationRequest, decision: Decision) -> Response:
