@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.identity.profiles import IssuerProfile
 from domogate.settings_rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, RULES, SECRET, Wrong
 
 
@@ -63,6 +64,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     session_idle_lifetime: float = 7 * 86_400.0
     link_lifetime: float = 3 * 86_400.0
     signing_algorithm: str = "ES256"
+    issuers: tuple[IssuerProfile, ...] = ()
+    """Other issuers whose tokens are accepted; in the TOML file as [[issuers]]."""
+    own_issuer: bool = True
+    """False: only tokens of `issuers` are accepted."""
     implicit_enabled: bool = False
     second_factor_required: bool = False
     smtp_host: str | None = None
@@ -238,7 +243,9 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
         value = {str(name).replace("_", " "): age for name, age in value.items()}
     try:
         converted = msgspec.convert(value, kind, strict=not from_text)
-    except (msgspec.ValidationError, OverflowError):
+    except (msgspec.ValidationError, OverflowError) as error:
+        if kind == tuple[IssuerProfile, ...]:
+            raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed: {error}") from None
         raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed{_kinds_hint(kind)}") from None
     if kind == dict[str, str]:
         _check_dates(converted)
@@ -246,6 +253,11 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
 
 
 def _read_text(text: str, kind: Any) -> object:
+    if kind == tuple[IssuerProfile, ...]:
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            raise Wrong("a JSON list of issuers is allowed") from None
     if kind == tuple[str, ...]:
         return [part.strip() for part in text.split(",") if part.strip()]
     if get_origin(kind) is dict:

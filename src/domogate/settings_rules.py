@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from domogate.domain.devices import DeviceKind
+from domogate.identity.profiles import IssuerProfile
 
 
 class Wrong(Exception):
@@ -167,6 +168,7 @@ KIND_OF_VALUE: dict[object, str] = {
     str: "a text",
     Path: "a path",
     tuple[str, ...]: "a list of texts",
+    tuple[IssuerProfile, ...]: "a list of tables, in the TOML file,",
     dict[DeviceKind, float]: "a table of numbers by device kind",
     dict[str, str]: "a table of dates by family or operation",
 }

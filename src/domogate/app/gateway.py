@@ -29,6 +29,8 @@ from domogate.families._call import Services
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
 from domogate.identity.admission import KeyAdmission
+from domogate.identity.external import ExternalIssuer
+from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Clock
@@ -58,7 +60,17 @@ class Gateway:
         self.signer = build_signer(settings, self.keyring, self.clock)
         self.hasher = PasswordHasher()
         self.admission = KeyAdmission(self.store, self.clock)
-        self.verifier = TokenVerifier(self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
+        self._fetcher = JsonFetcher()
+        self._issuers = [ExternalIssuer(profile, self._fetcher, self.clock) for profile in settings.issuers]
+        self.verifier = TokenVerifier(
+            self.keyring,
+            self.store,
+            self.clock,
+            settings.auth_url,
+            settings.base_url,
+            others=self._issuers,
+            own=settings.own_issuer,
+        )
         self.audit = AuditLog(self.store, self.clock)
         self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
         self.sessions = Sessions(
@@ -96,6 +108,7 @@ class Gateway:
         self.store.listen(self._apply)
         await self.store.start()
         await self.keyring.start()
+        await self._fetcher.start()
         await self.audit.start()
         await self.admission.start()
         await self.origins.start()
@@ -138,6 +151,9 @@ class Gateway:
         await self.driving.stop()
         await self.admission.stop()
         await self.audit.stop()
+        for issuer in self._issuers:
+            await issuer.stop()
+        await self._fetcher.stop()
         self.hasher.close()
         await self.store.stop()
 

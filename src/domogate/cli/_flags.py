@@ -58,6 +58,8 @@ FLAGS: dict[str, Flag] = {
     "session_idle_lifetime": Flag("SECONDS", "After so long without use a login ends.", _IDENTITY),
     "link_lifetime": Flag("SECONDS", "Life of a link to set a password.", _IDENTITY),
     "signing_algorithm": Flag("NAME", "ES256 or RS256.", _IDENTITY),
+    "issuers": Flag("JSON", "Other issuers whose tokens are accepted; easier in the TOML file.", _IDENTITY),
+    "own_issuer": Flag("true|false", "false: only tokens of other issuers are accepted.", _IDENTITY),
     "implicit_enabled": Flag("true|false", "Allow the implicit grant to clients registered for it.", _IDENTITY),
     "second_factor_required": Flag("true|false", "Everybody needs a second factor to log in.", _IDENTITY),
     "smtp_host": Flag("ADDRESS", "Mail server for links; without one they are printed.", _IDENTITY),
