@@ -70,9 +70,7 @@ class House:
         authorization = Authorization(
             self.store, signer, verifier, self.clock, issuer=issuer, successor_secret=b"a secret for the tests of the pages"
         )
-        return auth.build(
-            signer=signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer
-        )
+        return auth.build(signer=signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer)
 
     async def user(self, who: User) -> User:
         found = await self.store.find_user(who.id)

@@ -12,7 +12,7 @@ from domogate.auth.pages.browser import COOKIE, Form, address_of, is_of_this_bro
 from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, see_other
 from domogate.auth.pages.language import Language
 from domogate.domain.ids import DASHED_UUID, Id
-from domogate.domain.people import Grant, Scope
+from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.refusals import Refused
@@ -201,7 +201,7 @@ def scope_words(language: Language, scope: str) -> tuple[str, str, bool]:
     return language.say(f"scopes.{scope}.title"), language.say(f"scopes.{scope}.about"), scope in _ACTING
 
 
-_ACTING = frozenset((Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.AUDIOVIDEO_READ))
+_ACTING = frozenset((Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.AUDIOVIDEO_READ, MANAGE_SCOPE))
 
 
 def _done(what: str) -> Response:

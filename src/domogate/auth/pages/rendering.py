@@ -41,20 +41,20 @@ class Renderer:
 
     def __init__(self) -> None:
         folder = files("domogate.auth.pages")
-        templates = {
+        sources = {
             entry.name: entry.read_text(encoding="utf-8")
             for entry in (folder / "templates").iterdir()
             if entry.name.endswith(".html")
         }
         self._environment = jinja2.Environment(
-            loader=jinja2.DictLoader(templates),
+            loader=jinja2.DictLoader(sources),
             autoescape=True,
             auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        self._templates = {name: self._environment.get_template(name) for name in templates}
+        self._templates = {name: self._environment.get_template(name) for name in sources}
         self._style = (folder / "style.css").read_bytes()
         self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
 
@@ -91,7 +91,10 @@ def form_target(url: str) -> str | None:
     Browsers apply form-action to every redirect that follows a form, so the way back to an application must be named. A native
     application's own scheme has no origin, and the policy's grammar knows no IPv6 address: there the scheme must do.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that hold no address
+        return None
     if not _SCHEME(parts.scheme):
         return None
     host = parts.netloc.rpartition("@")[2].lower()
@@ -100,5 +103,8 @@ def form_target(url: str) -> str | None:
 
 def host_of(url: str) -> str:
     """By which a person recognises where they are going; empty for an application on their own device."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
     return parts.hostname or "" if parts.scheme in ("http", "https") else ""

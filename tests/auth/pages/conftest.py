@@ -1,0 +1,21 @@
+"""The pages on a real store, and a visitor who looks at them."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from support.pages import House, Visitor, house
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[House]:
+    async with house(tmp_path) as built:
+        yield built
+
+
+@pytest.fixture
+async def visitor(home: House) -> AsyncIterator[Visitor]:
+    visitor = Visitor(home.app(), home.base_url)
+    async with visitor.http:
+        yield visitor
