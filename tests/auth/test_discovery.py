@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from domogate import auth
+from domogate.auth.pages.language import LANGUAGES
 from domogate.identity.signing import new_signing_key
 from support.identity import AUDIENCE, ISSUER
 from support.oauth import PAGE, WEB, Browser, Provider, authorization_request
@@ -112,6 +113,9 @@ class TestWhat:
         told = set((await read(browser))["claims_supported"])
         tokens = await browser.get_tokens(nonce="n")
         assert set(await provider.claims(tokens["id_token"], "web")) <= told
+
+    async def test_every_language_is_there(self, browser: Browser) -> None:
+        assert (await read(browser))["ui_locales_supported"] == sorted(LANGUAGES)
 
     async def test_what_is_not_supported_is_said_not_to_be(self, browser: Browser) -> None:
         metadata = await read(browser)

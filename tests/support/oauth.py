@@ -149,7 +149,6 @@ class Provider:
             pages=self.pages,
             issuer=ISSUER,
             implicit_enabled=self.implicit,
-            ui_locales=("en",),
         )
 
     def browser(self, *, implicit: bool = True) -> "Browser":

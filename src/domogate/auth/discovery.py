@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.answers import HANDLERS, public_json
+from domogate.auth.pages.language import LANGUAGES
 from domogate.domain.people import GrantType
 from domogate.ports import Signer
 from domogate.services.authorization.scopes import KNOWN
@@ -23,11 +24,10 @@ _METHODS = [*_SECRET_METHODS, "none"]
 class Discovery:
     """OpenID Connect Discovery 1.0 §3 and RFC 8414 §2: one document for both."""
 
-    def __init__(self, signer: Signer, issuer: str, *, implicit_enabled: bool, ui_locales: tuple[str, ...] = ()) -> None:
+    def __init__(self, signer: Signer, issuer: str, *, implicit_enabled: bool) -> None:
         self._signer = signer
         self.issuer = issuer
         self._implicit_enabled = implicit_enabled
-        self._ui_locales = ui_locales
 
     async def serve(self, _request: Request) -> Response:
         return public_json(await self.metadata())
@@ -36,7 +36,7 @@ class Discovery:
         # The algorithms are those of the published keys: during a change of algorithm both are signed with.
         algorithms = sorted({key["alg"] for key in (await self._signer.jwks())["keys"]})
         implicit = self._implicit_enabled
-        metadata: dict[str, Any] = {
+        return {
             "issuer": self.issuer,
             "authorization_endpoint": f"{self.issuer}/authorize",
             "token_endpoint": f"{self.issuer}/token",
@@ -67,10 +67,8 @@ class Discovery:
             "request_parameter_supported": False,
             "request_uri_parameter_supported": False,
             "require_request_uri_registration": False,
+            "ui_locales_supported": list(LANGUAGES),
         }
-        if self._ui_locales:
-            metadata["ui_locales_supported"] = list(self._ui_locales)
-        return metadata
 
     def routes(self, prefix: str) -> list[Route]:
         """Below the issuer (OpenID Connect Discovery 1.0 §4)."""

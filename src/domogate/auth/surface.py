@@ -31,7 +31,6 @@ def build(
     issuer: str,
     implicit_enabled: bool = False,
     max_body: int = 65_536,
-    ui_locales: tuple[str, ...] = (),
 ) -> Starlette:
     """`issuer` is {auth_url}, as tokens name it. Implicit is what Decision 0026 says it costs: off unless enabled."""
 
@@ -39,7 +38,7 @@ def build(
         # application/json, not application/jwk-set+json (RFC 7517 §8.5): it is what providers send and clients expect.
         return public_json(await signer.jwks())
 
-    discovery = Discovery(signer, issuer, implicit_enabled=implicit_enabled, ui_locales=ui_locales)
+    discovery = Discovery(signer, issuer, implicit_enabled=implicit_enabled)
     authorize = AuthorizeEndpoint(
         authorization,
         sessions,
