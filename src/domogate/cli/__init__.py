@@ -4,12 +4,17 @@ from typing import Annotated
 
 import typer
 
+import domogate.cli.audit as audit
 import domogate.cli.backup as backup
+import domogate.cli.client as client
 import domogate.cli.demo as demo
 import domogate.cli.estate as estate
+import domogate.cli.init as init
 import domogate.cli.key as key
 import domogate.cli.openapi as openapi
+import domogate.cli.plant as plant
 import domogate.cli.serve as serve
+import domogate.cli.signing_key as signing_key
 import domogate.cli.simulate as simulate
 import domogate.cli.token as token
 import domogate.cli.user as user
@@ -26,7 +31,12 @@ cli = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for noun in (serve, demo, estate, key, token, user, simulate, openapi, backup, version):
+NOUNS = (
+    *(init, serve, demo, estate),
+    *(user, client, plant, key, token, signing_key, audit),
+    *(simulate, openapi, backup, version),
+)
+for noun in NOUNS:
     noun.register(cli)
 
 

@@ -17,6 +17,7 @@ import typer
 from domogate.cli._flags import WHERE, flag_parameters
 from domogate.families import FAMILIES
 from domogate.ports import Store
+from domogate.services.refusals import Refused
 from domogate.settings import BadSettings, Settings, load_settings
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -99,7 +100,7 @@ def plainly() -> Iterator[None]:
         yield
     except (BadSettings, WrongUsage) as bad:
         fail(str(bad), WRONG_USAGE)
-    except Mistake as mistake:
+    except (Mistake, Refused) as mistake:
         fail(str(mistake), FAILED)
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None

@@ -9,6 +9,8 @@ from domogate.app import open_tools, restore_backup
 from domogate.cli._command import Mistake, command
 from domogate.cli._output import Force, note
 from domogate.domain.ids import new_id
+from domogate.services.audit import AuditAction
+from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 
@@ -32,6 +34,7 @@ async def back_up(
     try:
         async with open_tools(settings) as tools:
             await tools.store.backup(fresh)
+            tools.people.note(AuditAction.BACKUP, COMMAND_LINE, "store")
         fresh.replace(file)
     except ValueError as error:
         raise Mistake(str(error)) from None

@@ -12,6 +12,8 @@ from domogate.cli._output import AsJson, Force, note, print_json, write_file
 from domogate.drivers import DRIVERS
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
+from domogate.services.audit import AuditAction
+from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 estates = typer.Typer(help="The estate file: check, import, export, and its JSON Schema.", no_args_is_help=True)
@@ -57,6 +59,7 @@ async def import_estate(
         known = [user.email for user in await tools.store.list_users() if user.active]
         estate = await build_estate(read, tools.hasher, known=known)
         summary = await tools.store.import_estate(estate, prune=prune)
+        tools.people.note(AuditAction.ESTATE_IMPORTED, COMMAND_LINE, "estate", prune="yes" if prune else "no")
         if as_json:
             print_json(summary)
         else:

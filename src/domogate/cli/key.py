@@ -10,6 +10,8 @@ from domogate.cli._command import Mistake, command, until_applied
 from domogate.cli._output import AsJson, iso, note, print_json, print_table
 from domogate.cli._words import parse_duration
 from domogate.domain.people import Subscription
+from domogate.services.audit import AuditAction, key_ref
+from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 keys = typer.Typer(help="Subscription keys: issue, list, revoke.", no_args_is_help=True)
@@ -38,6 +40,7 @@ async def issue_key(
         except ValueError as error:
             raise Mistake(str(error)) from None
         await tools.store.add_subscription(subscription)
+        tools.people.note(AuditAction.KEY_ISSUED, COMMAND_LINE, key_ref(subscription.id))
         if as_json:
             print_json({"key": key, **_shown(subscription, now)})
         else:
@@ -71,6 +74,7 @@ async def revoke_key(
         subscription = _choose(await tools.store.list_subscriptions(), key)
         if not await tools.store.revoke_subscription(subscription.id, tools.clock.now()):
             raise Mistake(f"the key {subscription.id} is gone.")
+        tools.people.note(AuditAction.KEY_REVOKED, COMMAND_LINE, key_ref(subscription.id))
         await until_applied(tools.store)
         note(f"Revoked the key of {subscription.name}, id {subscription.id}.")
 

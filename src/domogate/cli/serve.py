@@ -32,9 +32,12 @@ async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
 async def _say_what_is_missing(gateway: Gateway) -> None:
     # A database URL may hold a password: it is not repeated.
     where = f"--data {gateway.settings.data}" if gateway.settings.database is None else "--database URL"
-    if not await gateway.store.list_users():
+    users = await gateway.store.list_users()
+    if not users:
         note("The store is empty: nobody can be let in yet. Describe your estate in a file, then:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")
         note("This gateway takes it up at once. `domogate demo` shows an estate that is filled.")
     elif not await gateway.store.list_subscriptions():
         note(f"Every request needs a subscription key, and none is issued yet:\n  domogate key issue NAME {where}")
+    if not any(user.operator for user in users):
+        note(f"There is no operator yet. This makes the first one, with a link to set their password:\n  domogate init {where}")

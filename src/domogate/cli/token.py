@@ -9,11 +9,14 @@ from domogate.app import Tools, open_tools
 from domogate.cli._command import Mistake, WrongUsage, command, until_applied
 from domogate.cli._flags import WHERE
 from domogate.cli._output import AsJson, note, print_json
+from domogate.cli._people import find_user
 from domogate.cli._ready import at_noted_address
 from domogate.cli._words import parse_duration
 from domogate.domain.ids import DASHED_UUID, new_id
 from domogate.domain.people import Client, Grant, TokenKind, User
 from domogate.ports import Store
+from domogate.services.audit import AuditAction, user_ref
+from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 DEMO_CLIENT = "demo-app"
@@ -47,8 +50,9 @@ async def issue_token(
     seconds = None if lifetime is None else parse_duration(lifetime)
     async with open_tools(at_noted_address(settings)) as tools:
         holder = await _find_client(tools, client)
-        owner = await _find_user(tools, wanted)
+        owner = await find_user(tools, wanted)
         grant = await add_grant(tools.store, owner, holder, _scopes(scope, holder), tools.clock.now())
+        tools.people.note(AuditAction.GRANT, COMMAND_LINE, user_ref(owner.id), client=holder.id, grant=grant.id)
         token = await tools.signer.mint_token(kind, owner, holder, grant, seconds)
         if as_json:
             print_json({"token": token, "kind": kind, "grant": grant.id, "client": grant.client_id, "scopes": grant.scopes})
@@ -69,6 +73,7 @@ async def revoke_token(
     async with open_tools(settings) as tools:
         if not await tools.store.revoke_grant(grant_id, tools.clock.now()):
             raise Mistake(f"there is no grant {grant_id}.")
+        tools.people.note(AuditAction.REVOCATION, COMMAND_LINE, f"grant:{grant_id}")
         await until_applied(tools.store)
         note(f"Revoked the grant {grant_id}.")
 
@@ -80,13 +85,6 @@ async def add_grant(store: Store, user: User, client: Client, scopes: Sequence[s
     grant = Grant(new_id(), user.id, client.id, tuple(scopes), created_at=now)
     await store.add_grant(grant)
     return grant
-
-
-async def _find_user(tools: Tools, email: str) -> User:
-    user = await tools.store.find_user_by_email(email)
-    if user is None:
-        raise Mistake(f"there is no user {email!r}; `domogate user list` shows all.")
-    return user
 
 
 async def _find_client(tools: Tools, wanted: str | None) -> Client:

@@ -84,6 +84,8 @@ async def list_audit(desk: Desk, call: Call) -> Listing[ShownAuditRecord]:
     user_id = None if query.user_id is None else DASHED_UUID.parse_id(query.user_id)
     if query.user_id is not None and user_id is None:
         raise Problem(400, f"The query is not as expected: userId must be {DASHED_UUID.name}.")
+    if user_id is not None and await desk.store.find_user(user_id) is None:
+        return Listing([])  # whose pseudonym it was is forgotten with a user
     await desk.audit.flush()
     found = await desk.audit.list(after=int(after), limit=query.limit + 1, action=query.action, user_id=user_id)
     records, following = cut(found, query.limit, lambda record: str(record.number))

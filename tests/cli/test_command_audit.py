@@ -1,0 +1,117 @@
+"""`domogate audit …` and `domogate signing-key …`."""
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from domogate.services.audit import verify_export
+from support.command_line import CommandLine
+from support.small_estate import EMAIL, SMALL_ESTATE
+
+
+@pytest.fixture
+def small(domogate: CommandLine) -> CommandLine:
+    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+    return domogate
+
+
+def tamper(domogate: CommandLine, number: int) -> None:
+    with sqlite3.connect(domogate.data / "domogate.sqlite3") as database:
+        (table,) = {
+            row[0] for row in database.execute("select name from sqlite_master where name like '%audit%' and type='table'")
+        }
+        columns = [row[1] for row in database.execute(f"pragma table_info({table})")]
+        body = "entry" if "entry" in columns else "action"
+        database.execute(f"update {table} set {body} = replace({body}, 'issued', 'missed') where number = ?", (number,))
+    database.close()
+
+
+class TestAuditList:
+    def test_what_commands_did_is_noted_without_names(self, small: CommandLine) -> None:
+        small.good("key", "issue", "our app")
+        small.good("user", "standing", EMAIL, "terms-expired")
+        records = small.read("audit", "list")
+        assert [record["entry"]["action"] for record in records] == ["estate imported", "key issued", "user changed"]
+        assert {record["entry"]["who"] for record in records} == {"command line"}
+        assert EMAIL not in json.dumps(records)
+        assert "key issued" in small.good("audit", "list")
+
+    def test_it_is_narrowed_by_action_user_time_and_number(self, small: CommandLine) -> None:
+        small.good("key", "issue", "our app")
+        small.good("user", "standing", EMAIL, "good")
+        assert len(small.read("audit", "list", "--action", "key issued")) == 1
+        assert [one["entry"]["action"] for one in small.read("audit", "list", "--user", EMAIL)] == ["user changed"]
+        assert len(small.read("audit", "list", "--last", "1h")) == 3
+        assert [one["number"] for one in small.read("audit", "list", "--after", "1", "--limit", "1")] == [2]
+
+    def test_an_unknown_user_and_a_bad_time_are_said(self, small: CommandLine) -> None:
+        assert "user list" in small.refused("audit", "list", "--user", "nobody@example.com")
+        assert "90d" in small.refused("audit", "list", "--last", "soon")
+
+
+class TestAuditVerify:
+    def test_a_whole_log_is_good_and_its_hash_is_told(self, small: CommandLine) -> None:
+        last = small.good("audit", "verify").strip()
+        assert re.fullmatch("[0-9a-f]{64}", last)
+        small.good("key", "issue", "our app")
+        small.good("audit", "verify", "--last-hash", last)
+
+    def test_a_changed_record_is_found_and_a_script_notices(self, small: CommandLine) -> None:
+        small.good("key", "issue", "our app")
+        tamper(small, 2)
+        result = small.run("audit", "verify")
+        assert result.exit_code == 1
+        assert "record 2" in result.stderr
+        told = small.run("audit", "verify", "--json")
+        assert told.exit_code == 1
+        assert json.loads(told.stdout)["broken"]["number"] == 2
+
+    def test_a_hash_that_no_record_has_is_found(self, small: CommandLine) -> None:
+        assert small.run("audit", "verify", "--last-hash", "0" * 63 + "1").exit_code == 1
+
+
+class TestAuditExport:
+    def test_anybody_can_check_what_is_exported(self, small: CommandLine, tmp_path: Path) -> None:
+        small.good("key", "issue", "our app")
+        file = tmp_path / "audit.jsonl"
+        small.good("audit", "export", str(file))
+        lines = file.read_bytes().splitlines()
+        assert len(lines) == 2
+        assert verify_export(lines).broken is None
+        assert small.good("audit", "export").encode().splitlines() == lines
+
+    def test_a_file_is_replaced_only_by_force(self, small: CommandLine, tmp_path: Path) -> None:
+        file = tmp_path / "audit.jsonl"
+        file.write_text("mine")
+        assert "--force" in small.refused("audit", "export", str(file))
+        assert file.read_text() == "mine"
+        small.good("audit", "export", str(file), "--force")
+        assert file.read_text() != "mine"
+
+
+class TestSigningKeys:
+    def test_a_rotation_publishes_the_next_one(self, domogate: CommandLine) -> None:
+        (current,) = domogate.read("signing-key", "list")
+        assert current["state"] == "current"
+        rotated = domogate.read("signing-key", "rotate")
+        states = {key["kid"]: key["state"] for key in domogate.read("signing-key", "list")}
+        assert states == {current["kid"]: "current", rotated["kid"]: "next"}
+        assert rotated["retired"] == [current["kid"]]
+
+    def test_an_emergency_asks_and_trusts_no_other(self, domogate: CommandLine) -> None:
+        (current,) = domogate.read("signing-key", "list")
+        assert "--yes" in domogate.refused("signing-key", "rotate", "--emergency", code=2)
+        rotated = domogate.read("signing-key", "rotate", "--emergency", "--yes")
+        states = {key["kid"]: key["state"] for key in domogate.read("signing-key", "list")}
+        assert states == {current["kid"]: "distrusted", rotated["kid"]: "current"}
+
+    def test_the_algorithm_may_be_another(self, domogate: CommandLine) -> None:
+        assert domogate.read("signing-key", "rotate", "--signing-algorithm", "RS256")["algorithm"] == "RS256"
+
+    def test_nothing_private_is_printed(self, domogate: CommandLine) -> None:
+        printed = domogate.good("signing-key", "list") + domogate.good("signing-key", "list", "--json")
+        assert '"d"' not in printed
+        assert "jwk" not in printed

@@ -1,0 +1,154 @@
+"""`domogate client …` and `domogate plant …`."""
+
+import hashlib
+import json
+
+import pytest
+
+from support.command_line import CommandLine
+from support.small_estate import CLIENT, EMAIL, INVITED, PLANT, SMALL_ESTATE
+
+BACK = "https://app.example.com/back"
+HEX = PLANT.replace("-", "")
+
+
+@pytest.fixture
+def small(domogate: CommandLine) -> CommandLine:
+    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+    return domogate
+
+
+def kept(domogate: CommandLine) -> bytes:
+    return b"".join(file.read_bytes() for file in domogate.data.iterdir())
+
+
+class TestClientAdd:
+    def test_the_secret_is_printed_alone_and_kept_as_a_hash(self, domogate: CommandLine) -> None:
+        secret = domogate.good("client", "add", "app", "--redirect-uri", BACK, "--scope", "light.read openid").strip()
+        assert len(secret) >= 22
+        assert len(secret.split()) == 1
+        assert secret.encode() not in kept(domogate)
+        assert hashlib.sha256(secret.encode()).hexdigest().encode() in kept(domogate)
+        told = domogate.read("client", "show", "app")
+        assert told["redirect_uris"] == [BACK]
+        assert told["scopes"] == ["light.read", "openid"]
+        assert told["grants"] == ["authorization_code", "refresh_token"]
+        assert told["confidential"] is True
+
+    def test_a_public_one_has_no_secret(self, domogate: CommandLine) -> None:
+        assert domogate.read("client", "add", "app", "--public", "--redirect-uri", BACK)["secret"] is None
+        assert "no secret" in domogate.refused("client", "rotate-secret", "app")
+
+    def test_one_without_a_redirect_uri_is_for_issued_tokens(self, domogate: CommandLine) -> None:
+        result = domogate.run("client", "add", "script", "--scope", "gateway.manage")
+        assert result.exit_code == 0
+        assert "token issue" in result.stderr
+        assert domogate.read("client", "show", "script")["grants"] == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "word"),
+        [
+            (("app", "--redirect-uri", "x"), "absolute"),
+            (("app", "--scope", "light.reed"), "light.read"),
+            (("two words",), "without spaces"),
+            (("app", "--name", " "), "name"),
+            (("app", "--grant", "authorization_code"), "redirect URI"),
+            (("app", "--public", "--pkce-exempt", "--redirect-uri", BACK), "PKCE"),
+            (("app", "--origin", "https://a.example/x"), "origin"),
+        ],
+    )
+    def test_what_breaks_a_rule_is_said_and_nothing_is_added(
+        self, domogate: CommandLine, arguments: tuple[str, ...], word: str
+    ) -> None:
+        assert word in domogate.refused("client", "add", *arguments)
+        assert domogate.read("client", "list") == []
+
+    def test_an_id_is_taken_once(self, small: CommandLine) -> None:
+        assert "already" in small.refused("client", "add", CLIENT)
+
+
+class TestClients:
+    def test_they_are_listed_and_shown_without_secrets(self, small: CommandLine) -> None:
+        secret = small.good("client", "add", "app", "--redirect-uri", BACK, "--name", "The app").strip()
+        printed = small.good("client", "list") + small.good("client", "show", "app") + json.dumps(small.read("client", "list"))
+        assert "The app" in printed
+        assert secret not in printed
+        assert hashlib.sha256(secret.encode()).hexdigest() not in printed
+        assert {client["id"] for client in small.read("client", "list")} == {CLIENT, "app"}
+
+    def test_a_new_secret_replaces_the_old(self, domogate: CommandLine) -> None:
+        first = domogate.good("client", "add", "app", "--redirect-uri", BACK).strip()
+        second = domogate.read("client", "rotate-secret", "app")["secret"]
+        assert first != second
+        assert hashlib.sha256(second.encode()).hexdigest().encode() in kept(domogate)
+
+    def test_one_is_deleted_with_its_grants(self, small: CommandLine) -> None:
+        small.good("token", "issue", EMAIL)
+        assert "--yes" in small.refused("client", "delete", CLIENT, code=2)
+        small.good("client", "delete", CLIENT, "--yes")
+        assert small.read("client", "list") == []
+        assert small.read("user", "show", EMAIL)["grants"] == []
+
+    def test_who_is_not_there_is_said(self, small: CommandLine) -> None:
+        for words in (("show",), ("rotate-secret",), ("delete", "--yes")):
+            assert "client list" in small.refused("client", words[0], "nobody", *words[1:])
+
+
+class TestPlants:
+    @pytest.mark.parametrize("named", [PLANT, PLANT.upper(), HEX, "Small house"])
+    def test_one_is_shown_by_id_or_name(self, small: CommandLine, named: str) -> None:
+        told = small.read("plant", "show", named)
+        assert told["id"] == PLANT
+        assert (told["owner"], told["allowed"], told["invited"]) == (EMAIL, [], [])
+        assert "Small house" in small.good("plant", "show", named)
+
+    def test_they_are_listed(self, small: CommandLine) -> None:
+        assert [plant["id"] for plant in small.read("plant", "list")] == [PLANT]
+        assert EMAIL in small.good("plant", "list")
+
+    def test_a_name_that_several_have_is_not_enough(self, small: CommandLine) -> None:
+        twin = PLANT[:-1] + "9"
+        second = (
+            f"plants:\n  - {{id: {twin}, name: Small house, type: house, owner: {EMAIL}}}\nusers:\n  - {{email: {EMAIL}}}\n"
+        )
+        small.good("estate", "import", "-", input=second)
+        said = small.refused("plant", "show", "Small house")
+        assert PLANT in said
+        assert twin in said
+
+    def test_one_that_is_not_there_is_said(self, small: CommandLine) -> None:
+        for words in (("show",), ("remove",), ("restore",), ("invite", EMAIL), ("allow", EMAIL), ("withdraw", EMAIL)):
+            assert "plant list" in small.refused("plant", words[0], "nowhere", *words[1:])
+
+    def test_who_is_not_active_is_invited_with_a_link(self, small: CommandLine) -> None:
+        told = small.read("plant", "invite", PLANT, "dora@example.com")
+        assert told["outcome"] == "invited"
+        assert "/auth/" in told["link"]
+        assert small.read("plant", "show", PLANT)["invited"] == ["dora@example.com"]
+        assert "already" in small.refused("plant", "invite", PLANT, "dora@example.com")
+        small.good("plant", "withdraw", PLANT, "dora@example.com")
+        assert small.read("plant", "show", PLANT)["invited"] == []
+
+    def test_who_is_active_is_in_at_once(self, small: CommandLine) -> None:
+        second = f"users:\n  - {{email: eve@example.com, password: correct horse}}\n  - {{email: {EMAIL}}}\n"
+        small.good("estate", "import", "-", input=second)
+        told = small.read("plant", "invite", PLANT, "eve@example.com")
+        assert (told["outcome"], told["link"]) == ("member", None)
+        assert small.read("plant", "show", PLANT)["allowed"] == ["eve@example.com"]
+
+    def test_a_user_is_allowed_and_withdrawn_but_never_the_owner(self, small: CommandLine) -> None:
+        small.good("plant", "allow", PLANT, INVITED)
+        assert small.read("plant", "show", PLANT)["allowed"] == [INVITED]
+        small.good("plant", "withdraw", PLANT, INVITED)
+        assert small.read("plant", "show", PLANT)["allowed"] == []
+        assert "owns" in small.refused("plant", "withdraw", PLANT, EMAIL)
+        assert "user list" in small.refused("plant", "allow", PLANT, "nobody@example.com")
+
+    def test_one_is_removed_and_restored(self, small: CommandLine) -> None:
+        small.good("plant", "remove", PLANT)
+        assert small.read("plant", "show", PLANT)["status"] == "removed"
+        assert "removed since" in small.good("plant", "show", PLANT)
+        assert "already" in small.refused("plant", "remove", PLANT)
+        small.good("plant", "restore", PLANT)
+        assert small.read("plant", "show", PLANT)["status"] == "active"
+        assert "already" in small.refused("plant", "restore", PLANT)
