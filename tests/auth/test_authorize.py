@@ -220,6 +220,11 @@ class TestTheRest:
         answer = await browser.authorize(nonsense="1", display="touch", claims="{}", acr_values="2", ui_locales="it en")
         assert answer.json()["page"] == "consent"
 
+    async def test_however_often_it_is_there(self, browser: Browser) -> None:
+        await browser.log_in()
+        query = urlencode([*authorization_request(WEB).items(), ("resource", "a"), ("resource", "b")])
+        assert (await browser.http.get(f"/auth/authorize?{query}")).json()["page"] == "consent"
+
     @pytest.mark.parametrize("query", [b"client_id=web&state=%ff", b"&".join(b"a%d=1" % n for n in range(101))])
     async def test_what_cannot_be_read_is_shown(self, browser: Browser, query: bytes) -> None:
         assert (await browser.http.get("/auth/authorize", params=query.decode())).status_code == 400

@@ -34,6 +34,13 @@ class TestClaims:
         assert (await browser.post_form("/auth/userinfo", {"access_token": token})).status_code == 200
         assert (await browser.http.post("/auth/userinfo", headers=bearer(token, "bearer"))).status_code == 200
 
+    async def test_a_body_of_another_type_is_not_looked_at(self, browser: Browser) -> None:
+        token = (await browser.get_tokens())["access_token"]
+        answer = await browser.http.post("/auth/userinfo", json={"access_token": token})
+        assert answer.status_code == 401
+        answer = await browser.http.post("/auth/userinfo", json={}, headers=bearer(token))
+        assert answer.status_code == 200
+
     async def test_a_person_without_a_name_has_none(self, browser: Browser, provider: Provider) -> None:
         await browser.log_in(provider.bruno)
         page = await browser.authorize(scope="openid profile")

@@ -104,9 +104,9 @@ def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
 
 def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit_enabled: bool) -> AuthorizationRequest:
     """Raises OAuthFault, to be told at `back`."""
-    if doubled := repeated(pairs):
-        known = sorted(doubled & _NAMES) or ["one"]
-        raise _invalid(f"The parameter {known[0]} is there more than once.")
+    # What is unknown is ignored, however often it is there (RFC 6749 §3.1).
+    if doubled := sorted(repeated(pairs) & _NAMES):
+        raise _invalid(f"The parameter {doubled[0]} is there more than once.")
     given = {name: value for name, value in pairs if value}
     for name, error in _NOT_SUPPORTED.items():
         if name in given:

@@ -47,9 +47,13 @@ def once(pairs: Pairs) -> dict[str, str]:
     return {name: value for name, value in pairs if value}
 
 
+def content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 async def read_pairs(request: Request, max_body: int) -> Pairs:
     """The fields of a form. Raises OAuthFault, TooLong."""
-    kind = request.headers.get("content-type", URLENCODED).partition(";")[0].strip().lower()
+    kind = content_type(request) or URLENCODED
     body = await _read_body(request, max_body)
     if kind == URLENCODED:
         return parse_pairs(body)

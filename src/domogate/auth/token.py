@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.answers import NO_STORE, bearer_fault_answer, json_answer, no_token_answer
-from domogate.auth.forms import once, read_basic, read_pairs
+from domogate.auth.forms import MULTIPART, URLENCODED, content_type, once, read_basic, read_pairs
 from domogate.domain.people import Client, GrantType
 from domogate.services.authorization import Authorization, OAuthError, OAuthFault, TokenSet
 
@@ -76,9 +76,7 @@ class TokenEndpoints:
     async def _read_bearer(self, request: Request) -> str | None:
         headers = request.headers.getlist("authorization")
         presented = [header.partition(" ")[2].strip() for header in headers if header.partition(" ")[0].lower() == "bearer"]
-        if request.method == "POST" and (
-            request.headers.get("content-type") or request.headers.get("content-length", "0") != "0"
-        ):
+        if request.method == "POST" and content_type(request) in (URLENCODED, MULTIPART):
             form = await self._read_form(request)
             presented += [form["access_token"]] if "access_token" in form else []
         if len(presented) > 1 or len(headers) > 1:
