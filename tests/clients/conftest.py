@@ -1,0 +1,60 @@
+"""One gateway for all clients, which logs all it can; whatever anybody held must stand nowhere in clear afterwards."""
+
+import importlib
+import warnings
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from support.gateway import Gateway, running, start
+from support.relying_party import PlainApp, Secrets, Visitor
+
+# Authlib says once, when it is imported, that it would rather have another HTTP library.
+with warnings.catch_warnings(record=True):
+    importlib.import_module("authlib.integrations.httpx_client")
+
+LOUD = {"DOMOGATE_LOG_LEVEL": "debug", "DOMOGATE_ACCESS_LOG": "true"}
+
+MakeVisitor = Callable[[str], Visitor]
+MakeApp = Callable[[str], PlainApp]
+
+
+@pytest.fixture(scope="session")
+def secrets() -> Secrets:
+    return Secrets()
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory, secrets: Secrets) -> Iterator[Gateway]:
+    with running(start("demo", tmp_path_factory.mktemp("clients"), LOUD)) as started:
+        yield started
+        assert "Traceback" not in started.log
+        assert secrets.find_at(started) == {}
+
+
+@pytest.fixture
+def visit(gateway: Gateway, secrets: Secrets) -> Iterator[MakeVisitor]:
+    """A browser of its own for the person with this e-mail."""
+    visitors: list[Visitor] = []
+
+    def make(email: str) -> Visitor:
+        visitors.append(Visitor(gateway, email, secrets))
+        return visitors[-1]
+
+    yield make
+    for visitor in visitors:
+        visitor.close()
+
+
+@pytest.fixture
+def app_of(gateway: Gateway, secrets: Secrets) -> Iterator[MakeApp]:
+    """An application without a library, for the client with this id."""
+    apps: list[PlainApp] = []
+
+    def make(client_id: str) -> PlainApp:
+        apps.append(PlainApp(gateway, secrets, client_id))
+        return apps[-1]
+
+    yield make
+    for app in apps:
+        app.close()
