@@ -1,4 +1,4 @@
-"""What the core needs of the outside, and nothing about how it is done. `app.py` chooses who fulfils each.
+"""What the core needs of the outside, and nothing about how it is done. `app/` chooses who fulfils each.
 
 All methods of a port are called on the event loop's thread.
 """
