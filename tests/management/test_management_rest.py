@@ -10,6 +10,8 @@ from support.management import Office
 from support.people import GOOD_PASSWORD, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, an_id
 
+pytestmark = pytest.mark.slow
+
 NEW_CLIENT = {
     "id": "house/app",
     "name": "House app",

@@ -8,6 +8,8 @@ from support.management import Office
 from support.people import GOOD_PASSWORD, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, an_id
 
+pytestmark = pytest.mark.slow
+
 NOBODY = an_id(0xDEAD)
 
 

@@ -1,5 +1,7 @@
 """People on a real store: a house with its owner, a clock to turn, a hasher that is quick, and mail that is remembered."""
 
+import shutil
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,13 +94,27 @@ def token_of(link: IssuedLink | str) -> str:
     return urlsplit(url).path.rpartition("/")[2]
 
 
+_template = tempfile.TemporaryDirectory(prefix="domogate-people-")
+
+
 @asynccontextmanager
 async def village(folder: Path, *, gateway: bool = False) -> AsyncIterator[Village]:
+    """Tables are made once a process, and copied for each test."""
+    made = Path(_template.name) / "domogate.sqlite3"
+    if not made.exists():
+        async with _started(made, gateway=False) as empty:
+            await empty.store.import_estate(SMALL, prune=False)
+    shutil.copy(made, folder)
+    async with _started(folder / made.name, gateway=gateway) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def _started(file: Path, *, gateway: bool) -> AsyncIterator[Village]:
     clock = HandClock()
-    store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=clock, poll=0.02, gateway=gateway)
+    store = SqlStore(sqlite_url(file), clock=clock, poll=0.02, gateway=gateway)
     await store.start()
     try:
-        await store.import_estate(SMALL, prune=False)
         yield Village(store, clock)
     finally:
         await store.stop()

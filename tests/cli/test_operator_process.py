@@ -1,0 +1,115 @@
+"""From an empty store to a managed gateway, as an operator does it: commands beside a running process, then the API."""
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from support.gateway import Gateway, running, start
+from support.people import GOOD_PASSWORD
+from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
+
+pytestmark = pytest.mark.slow
+
+OPERATOR = "olga@example.com"
+LIGHT_PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{PLANT}/modules/parameter/id/value/{LIGHT}"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    folder = tmp_path_factory.mktemp("operated")
+    with running(start("serve", folder)) as started:
+        assert "domogate init" in started.log
+        (folder / "estate.yaml").write_text(SMALL_ESTATE)
+        started.domogate("estate", "import", str(folder / "estate.yaml"))
+        yield started
+
+
+@pytest.fixture(scope="module")
+def operator_token(gateway: Gateway) -> str:
+    """The first operator sets their password on the page of their link; a script of theirs gets a token to manage with."""
+    link = gateway.domogate("init", "--email", OPERATOR).strip()
+    assert link.startswith(gateway.base_url)
+    with httpx.Client(follow_redirects=True) as browser:
+        page = browser.get(link)
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
+        names = re.findall(r'<input[^>]*type="password"[^>]*>', page.text)
+        passwords = {re.search(r'name="([^"]+)"', name)[1]: GOOD_PASSWORD for name in names}  # type: ignore[index]
+        action = re.search(r'<form[^>]*action="([^"]*)"', page.text)
+        assert action is not None
+        assert browser.post(str(page.url.join(action[1])), data=fields | passwords).status_code == 200
+    gateway.domogate("client", "add", "script", "--scope", "gateway.manage")
+    return gateway.domogate("token", "issue", OPERATOR, "--client", "script", "--kind", "access").strip()
+
+
+def manage(gateway: Gateway, method: str, path: str, token: str, body: object = None) -> httpx.Response:
+    return httpx.request(method, f"{gateway.base_url}/manage/v1{path}", headers={"authorization": f"Bearer {token}"}, json=body)
+
+
+def read_light(gateway: Gateway, token: str, key: str = "small-key-0123456789") -> int:
+    headers = {"Ocp-Apim-Subscription-Key": key, "Authorization": f"Bearer {token}"}
+    return httpx.get(gateway.base_url + LIGHT_PATH, headers=headers).status_code
+
+
+class TestAnOperator:
+    def test_they_manage_over_http(self, gateway: Gateway, operator_token: str) -> None:
+        users = manage(gateway, "GET", "/users", operator_token)
+        assert users.status_code == 200
+        assert {user["email"]: user["operator"] for user in users.json()["items"]}[OPERATOR] is True
+
+    def test_a_key_issued_and_revoked_counts_from_the_next_request(self, gateway: Gateway, operator_token: str) -> None:
+        token = gateway.domogate("token", "issue", EMAIL, "--client", "small-app").strip()
+        made = manage(gateway, "POST", "/subscriptions", operator_token, {"name": "new"}).json()
+        assert read_light(gateway, token, made["key"]) == 200
+        manage(gateway, "DELETE", f"/subscriptions/{made['subscription']['id']}", operator_token)
+        assert read_light(gateway, token, made["key"]) == 401
+
+    def test_a_plant_shared_and_withdrawn_counts_from_the_next_request(self, gateway: Gateway, operator_token: str) -> None:
+        token = gateway.domogate("token", "issue", OPERATOR, "--client", "small-app").strip()
+        assert read_light(gateway, token) == 403
+        assert manage(gateway, "POST", f"/plants/{PLANT}/invitations", operator_token, {"email": OPERATOR}).json() == {
+            "outcome": "member",
+            "link": None,
+        }
+        assert read_light(gateway, token) == 200
+        gateway.domogate("plant", "withdraw", PLANT, OPERATOR)
+        assert read_light(gateway, token) == 403
+        gateway.domogate("plant", "allow", "Small house", OPERATOR)
+        assert read_light(gateway, token) == 200
+        gateway.domogate("plant", "remove", PLANT)
+        assert read_light(gateway, token) == 404
+        manage(gateway, "PATCH", f"/plants/{PLANT}", operator_token, {"status": "active"})
+        assert read_light(gateway, token) == 200
+
+    def test_a_users_applications_are_thrown_out_at_once(self, gateway: Gateway) -> None:
+        token = gateway.domogate("token", "issue", EMAIL, "--client", "small-app").strip()
+        assert read_light(gateway, token) == 200
+        gateway.domogate("user", "logout", EMAIL, "--applications")
+        assert read_light(gateway, token) == 401
+
+    def test_who_is_an_operator_no_longer_is_refused_once_the_command_has_returned(
+        self, gateway: Gateway, operator_token: str
+    ) -> None:
+        gateway.domogate("user", "operator", EMAIL)
+        gateway.domogate("user", "operator", OPERATOR, "no")
+        try:
+            assert manage(gateway, "GET", "/users", operator_token).status_code == 403
+        finally:
+            gateway.domogate("user", "operator", OPERATOR, "yes")
+        assert manage(gateway, "GET", "/users", operator_token).status_code == 200
+
+    def test_the_audit_log_holds_and_names_nobody(self, gateway: Gateway, operator_token: str) -> None:
+        assert manage(gateway, "GET", "/audit?limit=200", operator_token).status_code == 200
+        gateway.domogate("audit", "verify")
+        exported = gateway.domogate("audit", "export")
+        assert "password set" in exported
+        for name in (EMAIL, OPERATOR, operator_token):
+            assert name not in exported
+
+    def test_the_management_token_opens_no_family_and_no_other_opens_the_management(
+        self, gateway: Gateway, operator_token: str
+    ) -> None:
+        assert read_light(gateway, operator_token) == 401
+        other = gateway.domogate("token", "issue", OPERATOR, "--client", "small-app", "--kind", "access").strip()
+        assert manage(gateway, "GET", "/users", other).status_code == 403
