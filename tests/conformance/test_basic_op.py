@@ -5,7 +5,6 @@ Where the suite only skips or warns, the test shows what happens instead, and De
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import jwt
@@ -279,12 +278,12 @@ class Redeemed:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def redeemed_at_first(certified: Gateway) -> Iterator[Redeemed]:
+def redeemed_at_first(certified: Gateway) -> Redeemed:
     """Before everything else here, so that little is left to wait for when thirty seconds must have passed."""
     rp = RelyingParty(certified)
     code = rp.get_code(Browser(certified))
     tokens = check_token_response(rp.redeem(code))
-    yield Redeemed(code, time.monotonic(), tokens["access_token"])
+    return Redeemed(code, time.monotonic(), tokens["access_token"])
 
 
 class TestClients:
