@@ -1,0 +1,67 @@
+"""A real browser in front of the real pages, served over a real socket."""
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, async_playwright
+
+from support.browsing import Screen
+from support.edge_server import serving
+from support.pages import House, house
+
+CHROMIUM = "chromium"
+INSTALL = "apt-get install -y --no-install-recommends chromium"
+
+
+@pytest.fixture
+async def chromium() -> AsyncIterator[Browser]:
+    program = shutil.which(CHROMIUM)
+    if program is None:
+        pytest.fail(f"these tests need Chromium: {INSTALL}")
+    # Chromium's own sandbox refuses to work for root.
+    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=arguments)
+        yield browser
+        await browser.close()
+
+
+class Later:
+    """An app that is known only after its own port is."""
+
+    def __init__(self) -> None:
+        self.app: Any = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+
+class BackAtTheApplication:
+    """Another origin: where the application waits for the answer."""
+
+    async def __call__(self, scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": b"<!doctype html><title>app</title>back at the application"})
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[House]:
+    later = Later()
+    async with serving(later) as gateway, serving(BackAtTheApplication()) as application:
+        base_url = f"http://127.0.0.1:{gateway.port}"
+        redirect_uri = f"http://localhost:{application.port}/back"
+        async with house(tmp_path, base_url, redirect_uri=redirect_uri) as built:
+            later.app = built.app()
+            yield built
+
+
+@pytest.fixture
+async def screen(chromium: Browser, home: House) -> AsyncIterator[Screen]:
+    context = await chromium.new_context(base_url=home.base_url, locale="en", viewport={"width": 390, "height": 844})
+    context.set_default_timeout(15_000)
+    yield Screen(await context.new_page(), home)
+    await context.close()

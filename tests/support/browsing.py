@@ -1,0 +1,58 @@
+"""What a person does in front of a browser, and what an accessibility checker thinks of what they see."""
+
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Locator, Page
+
+from support.pages import ANNA, PASSWORD, House
+
+AXE = Axe()
+
+
+class Screen:
+    """One tab. Everything is found as a person would: by its label, its role, its words."""
+
+    def __init__(self, page: Page, home: House) -> None:
+        self.page = page
+        self.home = home
+        self.complaints: list[str] = []
+        """What the browser itself complained of: above all what the policy blocked."""
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+
+    async def open(self, path: str) -> None:
+        await self.page.goto(path)
+
+    def field(self, label: str) -> Locator:
+        return self.page.get_by_label(label, exact=True)
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def link(self, name: str) -> Locator:
+        return self.page.get_by_role("link", name=name, exact=True)
+
+    async def heading(self) -> str:
+        return await self.page.get_by_role("heading", level=1).inner_text()
+
+    async def says(self, words: str) -> bool:
+        await self.page.get_by_text(words).first.wait_for(state="attached")
+        return True
+
+    async def fill_login(self, email: str = ANNA.email, password: str = PASSWORD) -> None:
+        await self.field("E-mail").fill(email)
+        await self.field("Password").fill(password)
+        await self.button("Log in").click()
+
+    async def log_in(self, email: str = ANNA.email) -> None:
+        await self.open("/auth/login")
+        await self.fill_login(email)
+        await self.page.wait_for_url("**/auth/account*")
+
+    async def find_barriers(self) -> list[str]:
+        """What axe-core has against the page, as one line each; everything it knows is checked."""
+        found = await AXE.run(self.page)
+        assert len(found.response["passes"]) > 5, "axe-core has looked at nothing"
+        return [
+            f"{await self.page.title()}: {rule['id']}: {node['html']}"
+            for rule in found.response["violations"]
+            for node in rule["nodes"]
+        ]
