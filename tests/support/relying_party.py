@@ -245,6 +245,10 @@ class PlainApp:
 
     def ask_token(self, form: Mapping[str, str]) -> httpx.Response:
         answer = self.http.post("/auth/token", data=dict(form))
+        return self.note(answer)
+
+    def note(self, answer: httpx.Response) -> httpx.Response:
+        """What it holds from now on."""
         if answer.status_code == 200:
             self._secrets.note_tokens(answer.json())
         return answer

@@ -1,0 +1,103 @@
+"""An impatient client, or a thief beside it: the same code or refresh token fifty times at once, over HTTP."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from support.gateway import Gateway
+from support.relying_party import PlainApp, Secrets, Visitor, call
+from support.spec_operations import E3, E6
+
+pytestmark = pytest.mark.slow
+
+TIMES = 50
+ANNA = "anna@example.com"
+MakeVisitor = Callable[[str], Visitor]
+MakeApp = Callable[[str], PlainApp]
+
+
+async def send_at_once(gateway: Gateway, secrets: Secrets, form: Mapping[str, str]) -> list[httpx.Response]:
+    """Each on a connection of its own, which is open before the first request is sent."""
+    limits = httpx.Limits(max_connections=TIMES, max_keepalive_connections=TIMES)
+    async with httpx.AsyncClient(base_url=gateway.base_url, trust_env=False, verify=False, timeout=60, limits=limits) as http:
+        await asyncio.gather(*(http.get("/auth/jwks") for _ in range(TIMES)))
+        answers = await asyncio.gather(*(http.post("/auth/token", data=dict(form)) for _ in range(TIMES)))
+    for answer in answers:
+        if answer.status_code == 200:
+            secrets.note_tokens(answer.json())
+    return answers
+
+
+def is_refused(app: PlainApp, refresh_token: str) -> bool:
+    answer = app.ask_token(app.refreshment(refresh_token))
+    return answer.status_code == 400 and answer.json()["error"] == "invalid_grant"
+
+
+def statuses(app: PlainApp, gateway: Gateway, tokens: Mapping[str, Any]) -> list[int]:
+    plant = {"plant": gateway.estate.active_plants_of(ANNA)[0].id}
+    return [
+        call(gateway, E3, plant, app.bearer(tokens["access_token"])),
+        call(gateway, E6, {}, app.bearer(tokens["id_token"])),
+    ]
+
+
+class TestOneCode:
+    async def test_one_redemption_succeeds_and_its_tokens_die_with_the_second(
+        self, gateway: Gateway, secrets: Secrets, visit: MakeVisitor, app_of: MakeApp
+    ) -> None:
+        app = app_of("demo-app")
+        form = app.redemption(visit(ANNA).let_in(app.authorization_url()))
+        answers = await send_at_once(gateway, secrets, form)
+        assert Counter(answer.status_code for answer in answers) == {200: 1, 400: TIMES - 1}
+        assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}
+        (won,) = [answer.json() for answer in answers if answer.status_code == 200]
+        # Nobody can tell the client from the thief, so neither keeps anything (RFC 6749 §4.1.2).
+        assert statuses(app, gateway, won) == [401, 401]
+        assert is_refused(app, won["refresh_token"])
+
+
+class TestOneRefreshToken:
+    async def test_all_get_the_same_successor_which_goes_on_alone(
+        self, gateway: Gateway, secrets: Secrets, visit: MakeVisitor, app_of: MakeApp
+    ) -> None:
+        app = app_of("demo-app")
+        first = app.get_tokens(visit(ANNA))["refresh_token"]
+        answers = await send_at_once(gateway, secrets, app.refreshment(first))
+        assert Counter(answer.status_code for answer in answers) == {200: TIMES}
+        (second,) = {answer.json()["refresh_token"] for answer in answers}
+        assert second != first
+        # Each answer is whole: whichever of them the client reads, it can go on.
+        assert {status for answer in answers[::10] for status in statuses(app, gateway, answer.json())} == {200}
+        third = app.ask_token(app.refreshment(second))
+        assert third.status_code == 200
+        assert third.json()["refresh_token"] not in (first, second)
+        assert statuses(app, gateway, third.json()) == [200, 200]
+
+    async def test_one_that_is_older_than_the_predecessor_ends_the_whole_family(
+        self, gateway: Gateway, secrets: Secrets, visit: MakeVisitor, app_of: MakeApp
+    ) -> None:
+        app = app_of("demo-app")
+        first = app.get_tokens(visit(ANNA))["refresh_token"]
+        answers = await send_at_once(gateway, secrets, app.refreshment(first))
+        second = answers[0].json()["refresh_token"]
+        third = app.ask_token(app.refreshment(second)).json()
+        assert statuses(app, gateway, third) == [200, 200]
+        assert is_refused(app, first)
+        assert is_refused(app, third["refresh_token"])
+        assert is_refused(app, second)
+        assert statuses(app, gateway, third) == [401, 401]
+
+    async def test_fifty_that_come_too_late_get_nothing_and_end_the_family(
+        self, gateway: Gateway, secrets: Secrets, visit: MakeVisitor, app_of: MakeApp
+    ) -> None:
+        app = app_of("demo-app")
+        first = app.get_tokens(visit(ANNA))["refresh_token"]
+        second = app.ask_token(app.refreshment(first)).json()["refresh_token"]
+        third = app.ask_token(app.refreshment(second)).json()
+        answers = await send_at_once(gateway, secrets, app.refreshment(first))
+        assert Counter(answer.status_code for answer in answers) == {400: TIMES}
+        assert statuses(app, gateway, third) == [401, 401]
