@@ -1,0 +1,62 @@
+"""docs/management.md and docs/cli.md name every operation and every command, as they are."""
+
+import re
+from pathlib import Path
+
+import typer.main
+
+from domogate.cli import cli
+from domogate.management.operations import OPERATIONS
+from support.markdown import section, tables
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def every_command() -> set[str]:
+    root = typer.main.get_command(cli)
+    found = set()
+    for name, command in root.commands.items():  # type: ignore[attr-defined]
+        below = getattr(command, "commands", None)
+        found |= {f"domogate {name} {verb}" for verb in below} if below else {f"domogate {name}"}
+    return found
+
+
+class TestTheManagementPage:
+    def test_it_has_every_operation_as_it_is_declared(self) -> None:
+        rows = [row for table in tables(section((DOCS / "management.md").read_text(), "The operations")) for row in table]
+        shown = {
+            row["operation"].partition(":")[0]: (
+                row["request"].strip("`"),
+                int(row["answer"]),
+                {int(status) for status in re.findall(r"\d{3}", row["refusals"])},
+            )
+            for row in rows
+        }
+        assert shown == {
+            operation.id: (
+                f"{operation.method} /manage/v1{operation.path}",
+                operation.status,
+                set(operation.every_error - {401, 403, 500}),
+            )
+            for operation in OPERATIONS
+        }
+
+
+class TestTheCommandLinePage:
+    def test_it_has_every_command(self) -> None:
+        text = (DOCS / "cli.md").read_text()
+        assert (
+            sorted(command for command in every_command() if f"`{command}" not in text and command != "domogate version") == []
+        )
+
+    def test_it_names_no_flag_that_a_command_does_not_have(self) -> None:
+        root = typer.main.get_command(cli)
+        for table in tables((DOCS / "cli.md").read_text()):
+            for row in table:
+                named = re.match(r"`domogate ([a-z-]+)(?: ([a-z-]+))?", row.get("command", ""))
+                if named is None:
+                    continue
+                command = root.commands[named[1]]  # type: ignore[attr-defined]
+                command = getattr(command, "commands", {}).get(named[2], command)
+                options = {flag for parameter in command.params for flag in parameter.opts}
+                assert set(re.findall(r"`(--[a-z-]+)", row["what it does"])) <= options, row["command"]
