@@ -1,0 +1,70 @@
+"""The whole gateway in its own process: a person lets an application in with a real browser, and throws it out again."""
+
+import base64
+import hashlib
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Route
+
+from support.gateway import Gateway, demo
+from support.spec_operations import E8, E16
+
+__all__ = ["demo"]
+pytestmark = pytest.mark.slow
+
+CLIENT = "demo-classic"
+"""It sends its access token everywhere; the tokens that other tests use are not its."""
+VERIFIER = "a-verifier-of-at-least-forty-three-characters"
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+
+
+async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium: Browser, demo: Gateway) -> None:
+    client = next(it for it in demo.ready["clients"] if it["client_id"] == CLIENT)
+    redirect_uri = client["redirect_uris"][0]
+    who, light = demo.case(E8)
+    query = {
+        "response_type": "code",
+        "client_id": CLIENT,
+        "redirect_uri": redirect_uri,
+        "scope": "light.read plug.read",
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+        "login_hint": who,
+        "ui_locales": "en",
+    }
+    context = await chromium.new_context()
+    page = await context.new_page()
+
+    async def answer_for_the_application(route: Route) -> None:
+        await route.fulfill(body="back")
+
+    await page.route(f"{redirect_uri}*", answer_for_the_application)
+    await page.goto(f"{demo.auth_url}/authorize?{urlencode(query)}")
+    await page.get_by_label("Password").fill(demo.people[who].password)
+    await page.get_by_role("button", name="Log in").click()
+    await page.get_by_label("See your plugs").uncheck()
+    await page.get_by_role("button", name="Allow", exact=True).click()
+    await page.wait_for_url(f"{redirect_uri}*")
+
+    form = {
+        "grant_type": "authorization_code",
+        "code": parse_qs(urlsplit(page.url).query)["code"][0],
+        "redirect_uri": redirect_uri,
+        "code_verifier": VERIFIER,
+        "client_id": CLIENT,
+        "client_secret": client["client_secret"],
+    }
+    async with httpx.AsyncClient() as application:
+        tokens = (await application.post(f"{demo.auth_url}/token", data=form)).json()
+    token = tokens["access_token"]
+    assert tokens["scope"] == "light.read"
+    assert demo.send(E8, light, token=token).status_code == 200
+    assert demo.send(E16, {"plant": light["plant"]}, token=token).status_code == 401
+
+    await page.goto(f"{demo.auth_url}/account")
+    await page.get_by_role("button", name="Remove Demo classic app").click()
+    await page.get_by_role("status").wait_for()
+    assert demo.send(E8, light, token=token).status_code == 401
+    await context.close()
