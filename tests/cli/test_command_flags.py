@@ -76,7 +76,10 @@ class TestDurations:
 class TestHelp:
     def test_without_arguments_it_shows_the_commands(self, domogate: CommandLine) -> None:
         shown = domogate.bare()
-        for name in ("serve", "demo", "estate", "key", "token", "user", "simulate", "openapi", "backup", "restore", "version"):
+        for name in (
+            *("init", "serve", "demo", "estate", "user", "client", "plant", "key", "token", "signing-key", "audit"),
+            *("simulate", "openapi", "backup", "restore", "version"),
+        ):
             assert name in shown.output
 
     def test_an_unknown_command_is_wrong_usage(self, domogate: CommandLine) -> None:

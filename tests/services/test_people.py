@@ -127,6 +127,15 @@ class TestTheLastOperator:
             await village.people.delete_user(olga.id)
         assert (await village.user(olga.id)).operator
 
+    async def test_of_two_who_step_down_at_once_one_stays(self, village: Village) -> None:
+        olga = await village.add_operator()
+        await village.people.set_operator(BRUNO.id, True)
+        done = await asyncio.gather(
+            village.people.set_operator(olga.id, False), village.people.delete_user(BRUNO.id), return_exceptions=True
+        )
+        assert sum(isinstance(one, Conflict) for one in done) == 1
+        assert len([user for user in await village.store.list_users() if user.operator]) == 1
+
     async def test_with_a_second_one_they_can(self, village: Village) -> None:
         olga = await village.add_operator()
         await village.people.set_operator(BRUNO.id, True)
@@ -174,6 +183,7 @@ class TestPasswordsByLink:
         old = token_of(await village.people.issue_password_link(CARLA.id))
         assert await village.people.find_link(replaced) is None
         assert await village.people.find_link("x" * 43) is None
+        assert await village.people.find_link("\udcff") is None
         village.clock.at += LINK_LIFETIME
         assert await village.people.find_link(old) is None
         for token in (replaced, old, "x" * 43):

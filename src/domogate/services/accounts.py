@@ -203,10 +203,13 @@ class Accounts:
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
         """One change at a time, so that none undoes another. Raises NotFound."""
         async with self._changing:
-            user = await self.get_user(user_id)
-            changed = change(user)
-            if changed != user:
-                await self._store.save_user(changed)
+            return await self._change(user_id, change)
+
+    async def _change(self, user_id: Id, change: Callable[[User], User]) -> User:
+        user = await self.get_user(user_id)
+        changed = change(user)
+        if changed != user:
+            await self._store.save_user(changed)
         return changed
 
     async def set_name(self, user_id: Id, name: str, *, by: By = COMMAND_LINE) -> User:
@@ -230,9 +233,10 @@ class Accounts:
 
     async def set_operator(self, user_id: Id, operator: bool, *, by: By = COMMAND_LINE) -> User:
         """Refused for the last operator: nobody could manage this gateway any more."""
-        if not operator:
-            await self._check_not_last_operator(user_id)
-        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
+        async with self._changing:
+            if not operator:
+                await self._check_not_last_operator(user_id)
+            changed = await self._change(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=_yes_or_no(operator))
         return changed
 
@@ -272,7 +276,6 @@ class Accounts:
     async def delete_user(self, user_id: Id, *, by: By = COMMAND_LINE) -> None:
         """With their sessions, grants, tokens, memberships and invitations. Refused while they own plants."""
         user = await self.get_user(user_id)
-        await self._check_not_last_operator(user_id)
         owned = [plant.name for plant in (await self._store.list_plants_of(user_id))[0] if plant.owner.user_id == user_id]
         if owned:
             raise Conflict(
@@ -282,7 +285,9 @@ class Accounts:
         if self._audit is not None:
             await self._audit.know(user_id)  # their pseudonym is forgotten with them
         try:
-            await self._store.delete_user(user_id)
+            async with self._changing:
+                await self._check_not_last_operator(user_id)
+                await self._store.delete_user(user_id)
         except ValueError as error:  # they were given a plant meanwhile
             raise Conflict(f"{error}.") from error
         self.note(AuditAction.USER_DELETED, by, user_ref(user_id))
@@ -305,7 +310,7 @@ def to_doer(by: By) -> Doer:
 
 def digest(secret: str) -> str:
     """How links and client secrets are kept: they have at least 128 random bits."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
 def _yes_or_no(value: bool) -> str:
