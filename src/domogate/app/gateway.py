@@ -71,6 +71,8 @@ class Gateway:
             others=self._issuers,
             own=settings.own_issuer,
         )
+        # What is asked under /auth is about our own tokens only, whoever else's open the families.
+        self._own_verifier = TokenVerifier(self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
         self.audit = AuditLog(self.store, self.clock)
         self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
         self.sessions = Sessions(
@@ -132,7 +134,7 @@ class Gateway:
         self.world.apply(changes)
         rare = [change for change in changes if type(change.event) is not StateChanged]
         if rare:
-            for listener in (self.keyring, self.verifier, self.admission, self.origins, self.driving):
+            for listener in (self.keyring, self.verifier, self._own_verifier, self.admission, self.origins, self.driving):
                 listener.apply(rare)
 
     def drain(self) -> None:
@@ -198,7 +200,7 @@ class Gateway:
         authorization = Authorization(
             self.store,
             self.signer,
-            self.verifier,
+            self._own_verifier,
             self.clock,
             issuer=settings.auth_url,
             successor_secret=successor_secret,

@@ -34,12 +34,16 @@ from domogate.families._ladder import status_of
 from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
+from domogate.services.audit import AuditAction, AuditResult, client_ref
 
 _log = structlog.get_logger(__name__)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+# Who proved who they are and went beyond what they may. Strangers are counted (metrics), not noted: anyone can be one.
+_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
 
 _KEY, _AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
 
@@ -73,6 +77,7 @@ class FamilyApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         operation: Operation | None = None
+        principal: Principal | None = None
         extra: list[Header] = []
         try:
             target = self._find(scope["method"], scope["raw_path"])
@@ -100,6 +105,8 @@ class FamilyApp:
                 answer = not_modified(answer)
         except Fault as fault:
             answer = self._refuse(fault, operation)
+            if principal is not None and isinstance(fault, _NOTED_REFUSALS):
+                self._note_refusal(principal, operation, fault, scope)
         except Exception:
             _log.exception("an operation failed", operation=operation and operation.id)
             answer = self._refuse(Internal("the gateway failed to answer; the operator's log says why"), operation)
@@ -164,6 +171,16 @@ class FamilyApp:
         if kind is None:
             return NoSuchModule(f"the plant has no {wanted} with the id given as {name}")
         return NoSuchModule(f"{name} names a module of kind {kind}; this operation is for {wanted}")
+
+    def _note_refusal(self, principal: Principal, operation: Operation | None, fault: Fault, scope: Scope) -> None:
+        client = scope["client"]
+        self._services.audit.note(
+            AuditAction.REFUSAL,
+            who=principal.user_id,
+            what=f"{operation.id if operation else ''} {type(fault).__name__} by {client_ref(principal.client_id)}".strip(),
+            result=AuditResult.REFUSED,
+            address=client[0] if client else "",
+        )
 
     def _refuse(self, fault: Fault, operation: Operation | None) -> Answer:
         status = status_of(type(fault), operation.errors if operation else frozenset())

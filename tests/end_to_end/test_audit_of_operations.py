@@ -1,0 +1,42 @@
+"""What is done and refused through the families is in the audit log, by pseudonym."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from support.gateway import Gateway, eventually, running, start
+from support.spec_operations import E1, E5, E7, E11, E15
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    with running(start("demo", tmp_path_factory.mktemp("audit"))) as started:
+        yield started
+
+
+def entries(gateway: Gateway) -> list[dict[str, str]]:
+    return [record.get("entry", record) for record in json.loads(gateway.domogate("audit", "list", "--json"))]
+
+
+class TestTheAuditLog:
+    def test_has_commands_tickets_and_refusals_of_those_who_are_known(self, gateway: Gateway) -> None:
+        for operation in (E1, E5, E11, E15):
+            who, target = gateway.case(operation)
+            assert gateway.send(operation, target, who=who).status_code == 200
+        who, target = gateway.case(E7)
+        stranger = gateway.a_stranger_to(gateway.estate.plant(target["plant"]))
+        assert gateway.send(E7, target, who=stranger).status_code == 403
+
+        def all_noted() -> bool:
+            noted = " ".join(entry["what"] for entry in entries(gateway))
+            return all(word in noted for word in ("E1 plugs on", "E5 run", "E11 open", "E15 videoOut", "E7 NotYourPlant"))
+
+        eventually(all_noted, "five entries in the audit log", patience=20)
+        gateway.domogate("audit", "verify")  # fails when the chain is broken
+
+    def test_names_nobody(self, gateway: Gateway) -> None:
+        said = json.dumps(entries(gateway))
+        assert not any(person in said for person in gateway.people)
