@@ -4,10 +4,13 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
+from domogate.app import Tools
+from support.backstage import backstage
 from support.gateway import Gateway, running, start
-from support.relying_party import PlainApp, Secrets, Visitor
+from support.relying_party import FAREWELL, PlainApp, Secrets, Visitor
 
 # Authlib says once, when it is imported, that it would rather have another HTTP library.
 with warnings.catch_warnings(record=True):
@@ -30,6 +33,19 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, secrets: Secrets) -> Itera
         yield started
         assert "Traceback" not in started.log
         assert secrets.find_at(started) == {}
+
+
+@pytest.fixture(scope="session")
+def farewell(gateway: Gateway) -> str:
+    """The demo's client has no address for after the logout; an operator registers one."""
+
+    async def register(tools: Tools) -> None:
+        client = await tools.store.find_client("demo-app")
+        assert client is not None
+        await tools.store.save_client(msgspec.structs.replace(client, post_logout_redirect_uris=(FAREWELL,)))
+
+    backstage(gateway, register)
+    return FAREWELL
 
 
 @pytest.fixture

@@ -5,14 +5,12 @@ from contextlib import ExitStack
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import msgspec
 import pytest
 from authlib.integrations.base_client import MismatchingStateError
 from authlib.integrations.httpx_client import AsyncOAuth2Client, OAuth2Client, OAuthError
 from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
 from starlette.requests import Request
 
-from support.backstage import backstage
 from support.gateway import Gateway
 from support.relying_party import EVERYTHING, Secrets, Send, Visitor, call_everything
 from support.spec_operations import OPERATIONS
@@ -20,7 +18,6 @@ from support.spec_operations import OPERATIONS
 pytestmark = pytest.mark.slow
 
 CLIENT, SECRET, CALLBACK = "demo-app", "demo-app-secret-0001", "http://127.0.0.1:8090/callback"
-FAREWELL = "http://127.0.0.1:8090/bye"
 DIRECT: dict[str, Any] = {"trust_env": False, "verify": False}
 """No proxy of the environment; and certificates, which nobody needs here, take long to load."""
 ANNA = "anna@example.com"
@@ -208,18 +205,6 @@ class TestRevocation:
     async def test_revoking_again_changes_nothing_and_is_no_error(self, oauth_session: AsyncOAuth2Client) -> None:
         endpoint = oauth_session.metadata["revocation_endpoint"]
         assert [(await oauth_session.revoke_token(endpoint)).status_code for _ in range(2)] == [200, 200]
-
-
-@pytest.fixture(scope="session")
-def farewell(gateway: Gateway) -> str:
-    """The demo's client has no address for after the logout; an operator registers one."""
-
-    async def register(tools: Any) -> None:
-        client = await tools.store.find_client(CLIENT)
-        await tools.store.save_client(msgspec.structs.replace(client, post_logout_redirect_uris=(FAREWELL,)))
-
-    backstage(gateway, register)
-    return FAREWELL
 
 
 class TestLogout:

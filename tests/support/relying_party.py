@@ -21,6 +21,7 @@ from support.http import KEY_HEADER
 from support.spec_operations import ALL_SCOPES, OPERATIONS, PREFIXES, Operation, Target
 
 EVERYTHING = " ".join(("openid", "profile", "email", *ALL_SCOPES))
+FAREWELL = "http://127.0.0.1:8090/bye"
 LOGIN, AUTHORIZE, ACCOUNT, REVOKE = "/auth/login", "/auth/authorize", "/auth/account", "/auth/account/applications/revoke"
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
 _WORTHLESS = 12
