@@ -95,9 +95,22 @@ def provider(request: pytest.FixtureRequest, name: str, settings: Mapping[str, s
     """A demo with these applications, one of that name for the whole run."""
     gateway = _shared(request, name, settings)
     if not gateway.early:
+        assert gateway.estate.plants  # as every demo has it at first, which is how all tests of this process know it
         prepare(gateway)
         gateway.early = {"prepared": True}
     return gateway
+
+
+GRACE = 3.0
+
+
+def identity_gateway(request: pytest.FixtureRequest) -> Gateway:
+    """With implicit on, and a short grace for refreshes: tests that wait for its end do not wait long."""
+    return provider(
+        request,
+        "identity",
+        {"DOMOGATE_IMPLICIT_ENABLED": "true", "DOMOGATE_REFRESH_GRACE": str(GRACE), "DOMOGATE_STATE_MAX_AGE": "3600"},
+    )
 
 
 def password_of(gateway: Gateway, email: str) -> str:
@@ -376,3 +389,27 @@ def challenge_of(verifier: str) -> str:
 def half_hash(token: str) -> str:
     """at_hash for an algorithm with SHA-256 (OpenID Connect Core §3.1.3.6)."""
     return base64.urlsafe_b64encode(hashlib.sha256(token.encode()).digest()[:16]).rstrip(b"=").decode()
+
+
+# --- the operator ------------------------------------------------------------------------------------------------------
+
+
+class Operator:
+    """Manages over HTTP with a token that the usual flow gave."""
+
+    def __init__(self, gateway: Gateway, login: Login) -> None:
+        self.browser = Browser(gateway, OPERATOR)
+        self.http = self.browser.http
+        self._headers = {"authorization": f"Bearer {login.access_token}"}
+
+    def send(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        answer = self.http.request(method, f"/manage/v1{path}", json=body, headers=self._headers)
+        assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def follow_link(self, url: str, password: str) -> None:
+        """Set a password by a one-time link, on its page."""
+        page = self.browser.open(url)
+        form = next(form for form in forms_of(page.text) if "password" in form.fields)
+        done = self.browser.send(page, form, {"password": password, "repeated": password})
+        assert done.status_code == 200, done.text

@@ -1,0 +1,286 @@
+"""Codes, refresh families and revocation in any order, through the endpoints, against a model that fits on a page.
+
+A token opens something if and only if its grant lives and it has not expired. Of all redemptions of a code at most one
+succeeds. Reuse ends the grant it belongs to, and nothing ever touches another one.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule, run_state_machine_as_test
+
+from domogate.domain.people import Client
+from support.oauth import CLASSIC, SECRET, WEB, Browser, Provider, open_provider
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+T = TypeVar("T")
+
+CLIENTS = (WEB, CLASSIC)
+CODE_LIFE, TOKEN_LIFE, GRACE, REFRESH_LIFE = 60, 3600, 10, 90 * 86_400
+EITHER = st.integers(0, 1)
+CALLERS = st.sampled_from([1, 1, 1, 2, 3])
+BAD_VERIFIERS = st.sampled_from([None, "w" * 50])
+
+
+@dataclass(eq=False)
+class Grant:
+    """That somebody let an application in."""
+
+    user: int
+    client: int
+    lives: bool = True
+
+
+@dataclass
+class Code:
+    grant: Grant
+    expires: float
+    used: bool = False
+
+
+@dataclass
+class Refresh:
+    grant: Grant
+    expires: float
+    replaced_at: float | None = None
+    successor: str | None = None
+
+
+@dataclass
+class Token:
+    """An access token or an id token."""
+
+    grant: Grant
+    expires: float
+
+
+class IdentityMachine(RuleBasedStateMachine):
+    """The clock never goes back, so that one provider serves all runs; each begins with nothing let in."""
+
+    codes = Bundle("codes")
+    refreshes = Bundle("refreshes")
+    tokens = Bundle("tokens")
+
+    def __init__(self, runner: asyncio.Runner, provider: Provider, browsers: tuple[Browser, Browser]) -> None:
+        super().__init__()
+        self._runner = runner
+        self._provider = provider
+        self._browsers = browsers
+        self._users = (provider.anna, provider.bruno)
+        self._grants: list[Grant] = []
+        self._codes: dict[str, Code] = {}
+        self._refreshes: dict[str, Refresh] = {}
+        self._tokens: dict[str, Token] = {}
+
+    @property
+    def _now(self) -> float:
+        return self._provider.clock.now()
+
+    def _do(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._runner.run(coroutine)
+
+    def _all(self, coroutines: list[Coroutine[Any, Any, T]]) -> list[T]:
+        async def run() -> list[T]:
+            return await asyncio.gather(*coroutines)
+
+        return self._runner.run(run())
+
+    def _keep(self, grant: Grant, body: dict[str, Any]) -> tuple[str, str]:
+        """What a token response brought, into the model; its access token and its refresh token."""
+        assert body["expires_in"] == TOKEN_LIFE
+        for name in ("access_token", "id_token"):
+            assert body[name] not in self._tokens
+            self._tokens[body[name]] = Token(grant, int(self._now + TOKEN_LIFE))
+        return body["access_token"], body["refresh_token"]
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+
+    @rule(seconds=st.sampled_from([1, GRACE // 2, GRACE, GRACE + 1, CODE_LIFE, TOKEN_LIFE, REFRESH_LIFE]))
+    def time_passes(self, seconds: int) -> None:
+        self._provider.clock.advance(seconds)
+
+    @rule(target=codes, user=EITHER, client=EITHER)
+    def let_in(self, user: int, client: int) -> str:
+        async def go() -> str:
+            browser = self._browsers[user]
+            await browser.log_in(self._users[user])
+            answer = await browser.authorize(CLIENTS[client])
+            if answer.status_code == 200:
+                answer = await browser.decide(answer)
+            return httpx.URL(answer.headers["location"]).params["code"]
+
+        code = self._do(go())
+        grant = Grant(user, client)
+        self._grants.append(grant)
+        self._codes[code] = Code(grant, self._now + CODE_LIFE)
+        return code
+
+    @rule(target=refreshes, user=EITHER, client=EITHER)
+    def let_in_and_redeem(self, user: int, client: int) -> object:
+        """The usual way, in one step: most runs should come to refreshing soon."""
+        return self.redeem(self.let_in(user, client), 1)
+
+    @rule(target=refreshes, code=codes, callers=CALLERS)
+    def redeem(self, code: str, callers: int) -> object:
+        known = self._codes[code]
+        good = not known.used and known.grant.lives and self._now < known.expires
+        answers = self._all([self._browsers[0].redeem(code, CLIENTS[known.grant.client]) for _ in range(callers)])
+        accepted = [answer.json() for answer in answers if answer.status_code == 200]
+        assert [answer.status_code for answer in answers].count(400) == callers - len(accepted)
+        assert len(accepted) == (1 if good else 0)
+        if not good or callers > 1:
+            known.grant.lives = False
+        known.used = True
+        if not accepted:
+            return multiple()
+        _, refresh_token = self._keep(known.grant, accepted[0])
+        self._refreshes[refresh_token] = Refresh(known.grant, self._now + REFRESH_LIFE)
+        return refresh_token
+
+    @rule(code=consumes(codes), verifier=BAD_VERIFIERS)
+    def redeem_with_a_bad_verifier(self, code: str, verifier: str | None) -> None:
+        """It is used up by that, and so is what it stood for."""
+        known = self._codes[code]
+        answer = self._do(self._browsers[1].redeem(code, CLIENTS[known.grant.client], code_verifier=verifier))
+        assert answer.status_code == 400
+        known.used, known.grant.lives = True, False
+
+    @rule(code=codes)
+    def redeem_as_another_client(self, code: str) -> None:
+        known = self._codes[code]
+        answer = self._do(self._browsers[1].redeem(code, self._other(known.grant)))
+        assert answer.status_code == 400
+        known.used, known.grant.lives = True, False
+
+    @rule(target=refreshes, token=refreshes, callers=CALLERS)
+    def refresh(self, token: str, callers: int) -> object:
+        known = self._refreshes[token]
+        expected = [self._turn(known) for _ in range(callers)]
+        answers = self._all([self._browsers[0].refresh(token, CLIENTS[known.grant.client]) for _ in range(callers)])
+        assert sorted(answer.status_code for answer in answers) == sorted(expected)
+        successors = {self._keep(known.grant, answer.json())[1] for answer in answers if answer.status_code == 200}
+        if not successors:
+            return multiple()
+        (successor,) = successors
+        assert successor != token
+        if known.successor is not None:
+            assert successor == known.successor
+            return multiple()
+        known.successor = successor
+        self._refreshes[successor] = Refresh(known.grant, self._now + REFRESH_LIFE)
+        return successor
+
+    def _turn(self, known: Refresh) -> int:
+        """What presenting it once more comes to, and what that does."""
+        if not known.grant.lives:
+            return 400
+        successor = self._refreshes.get(known.successor or "")
+        unused = successor is None or successor.replaced_at is None
+        if known.replaced_at is not None and self._now - known.replaced_at <= GRACE and unused:
+            return 200
+        if known.expires <= self._now:
+            return 400
+        if known.replaced_at is not None:
+            known.grant.lives = False
+            return 400
+        known.replaced_at = self._now
+        return 200
+
+    @rule(token=refreshes)
+    def refresh_as_another_client(self, token: str) -> None:
+        answer = self._do(self._browsers[1].refresh(token, self._other(self._refreshes[token].grant)))
+        assert answer.status_code == 400
+
+    @rule(token=refreshes)
+    def refresh_for_more(self, token: str) -> None:
+        client = CLIENTS[self._refreshes[token].grant.client]
+        assert self._do(self._browsers[0].refresh(token, client, scope="openid light.read plug.write")).status_code == 400
+
+    @rule(target=tokens, token=refreshes)
+    def remember_an_access_token(self, token: str) -> object:
+        """One of the same grant, for the rules that present one."""
+        grant = self._refreshes[token].grant
+        return next(text for text, it in self._tokens.items() if it.grant is grant)
+
+    # --- how it ends --------------------------------------------------------------------------------------------------
+
+    @rule(token=refreshes, as_owner=st.booleans())
+    def revoke_by_the_refresh_token(self, token: str, as_owner: bool) -> None:
+        grant = self._refreshes[token].grant
+        self._revoke(token, CLIENTS[grant.client] if as_owner else self._other(grant))
+        grant.lives = grant.lives and not as_owner
+
+    @rule(token=tokens, as_owner=st.booleans())
+    def revoke_by_the_access_token(self, token: str, as_owner: bool) -> None:
+        """What has expired is known to nobody any more, so that nothing comes of it (RFC 7009 §2.2)."""
+        known = self._tokens[token]
+        self._revoke(token, CLIENTS[known.grant.client] if as_owner else self._other(known.grant))
+        if as_owner and self._now < known.expires:
+            known.grant.lives = False
+
+    def _revoke(self, token: str, client: Client) -> None:
+        secret = {"client_id": client.id, "client_secret": SECRET}
+        answer = self._do(self._browsers[0].post_form("/auth/revoke", {"token": token, **secret}))
+        assert answer.status_code in (200, 400), answer.text
+
+    @rule(user=EITHER, client=EITHER)
+    def the_person_throws_the_application_out(self, user: int, client: int) -> None:
+        self._do(self._provider.store.revoke_grants(self._users[user].id, CLIENTS[client].id, self._now))
+        for grant in self._grants:
+            if (grant.user, grant.client) == (user, client):
+                grant.lives = False
+
+    def _other(self, grant: Grant) -> Client:
+        return CLIENTS[1 - grant.client]
+
+    # --- what must hold -----------------------------------------------------------------------------------------------
+
+    def _opens(self, known: Token) -> bool:
+        return known.grant.lives and self._now < known.expires
+
+    @invariant()
+    def a_token_opens_something_if_its_grant_lives_and_it_has_not_expired(self) -> None:
+        alive = self._all([self._provider.is_alive(token) for token in self._tokens])
+        assert alive == [self._opens(known) for known in self._tokens.values()]
+
+    @rule(token=tokens)
+    def the_endpoints_say_the_same(self, token: str) -> None:
+        known = self._tokens[token]
+        client = CLIENTS[known.grant.client]
+        form = {"token": token, "client_id": client.id, "client_secret": SECRET}
+        told = self._do(self._browsers[0].post_form("/auth/introspect", form)).json()
+        assert told["active"] is self._opens(known)
+        answer = self._do(self._browsers[0].http.get("/auth/userinfo", headers={"authorization": f"Bearer {token}"}))
+        assert answer.status_code == (200 if self._opens(known) else 401)
+        if self._opens(known):
+            assert answer.json()["sub"] == self._users[known.grant.user].id
+
+    def teardown(self) -> None:
+        for user in self._users:
+            self._do(self._provider.store.revoke_grants(user.id, None, self._now))
+
+
+def test_codes_refresh_families_and_revocation_in_any_order(tmp_path: Path) -> None:
+    with asyncio.Runner() as runner:
+        opened = open_provider(tmp_path)
+        provider = runner.run(opened.__aenter__())
+        browsers = (provider.browser(), provider.browser())
+        try:
+            run_state_machine_as_test(
+                lambda: IdentityMachine(runner, provider, browsers),
+                settings=settings(
+                    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+                ),
+            )
+        finally:
+            for browser in browsers:
+                runner.run(browser.http.aclose())
+            runner.run(opened.__aexit__(None, None, None))
