@@ -6,6 +6,8 @@ from typing import Any
 import jwt as pyjwt
 import pytest
 from authlib.integrations.httpx_client import OAuth2Client, OAuthError
+from oauthlib.oauth2 import InvalidScopeError
+from requests_oauthlib import OAuth2Session
 
 from support.gateway import Gateway
 from support.relying_party import EVERYTHING, PlainApp, Secrets, Visitor, call, call_everything, find_target
@@ -83,6 +85,29 @@ class TestFewerScopesThanAskedFor:
             refreshed = client.refresh_token(token_url)
         secrets.note_tokens(refreshed)
         assert set(refreshed["scope"].split()) == {"openid", *GRANTED}
+
+    def test_requests_oauthlib_goes_on_in_the_same_way(
+        self, gateway: Gateway, visit: MakeVisitor, secrets: Secrets, app_of: MakeApp, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By default it takes other scopes than it asked for as a reason to stop; its documentation names this switch."""
+        monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+        monkeypatch.setenv("OAUTHLIB_RELAX_TOKEN_SCOPE", "1")
+        app, token_url = app_of("demo-app"), f"{gateway.auth_url}/token"
+        known = {"scope": EVERYTHING.split(), "redirect_uri": app.redirect_uri, "pkce": "S256"}
+        with OAuth2Session(app.credentials["client_id"], auto_refresh_kwargs=app.credentials, **known) as session:
+            session.trust_env = False
+            url, _state = session.authorization_url(f"{gateway.auth_url}/authorize", prompt="consent")
+            callback = visit(ANNA).let_in(url, only=GRANTED)
+            secret = app.credentials["client_secret"]
+            token = session.fetch_token(token_url, authorization_response=callback, client_secret=secret)
+            secrets.note_tokens(token)
+            assert set(token["scope"]) == {"openid", *GRANTED}
+            with pytest.raises(InvalidScopeError):
+                session.refresh_token(token_url)
+            session.scope = token["scope"]
+            refreshed = session.refresh_token(token_url, refresh_token=token["refresh_token"])
+        secrets.note_tokens(refreshed)
+        assert set(refreshed["scope"]) == {"openid", *GRANTED}
 
     def test_a_public_client_gets_no_scope_that_it_is_not_registered_for(
         self, gateway: Gateway, visit: MakeVisitor, app_of: MakeApp
