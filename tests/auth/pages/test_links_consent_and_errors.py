@@ -259,6 +259,23 @@ class TestEveryPage:
                 assert form.method == "post"
                 assert form.fields["csrf"]
 
+    @pytest.mark.parametrize(
+        ("path", "allowed"),
+        [
+            ("/auth/login", "GET, HEAD, POST"),
+            ("/auth/login/code", "GET, HEAD, POST"),
+            ("/auth/account/password", "GET, HEAD, POST"),
+            ("/auth/account/plants/leave", "GET, HEAD, POST"),
+            ("/auth/password", "GET, HEAD, POST"),
+            ("/auth/account/terms", "POST"),
+            ("/auth/account", "GET, HEAD"),
+        ],
+    )
+    async def test_knows_its_methods(self, visitor: Visitor, path: str, allowed: str) -> None:
+        answer = await visitor.http.delete(path)
+        assert answer.status_code == 405
+        assert sorted(answer.headers["allow"].split(", ")) == allowed.split(", ")
+
     async def test_the_style_sheet_is_kept_by_the_browser_until_it_changes(self, visitor: Visitor) -> None:
         page = await visitor.get("/auth/login")
         url = re.search(r'<link rel="stylesheet" href="([^"]+)"', page.text)

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from domogate.auth.pages.agents import Agent, describe_agent
 from domogate.auth.pages.browser import COOKIE, Form, address_of, is_of_this_browser, read_form
-from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, see_other
+from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, page_at, see_other
 from domogate.auth.pages.language import Language
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
@@ -51,8 +51,7 @@ class Account:
             Route(ACCOUNT_PATH, self.show, methods=["GET"]),
             Route(f"{ACCOUNT_PATH}/applications/revoke", self.revoke, methods=["POST"]),
             Route(f"{ACCOUNT_PATH}/sessions/end", self.end_session, methods=["POST"]),
-            Route(f"{ACCOUNT_PATH}/plants/leave", self.ask_to_leave, methods=["GET"]),
-            Route(f"{ACCOUNT_PATH}/plants/leave", self.leave_plant, methods=["POST"]),
+            page_at(f"{ACCOUNT_PATH}/plants/leave", get=self.ask_to_leave, post=self.leave_plant),
             Route(f"{ACCOUNT_PATH}/terms", self.accept_terms, methods=["POST"]),
             Route(f"{ACCOUNT_PATH}/logout", self.log_out, methods=["POST"]),
         ]

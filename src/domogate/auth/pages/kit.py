@@ -1,12 +1,13 @@
 """What every group of pages works with."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 from domogate.auth.pages.browser import (
     COOKIE,
@@ -26,6 +27,8 @@ from domogate.services.sessions import Entered, LoggedIn, Sessions, form_token_o
 
 LOGIN_PATH = "/auth/login"
 ACCOUNT_PATH = "/auth/account"
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class PeopleService(Protocol):
@@ -127,6 +130,15 @@ class Kit(msgspec.Struct, frozen=True):
     def to_login(self, request: Request) -> Response:
         """For a page of the account that somebody opened without being logged in."""
         return see_other(self.login_url(request.url.path if request.method == "GET" else ACCOUNT_PATH))
+
+
+def page_at(path: str, *, get: Endpoint, post: Endpoint) -> Route:
+    """One route for both methods, so that 405 names both."""
+
+    async def serve(request: Request) -> Response:
+        return await (post if request.method == "POST" else get)(request)
+
+    return Route(path, serve, methods=["GET", "POST"])
 
 
 def see_other(url: str) -> Response:

@@ -15,7 +15,7 @@ from domogate.auth.pages.browser import (
     read_form,
     visit_token,
 )
-from domogate.auth.pages.kit import ACCOUNT_PATH, LOGIN_PATH, Kit, see_other
+from domogate.auth.pages.kit import ACCOUNT_PATH, LOGIN_PATH, Kit, page_at, see_other
 from domogate.auth.pages.qr import enrolment
 from domogate.services.second_factor import is_secret
 from domogate.services.sessions import Entered, HalfWay, SecondFactorNeeded, SlowDown
@@ -33,12 +33,9 @@ class Login:
 
     def routes(self) -> list[Route]:
         return [
-            Route(LOGIN_PATH, self.show, methods=["GET"]),
-            Route(LOGIN_PATH, self.log_in, methods=["POST"]),
-            Route(CODE_PATH, self.show_code, methods=["GET"]),
-            Route(CODE_PATH, self.enter_code, methods=["POST"]),
-            Route(SET_UP_PATH, self.show_set_up, methods=["GET"]),
-            Route(SET_UP_PATH, self.set_up, methods=["POST"]),
+            page_at(LOGIN_PATH, get=self.show, post=self.log_in),
+            page_at(CODE_PATH, get=self.show_code, post=self.enter_code),
+            page_at(SET_UP_PATH, get=self.show_set_up, post=self.set_up),
         ]
 
     # --- the password -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.pages.browser import COOKIE, is_of_this_browser, read_form, visit_token
-from domogate.auth.pages.kit import Kit
+from domogate.auth.pages.kit import Kit, page_at
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.people import User
@@ -25,8 +25,7 @@ class PasswordLinks:
 
     def routes(self) -> list[Route]:
         return [
-            Route(LINK_PATH, self.show, methods=["GET"]),
-            Route(LINK_PATH, self.set_password, methods=["POST"]),
+            page_at(LINK_PATH, get=self.show, post=self.set_password),
             Route(f"{LINK_PATH}/{{token}}", self.show, methods=["GET"]),
         ]
 

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.pages.browser import address_of, is_of_this_browser, read_form
-from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, see_other
+from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, page_at, see_other
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.pages.qr import enrolment
 from domogate.services.people_rules import PASSWORD_LENGTH
@@ -25,8 +25,7 @@ class Security:
 
     def routes(self) -> list[Route]:
         return [
-            Route(PASSWORD_PATH, self.show_password, methods=["GET"]),
-            Route(PASSWORD_PATH, self.change_password, methods=["POST"]),
+            page_at(PASSWORD_PATH, get=self.show_password, post=self.change_password),
             Route(FACTOR_PATH, self.show_factor, methods=["GET"]),
             Route(f"{FACTOR_PATH}/on", self.switch_on, methods=["POST"]),
             Route(f"{FACTOR_PATH}/off", self.switch_off, methods=["POST"]),
