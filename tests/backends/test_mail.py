@@ -14,7 +14,7 @@ SENDER = "gateway@example.com"
 HEADERS = {"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"} | {
     *("Content-Type", "Content-Transfer-Encoding", "MIME-Version"),
 }
-LINK = "https://gateway.example.com/auth/password/" + "aB-_" * 30
+LINK = "https://gateway.example.com/auth/password?token=" + "aB-_" * 30
 
 
 def mail_to(sink: Sink, security: str = "none", **options: object) -> SmtpMail:

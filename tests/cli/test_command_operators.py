@@ -127,7 +127,7 @@ class TestUserAdd:
         assert NEW in result.stderr
         (message,) = sink.messages
         assert message["To"] == NEW
-        assert "/auth/password/" in message.get_content()
+        assert "/auth/password?token=" in message.get_content()
         assert await asyncio.to_thread(small.good, "user", "password-link", NEW, "--show-link")
 
     def test_a_mail_server_that_is_not_there_is_said(self, small: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

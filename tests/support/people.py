@@ -91,7 +91,7 @@ def token_of(link: IssuedLink | str) -> str:
     url = link if isinstance(link, str) else link.url
     assert url is not None
     assert url.startswith(BASE_URL)
-    return urlsplit(url).path.rpartition("/")[2]
+    return urlsplit(url).query.removeprefix("token=")
 
 
 _template = tempfile.TemporaryDirectory(prefix="domogate-people-")

@@ -17,7 +17,7 @@ from domogate.services.audit import AuditAction, AuditLog, AuditResult, user_ref
 from domogate.services.people_rules import check_email, check_name, check_password
 from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound
 
-LINK_PATH = "/auth/password/"
+LINK_PATH = "/auth/password?token="  # a query is never logged, a path may be
 """What a one-time link looks like: the base URL, this, and its token."""
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
