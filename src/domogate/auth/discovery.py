@@ -58,7 +58,7 @@ class Discovery:
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "claim_types_supported": ["normal"],
             "claims_supported": [
-                *("iss", "sub", "aud", "exp", "iat", "jti", "auth_time", "nonce", "amr", "at_hash"),
+                *("iss", "sub", "aud", "exp", "iat", "jti", "auth_time", "nonce", "at_hash"),
                 *("name", "email", "scope", "grant"),
             ],
             "authorization_response_iss_parameter_supported": True,

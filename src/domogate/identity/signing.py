@@ -18,7 +18,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 
 from domogate.domain.events import Change, SigningKeysChanged
-from domogate.domain.people import Client, Grant, TokenKind, User
+from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
 from domogate.ports import Clock, SigningKey, Store
 
 JwsKey = ECKey | RSAKey
@@ -210,8 +210,10 @@ class TokenSigner:
         }
         if kind is TokenKind.ACCESS:  # RFC 9068 §2.2
             claims |= {"aud": self._audience, "client_id": client.id}
-        else:  # OpenID Connect Core §2, §5.1
-            claims |= {"aud": client.id, "email": user.email}
-            if user.name:
+        else:  # OpenID Connect Core §2, §5.4: what the person let the client know, and no more
+            claims["aud"] = client.id
+            if IdentityScope.EMAIL in grant.scopes:
+                claims["email"] = user.email
+            if IdentityScope.PROFILE in grant.scopes and user.name:
                 claims["name"] = user.name
         return await self.sign(claims, typ=TYP_OF_KIND[kind])
