@@ -32,7 +32,8 @@ def test_oidcc_server(rp: RelyingParty, browser: Browser) -> None:
     login = rp.log_in(browser)
     answer = rp.userinfo(login.access_token)
     assert answer.status_code == 200
-    assert answer.json()["sub"] == login.claims["sub"]
+    assert answer.json() == {"sub": login.claims["sub"]}
+    assert login.claims.keys().isdisjoint({"name", "email"}), "nothing of a person that was not asked for"
 
 
 def test_oidcc_response_type_missing(rp: RelyingParty, browser: Browser) -> None:
@@ -265,7 +266,7 @@ class TestRequestObjects:
 
 
 def unsigned(claims: dict[str, str]) -> str:
-    return jwt.encode({**claims}, None, algorithm="none")
+    return jwt.encode({**claims}, "", algorithm="none")
 
 
 @dataclass

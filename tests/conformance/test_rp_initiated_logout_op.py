@@ -150,7 +150,7 @@ class TestABadRequest:
         header = jwt.get_unverified_header(login.id_token)
         foreign = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         forged = jwt.encode(login.claims, foreign, algorithm="RS256", headers={"kid": header["kid"]})
-        unsigned = jwt.encode(login.claims, None, algorithm="none", headers={"kid": header["kid"]})
+        unsigned = jwt.encode(login.claims, "", algorithm="none", headers={"kid": header["kid"]})
         for bad in (forged, unsigned, login.access_token, "no.token.atall", "x" * 9000):
             refuses(rp, browser, id_token_hint=bad, post_logout_redirect_uri=BYE)
 

@@ -316,7 +316,7 @@ class RelyingParty:
     def post_form(self, path: str, form: Mapping[str, str | None], *, by_post: bool = False) -> httpx.Response:
         """With the client's credentials: by HTTP Basic, or in the form (`by_post`), as a public client always does."""
         fields = {name: value for name, value in form.items() if value is not None}
-        auth = None
+        auth: Any = httpx.USE_CLIENT_DEFAULT
         if self.app.secret is None:
             fields["client_id"] = self.app.id
         elif by_post:
