@@ -38,7 +38,10 @@ class Exchange:
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
             refresh_token = new_secret()
-            await self._store.add_refresh_token(self._mint.refresh_token_of(grant, refresh_token))
+            try:
+                await self._store.add_refresh_token(self._mint.refresh_token_of(grant, refresh_token))
+            except ValueError:  # the grant went with its user or client a moment ago
+                raise _refuse(_NO_CODE) from None
         return await self._mint.mint(user, client, grant, nonce=nonce, refresh_token=refresh_token)
 
     # --- authorization_code -------------------------------------------------------------------------------------------
