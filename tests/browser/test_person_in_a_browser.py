@@ -2,7 +2,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
 from domogate.domain.people import Standing
 from support.browsing import Screen
@@ -32,6 +32,7 @@ class TestLoggingIn:
 
     async def test_by_keyboard_alone(self, screen: Screen) -> None:
         await screen.open("/auth/login")
+        await expect(screen.field("E-mail")).to_be_focused()  # the browser does so by itself, a moment after it has loaded
         await screen.page.keyboard.type(ANNA.email)
         await screen.page.keyboard.press("Tab")
         await screen.page.keyboard.type(PASSWORD)
