@@ -19,7 +19,10 @@ _POLICY: Final = SMTP.clone(max_line_length=998)
 
 
 class PrintedMail:
-    """There is no mail server: whoever asked for a link is shown it."""
+    """There is no mail server: whoever asked for a link is shown it.
+
+    The arguments are the port's (ARG002): there is nobody to send them to.
+    """
 
     async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002
         return False

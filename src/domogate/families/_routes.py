@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -73,7 +74,7 @@ class Routes:
         operation = route.operations.get(method)
         if operation is None:
             raise WrongMethod(f"{method} is not a method of this URL; use {route.allow}", route.allow)
-        found: dict[str, str] = {}
+        found: dict[str, Any] = {}
         for group, parameter in enumerate(route.parameters, start=route.first_group):
             value = _decode(match[group])
             if value is None:
@@ -85,7 +86,7 @@ class Routes:
             if identity is None:
                 return Target(operation, malformed=f"{parameter.name} must be {self._family.ids.name}")
             found[f"{parameter.role}_id"] = identity
-        return Target(operation, **found)  # type: ignore[arg-type]
+        return Target(operation, **found)
 
 
 def _allow(operations: list[Operation]) -> str:

@@ -289,7 +289,9 @@ class TestTheSecondFactor:
         home.sessions.second_factor_required = True
         page = await visitor.get("/auth/account/second-factor")
         assert "cannot be switched off" in page.text
-        token = (await home.sessions.find(visitor.cookie)).form_token  # type: ignore[union-attr]
+        person = await home.sessions.find(visitor.cookie)
+        assert person is not None
+        token = person.form_token
         data = {"csrf": token, "current": PASSWORD}
         assert (await visitor.http.post("/auth/account/second-factor/off", data=data)).status_code == 403
         assert (await home.user(ANNA)).totp_secret == SECRET

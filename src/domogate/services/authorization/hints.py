@@ -33,6 +33,7 @@ class Hints:
         """None for whatever is not an id token that this gateway signed with a key it still publishes."""
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None
+        # The library types a key set as its own TypedDict; ours is the plain JSON that /auth/jwks serves.
         keys = KeySet.import_key_set(await self._signer.jwks())  # type: ignore[arg-type]
         try:
             signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)
