@@ -37,7 +37,16 @@ SCOPES = ("openid", "email", "offline_access", *Scope)
 class House:
     """The whole of /auth. Anna owns a plant, Bruno is allowed in it, both have PASSWORD; Carla is not active."""
 
-    def __init__(self, of: Village, base_url: str, *, redirect_uri: str, second_factor_required: bool = False) -> None:
+    def __init__(
+        self,
+        of: Village,
+        base_url: str,
+        *,
+        redirect_uri: str,
+        second_factor_required: bool = False,
+        mails_links: bool = False,
+        terms_url: str | None = None,
+    ) -> None:
         self.village = of
         self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
         self.base_url = base_url
@@ -53,7 +62,17 @@ class House:
             second_factor_required=second_factor_required,
             audit=self.audit,
         )
-        self.pages = Pages(self.sessions, self.store, self.people, self.clock, base_url=base_url)
+        of.mail.sends = mails_links
+        self.mail = of.mail
+        self.pages = Pages(
+            self.sessions,
+            self.store,
+            self.people,
+            self.clock,
+            base_url=base_url,
+            mails_links=mails_links,
+            terms_url=terms_url,
+        )
         self.client = Client("sunrise", APP_NAME, redirect_uris=(redirect_uri,), scopes=tuple(SCOPES))
         self.keyring = KeyRing(self.store, self.clock)
 
@@ -112,10 +131,11 @@ async def house(
     base_url: str = "https://gateway.example",
     *,
     redirect_uri: str = "https://app.example/back",
-    second_factor_required: bool = False,
+    **options: Any,
 ) -> AsyncIterator[House]:
+    """`options` are those of House."""
     async with village(folder) as of:
-        built = House(of, base_url, redirect_uri=redirect_uri, second_factor_required=second_factor_required)
+        built = House(of, base_url, redirect_uri=redirect_uri, **options)
         await built.open()
         yield built
 

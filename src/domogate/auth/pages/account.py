@@ -15,6 +15,7 @@ from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.services.audit import AuditAction, AuditResult
+from domogate.services.people import Doer
 from domogate.services.refusals import Refused
 from domogate.services.sessions import LoggedIn
 
@@ -88,7 +89,7 @@ class Account:
         client_id = form.get("client_id")
         # Never with an empty id: that would throw out all of them.
         if client_id:
-            await self._kit.people.revoke_grants(person.user.id, client_id, by=person.user.id)
+            await self._kit.people.revoke_grants(person.user.id, client_id, by=Doer(person.user.id, address_of(request)))
         return _done("revoked")
 
     async def end_session(self, request: Request) -> Response:
@@ -123,7 +124,7 @@ class Account:
         plant = await self._find_shared(person, form.get("plant"))
         if plant is not None:
             try:
-                await self._kit.people.leave_plant(plant_id=plant.id, user_id=person.user.id)
+                await self._kit.people.leave_plant(plant.id, person.user.id, address=address_of(request))
             except Refused:
                 return see_other(ACCOUNT_PATH)  # they were withdrawn at the same moment: the page shows how it is now
         return _done("left")
@@ -134,7 +135,7 @@ class Account:
             return see_other(ACCOUNT_PATH)
         if form is None or form.get("accept") != "yes":
             return _done("stale")
-        await self._kit.people.accept_terms(person.user.id)
+        await self._kit.people.accept_terms(person.user.id, address=address_of(request))
         return _done("terms")
 
     async def log_out(self, request: Request) -> Response:

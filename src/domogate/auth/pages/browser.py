@@ -22,6 +22,9 @@ VISIT_COOKIE = "domogate_visit"
 """A browser before anybody has logged in: what the login form's token is bound to."""
 FORM_TOKEN = "csrf"
 
+LONGEST_EMAIL = 254
+"""RFC 5321 §4.5.3.1.3, less the brackets around it."""
+
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
 _MOST_FIELDS = 200

@@ -7,6 +7,7 @@ from starlette.routing import Route
 from domogate.auth.pages.browser import (
     COOKIE,
     HALF_WAY_COOKIE,
+    LONGEST_EMAIL,
     Form,
     address_of,
     agent_of,
@@ -22,7 +23,6 @@ from domogate.services.sessions import Entered, HalfWay, SecondFactorNeeded, Slo
 
 CODE_PATH = f"{LOGIN_PATH}/code"
 SET_UP_PATH = f"{LOGIN_PATH}/set-up"
-_LONGEST_EMAIL = 254
 
 
 class Login:
@@ -48,13 +48,13 @@ class Login:
         # Whoever is sent here although logged in is to prove again that it is them (prompt=login, max_age), or is
         # somebody else.
         known = "" if person is None or "switch" in request.query_params else person.user.email
-        email = request.query_params.get("login_hint", known)[:_LONGEST_EMAIL]
+        email = request.query_params.get("login_hint", known)[:LONGEST_EMAIL]
         return await self._page(request, return_to, email=email, again=bool(known) and email == known)
 
     async def log_in(self, request: Request) -> Response:
         form = await read_form(request)
         return_to = parse_return_to(form.get("return_to"))
-        email, password = form.get("email")[:_LONGEST_EMAIL].strip(), form.get("password")
+        email, password = form.get("email")[:LONGEST_EMAIL].strip(), form.get("password")
         if not is_of_this_browser(form, visit_token(request)):
             return await self._page(request, return_to, 400, email=email, problem="login.stale")
         if not email or not password:

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from domogate.auth.pages.account import Account, scope_words
 from domogate.auth.pages.browser import COOKIE, Cookies, is_of_this_browser
+from domogate.auth.pages.forgotten import Forgotten
 from domogate.auth.pages.kit import Kit, PeopleService, see_other
 from domogate.auth.pages.login import Login
 from domogate.auth.pages.password_links import PasswordLinks
@@ -37,13 +38,15 @@ class Pages:
         base_url: str,
         secure_cookies: bool | None = None,
         terms_url: str | None = None,
+        mails_links: bool = False,
     ) -> None:
-        """`secure_cookies`: None is whether `base_url` is https."""
+        """`secure_cookies`: None is whether `base_url` is https. `mails_links`: whether links reach people by mail."""
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
-        self._kit = Kit(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url)
+        self._kit = Kit(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links)
 
     def routes(self) -> list[Route]:
-        groups = (Login(self._kit), Account(self._kit), Security(self._kit), PasswordLinks(self._kit))
+        kit = self._kit
+        groups = (Login(kit), Forgotten(kit), Account(kit), Security(kit), PasswordLinks(kit))
         style = Route(STYLE_PATH, self._kit.renderer.serve_style, methods=["GET"])
         return [style, *(route for group in groups for route in group.routes())]
 

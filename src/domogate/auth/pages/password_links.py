@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.pages.browser import COOKIE, is_of_this_browser, read_form, visit_token
+from domogate.auth.pages.browser import COOKIE, address_of, is_of_this_browser, read_form, visit_token
 from domogate.auth.pages.kit import Kit, page_at
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
@@ -49,7 +49,7 @@ class PasswordLinks:
         if flaw is not None:
             return self._page(request, token, link, user, 400, dict([flaw]))
         try:
-            await self._kit.people.redeem_link(token, password)
+            await self._kit.people.redeem_link(token, password, address=address_of(request))
         except NotFound:
             return self._dead_page(request, "used")
         except Refused:
@@ -89,4 +89,4 @@ class PasswordLinks:
         )
 
     def _dead_page(self, request: Request, why: str) -> Response:
-        return self._kit.render(request, "dead_link.html", status=410, why=why)
+        return self._kit.render(request, "dead_link.html", status=410, why=why, mails_links=self._kit.mails_links)

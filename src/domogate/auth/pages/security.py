@@ -54,7 +54,9 @@ class Security:
         if flaw is not None:
             return self._password_page(request, person, 400, dict([flaw]))
         try:
-            await self._kit.people.set_password(person.user.id, password, keep_session=person.session.id)
+            await self._kit.people.set_password(
+                person.user.id, password, keep_session=person.session.id, address=address_of(request)
+            )
         except Refused:
             return self._password_page(request, person, 400, {"password": "password.refused"})
         return see_other(f"{ACCOUNT_PATH}?done=password")

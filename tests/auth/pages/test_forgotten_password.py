@@ -1,0 +1,313 @@
+"""A forgotten password: a link by mail for who has an account, and the same answer for everybody."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from domogate.domain.people import User
+from support.edge_server import serving
+from support.pages import ADDRESS, ANNA, BRUNO, CARLA, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
+from support.people import LINK_LIFETIME
+
+FORGOTTEN = "/auth/login/forgotten"
+NOBODY = "nobody@example.com"
+NEW = "three purple umbrellas"
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[House]:
+    async with house(tmp_path, mails_links=True) as built:
+        yield built
+
+
+async def ask(visitor: Visitor, email: str = ANNA.email) -> httpx.Response:
+    await visitor.get(FORGOTTEN)
+    return await visitor.send(FORGOTTEN, email=email)
+
+
+def mailed_path(home: House) -> str:
+    """The link of the last mail, as the browser opens it."""
+    link = home.mail.sent[-1][2]
+    assert link is not None
+    parts = urlsplit(link)
+    return f"{parts.path}?{parts.query}"
+
+
+async def audited(home: House) -> list[tuple[str, str, str]]:
+    """Who, with what result, and from where links were asked for; the oldest first."""
+    await home.audit.flush()
+    entries = [record.entry for record in await home.audit.list(limit=100)]
+    return [(entry.who, entry.result, entry.address) for entry in entries if entry.action == "link issued"]
+
+
+class TestTheWayThere:
+    async def test_is_on_the_login_page_and_keeps_where_the_person_was_going(self, visitor: Visitor, home: House) -> None:
+        await visitor.get(home.authorize_path())
+        login = (await visitor.follow()).text
+        path = httpx.QueryParams({"return_to": home.authorize_path()})
+        assert f'href="{FORGOTTEN}?return_to=' in login
+        page = await visitor.get(f"{FORGOTTEN}?{path}")
+        assert heading_of(page.text) == "Forgotten your password?"
+        assert forms_of(page.text)[0].fields["return_to"] == home.authorize_path()
+        sent = await visitor.send(FORGOTTEN, email=ANNA.email)
+        assert 'href="/auth/login?return_to=%2Fauth%2Fauthorize' in sent.text
+
+    async def test_never_leads_elsewhere_afterwards(self, visitor: Visitor) -> None:
+        await visitor.get(FORGOTTEN)
+        sent = await visitor.send(FORGOTTEN, email=ANNA.email, return_to="https://evil.example/")
+        assert "evil.example" not in sent.text
+
+    @pytest.mark.parametrize(
+        ("language", "title"),
+        [("it", "Hai dimenticato la password?"), ("de", "Passwort vergessen?"), ("fr", "Mot de passe oublié ?")],
+    )
+    async def test_speaks_the_persons_language(self, home: House, language: str, title: str) -> None:
+        visitor = Visitor(home.app(), home.base_url, **{"accept-language": language})
+        async with visitor.http:
+            assert heading_of((await visitor.get(FORGOTTEN)).text) == title
+            sent = await visitor.send(FORGOTTEN, email=ANNA.email)
+            assert f'<html lang="{language}">' in sent.text
+
+    async def test_a_link_that_is_too_old_leads_there_too(self, visitor: Visitor, home: House) -> None:
+        await ask(visitor)
+        home.clock.at += LINK_LIFETIME
+        dead = await visitor.get(mailed_path(home))
+        assert dead.status_code == 410
+        assert f'href="{FORGOTTEN}"' in dead.text
+
+
+class TestTheLink:
+    async def test_is_mailed_and_sets_a_new_password(self, visitor: Visitor, home: House) -> None:
+        sent = await ask(visitor)
+        assert (sent.status_code, heading_of(sent.text)) == (200, "Look into your mailbox")
+        assert [(what, email) for what, email, _ in home.mail.sent] == [("password", ANNA.email)]
+        page = await visitor.get(mailed_path(home))
+        assert heading_of(page.text) == "Choose a new password"
+        await visitor.send(password=NEW, repeated=NEW)
+        assert (await visitor.log_in(password=PASSWORD)).status_code == 403
+        assert (await visitor.log_in(password=NEW)).status_code == 303
+
+    async def test_is_not_shown_to_who_asks(self, visitor: Visitor, home: House) -> None:
+        sent = await ask(visitor)
+        assert mailed_path(home).partition("token=")[2] not in sent.text
+
+    async def test_changes_nothing_until_it_is_used(self, visitor: Visitor) -> None:
+        await ask(visitor)
+        assert (await visitor.log_in()).status_code == 303
+
+    async def test_does_not_get_around_the_second_factor(self, visitor: Visitor, home: House) -> None:
+        await home.change(ANNA, totp_secret=SECRET)
+        await ask(visitor)
+        await visitor.get(mailed_path(home))
+        await visitor.send(password=NEW, repeated=NEW)
+        answer = await visitor.log_in(password=NEW)
+        assert urlsplit(answer.headers["location"]).path == "/auth/login/code"
+        assert not visitor.cookie
+
+    @pytest.mark.parametrize("email", [NOBODY, CARLA.email])
+    async def test_is_not_made_for_who_has_no_password_to_forget(self, visitor: Visitor, home: House, email: str) -> None:
+        assert (await ask(visitor, email)).status_code == 200
+        assert home.mail.sent == []
+        assert not (await home.user(CARLA)).active
+
+    async def test_is_found_by_the_email_in_any_case(self, visitor: Visitor, home: House) -> None:
+        await ask(visitor, f" {ANNA.email.upper()} ")
+        assert [email for _, email, _ in home.mail.sent] == [ANNA.email]
+
+
+class Ledger:
+    """What the store, the hasher and the mail were asked to do, and when the answer was on its way."""
+
+    ANSWERED = "answered"
+
+    def __init__(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lines: list[str] = []
+        for part in (home.store, home.village.hasher, home.mail):
+            for name in dir(part):
+                if not name.startswith("_") and asyncio.iscoroutinefunction(getattr(part, name)):
+                    monkeypatch.setattr(part, name, self._noting(name, getattr(part, name)))
+
+    def _noting(self, name: str, work: Any) -> Any:
+        async def noted(*args: Any, **named: Any) -> Any:
+            self.lines.append(name)
+            return await work(*args, **named)
+
+        return noted
+
+    def watch(self, app: Any) -> Any:
+        async def watched(scope: Any, receive: Any, send: Any) -> None:
+            async def noting_send(message: Any) -> None:
+                await send(message)
+                if message["type"] == "http.response.body" and not message.get("more_body"):
+                    self.lines.append(self.ANSWERED)
+
+            await app(scope, receive, noting_send)
+
+        return watched
+
+    def take(self) -> tuple[list[str], list[str]]:
+        """What was done before the last answer, and after it."""
+        place = self.lines.index(self.ANSWERED)
+        before, after = self.lines[:place], self.lines[place + 1 :]
+        self.lines.clear()
+        return before, after
+
+
+class TestNobodyLearnsWhoHasAnAccount:
+    async def test_the_answer_is_the_same_for_everybody(self, visitor: Visitor) -> None:
+        answers = []
+        for email in (ANNA.email, NOBODY, CARLA.email, "no e-mail at all"):
+            answer = await ask(visitor, email)
+            headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
+            answers.append((answer.status_code, headers, answer.text.replace(email, "EMAIL")))
+        assert all(answer == answers[0] for answer in answers)
+
+    async def test_it_is_given_before_anybody_is_looked_up(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The same work, none of it, before every answer: so it takes the same time."""
+        ledger = Ledger(home, monkeypatch)
+        visitor = Visitor(ledger.watch(home.app()), home.base_url)
+        work: dict[str, tuple[list[str], list[str]]] = {}
+        async with visitor.http:
+            for email in (ANNA.email, NOBODY, CARLA.email):
+                await visitor.get(FORGOTTEN)
+                ledger.lines.clear()
+                await visitor.send(FORGOTTEN, email=email)
+                work[email] = ledger.take()
+        assert [before for before, _ in work.values()] == [[], [], []]
+        assert "send_password_link" in work[ANNA.email][1]  # the ledger does see what is done
+        assert work[NOBODY][1] == work[CARLA.email][1] == ["find_user_by_email"]
+
+    async def test_a_slow_mail_server_keeps_no_answer_back(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Over a real socket: were the mail sent first, the answer would never come."""
+        answered, delivered = asyncio.Event(), asyncio.Event()
+
+        async def wait_for_the_answer(*_: Any) -> bool:
+            await answered.wait()
+            delivered.set()
+            return True
+
+        monkeypatch.setattr(home.mail, "send_password_link", wait_for_the_answer)
+        async with serving(home.app()) as gateway:
+            http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", trust_env=False, timeout=10)
+            async with http:
+                page = await http.get(FORGOTTEN)
+                # The cookie is for https alone, which a test's socket is not.
+                cookie = page.headers["set-cookie"].partition(";")[0]
+                fields = forms_of(page.text)[0].fields | {"email": ANNA.email}
+                sent = await http.post(FORGOTTEN, data=fields, headers={"cookie": cookie})
+                assert heading_of(sent.text) == "Look into your mailbox"
+                assert not delivered.is_set()
+                # The connection is free for the next request meanwhile.
+                assert (await http.get(FORGOTTEN)).status_code == 200
+                answered.set()
+                await asyncio.wait_for(delivered.wait(), 10)
+
+
+class TestAskingTooOften:
+    @pytest.mark.parametrize("email", [ANNA.email, NOBODY])
+    async def test_about_one_account_is_slowed_down_whether_or_not_there_is_one(
+        self, visitor: Visitor, home: House, email: str
+    ) -> None:
+        assert [(await ask(visitor, email)).status_code for _ in range(4)] == [200, 200, 200, 429]
+        assert visitor.answer.headers["retry-after"] == "60"
+        assert "Too many attempts. Try again in 60 seconds." in visitor.answer.text
+        assert forms_of(visitor.answer.text)[0].fields["email"] == email
+        assert len(home.mail.sent) == (3 if email == ANNA.email else 0)
+        home.clock.at += 60
+        assert (await ask(visitor, email)).status_code == 200
+
+    async def test_from_one_address_is_slowed_down(self, visitor: Visitor, home: House) -> None:
+        statuses = [(await ask(visitor, f"person{number}@example.com")).status_code for number in range(102)]
+        assert statuses == [200] * 101 + [429]
+
+    async def test_keeps_nobody_from_logging_in(self, visitor: Visitor) -> None:
+        for _ in range(5):
+            await ask(visitor)
+        assert (await visitor.log_in()).status_code == 303
+
+    async def test_wrong_passwords_keep_nobody_from_asking(self, visitor: Visitor) -> None:
+        for _ in range(7):
+            await visitor.log_in(password="not it")
+        assert visitor.answer.status_code == 429
+        assert (await ask(visitor)).status_code == 200
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("token", ["", "wrong", None])
+    async def test_a_form_that_another_site_made_comes_to_nothing(
+        self, visitor: Visitor, home: House, token: str | None
+    ) -> None:
+        await visitor.get(FORGOTTEN)
+        assert (await visitor.send(FORGOTTEN, email=ANNA.email, csrf=token)).status_code == 400
+        assert home.mail.sent == []
+
+    @pytest.mark.parametrize("email", ["", "   "])
+    async def test_an_email_must_be_there(self, visitor: Visitor, email: str) -> None:
+        answer = await ask(visitor, email)
+        assert answer.status_code == 400
+        assert '<a href="#email">Enter your e-mail.</a>' in answer.text
+
+    async def test_what_people_type_is_never_markup(self, visitor: Visitor) -> None:
+        assert "<script" not in (await ask(visitor, "<script>alert(1)</script>")).text
+
+    async def test_a_very_long_email_is_cut(self, visitor: Visitor) -> None:
+        assert "x" * 255 not in (await ask(visitor, "x" * 1000)).text
+
+
+class TestWithoutMail:
+    @pytest.fixture
+    async def home(self, tmp_path: Path) -> AsyncIterator[House]:
+        async with house(tmp_path) as built:
+            yield built
+
+    async def test_the_page_says_whom_to_ask_and_has_no_form(self, visitor: Visitor) -> None:
+        page = await visitor.get(FORGOTTEN)
+        assert page.status_code == 200
+        assert "Ask the operator of this gateway" in page.text
+        assert forms_of(page.text) == []
+
+    async def test_a_form_that_is_sent_all_the_same_makes_no_link(
+        self, visitor: Visitor, home: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        token = forms_of((await visitor.get("/auth/login")).text)[0].fields["csrf"]
+        ledger = Ledger(home, monkeypatch)
+        answer = await visitor.http.post(FORGOTTEN, data={"csrf": token, "email": ANNA.email})
+        assert answer.status_code == 403
+        assert "Ask the operator of this gateway" in answer.text
+        assert ledger.lines == []
+
+    async def test_a_dead_link_leads_to_the_operator(self, visitor: Visitor) -> None:
+        page = await visitor.get("/auth/password/unknown")
+        assert "Ask the operator of this gateway for a new link." in page.text
+        assert FORGOTTEN not in page.text
+
+
+class TestAudit:
+    async def who_is(self, home: House, user: User) -> str:
+        return f"user:{await home.audit.know(user.id)}"
+
+    async def test_says_for_whom_and_from_where_and_not_that_they_proved_who_they_are(
+        self, visitor: Visitor, home: House
+    ) -> None:
+        await ask(visitor)
+        assert await audited(home) == [("nobody", "ok", ADDRESS)]
+        (record,) = [it for it in await home.audit.list(limit=100) if it.entry.action == "link issued"]
+        assert (record.entry.what, record.entry.detail) == (await self.who_is(home, ANNA), {"mailed": "yes"})
+
+    async def test_has_what_was_refused(self, visitor: Visitor, home: House) -> None:
+        for email in (NOBODY, CARLA.email, BRUNO.email, BRUNO.email, BRUNO.email, BRUNO.email):
+            await ask(visitor, email)
+        results = [result for _, result, _ in await audited(home)]
+        assert results == ["wrong", "refused", "ok", "ok", "ok", "slowed"]
+        texts = [str(record) for record in await home.audit.list(limit=100)]
+        assert not any("@" in text for text in texts)
+
+    async def test_has_a_mail_that_could_not_be_sent(self, visitor: Visitor, home: House) -> None:
+        home.mail.failure = OSError(f"{ANNA.email} is not known here")
+        assert (await ask(visitor)).status_code == 200
+        assert await audited(home) == [("nobody", "failed", ADDRESS)]
