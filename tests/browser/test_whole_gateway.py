@@ -1,7 +1,5 @@
 """The whole gateway in its own process: a person lets an application in with a real browser, and throws it out again."""
 
-import base64
-import hashlib
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -9,6 +7,7 @@ import pytest
 from playwright.async_api import Browser, Route
 
 from support.gateway import Gateway, demo
+from support.pkce import challenge_of
 from support.spec_operations import E8, E16
 
 __all__ = ["demo"]
@@ -17,7 +16,6 @@ pytestmark = pytest.mark.slow
 CLIENT = "demo-classic"
 """It sends its access token everywhere; the tokens that other tests use are not its."""
 VERIFIER = "a-verifier-of-at-least-forty-three-characters"
-CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 
 
 async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium: Browser, demo: Gateway) -> None:
@@ -29,7 +27,7 @@ async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium
         "client_id": CLIENT,
         "redirect_uri": redirect_uri,
         "scope": "light.read plug.read",
-        "code_challenge": CHALLENGE,
+        "code_challenge": challenge_of(VERIFIER),
         "code_challenge_method": "S256",
         "login_hint": who,
         "ui_locales": "en",

@@ -1,29 +1,22 @@
-"""The npm package `oidc-provider`, a provider that others wrote, run as a process of its own on loopback.
+"""The npm package `oidc-provider`, a provider that others wrote, run as a process of its own on loopback."""
 
-It is installed on first use, as its lock file pins it, into .dev/node; later runs need no network.
-"""
-
-import base64
 import contextlib
-import fcntl
-import hashlib
 import json
 import re
 import secrets
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 
-_ROOT = Path(__file__).parents[2]
-_SOURCE = _ROOT / "tests" / "external"
-_PINNED = ("package.json", "package-lock.json", ".npmrc")
+from support.node_packages import ROOT, install
+from support.pkce import challenge_of
+
+_SOURCE = ROOT / "tests" / "external"
 REDIRECT_URI = "https://app.example/callback"
 
 
@@ -38,7 +31,6 @@ class OidcProvider:
     ) -> dict[str, Any]:
         """Authorization code with PKCE, through its own pages; what its token endpoint answers with."""
         verifier = secrets.token_urlsafe(32)
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         named = {} if resource is None else {"resource": resource}
         with httpx.Client(base_url=self.url, trust_env=False, timeout=20) as browser:
             answer = browser.get(
@@ -49,7 +41,7 @@ class OidcProvider:
                     "redirect_uri": REDIRECT_URI,
                     "scope": scope,
                     "nonce": secrets.token_urlsafe(),
-                    "code_challenge": challenge,
+                    "code_challenge": challenge_of(verifier),
                     "code_challenge_method": "S256",
                     **named,
                 },
@@ -85,30 +77,9 @@ class OidcProvider:
         raise AssertionError("the provider leads nowhere")
 
 
-def _install() -> Path:
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            raise AssertionError(f"{program} is needed for the tests with a provider that others wrote (Debian: nodejs, npm)")
-    pinned = hashlib.sha256(b"".join((_SOURCE / name).read_bytes() for name in _PINNED)).hexdigest()[:16]
-    folder = _ROOT / ".dev" / "node" / f"external-issuer-{pinned}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / "external-issuer.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
-        if not (folder / "installed").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            for name in _PINNED:
-                shutil.copy(_SOURCE / name, folder / name)
-            done = subprocess.run(["npm", "ci"], cwd=folder, capture_output=True, text=True, timeout=300)
-            assert done.returncode == 0, f"npm ci failed; the first run needs a package registry\n{done.stderr}"
-            (folder / "installed").touch()
-    shutil.copy(_SOURCE / "provider.mjs", folder / "provider.mjs")
-    return folder
-
-
 @contextmanager
 def oidc_provider() -> Iterator[OidcProvider]:
-    folder = _install()
+    folder = install(_SOURCE, "external-issuer", "provider.mjs")
     process = subprocess.Popen(
         ["node", "provider.mjs"],
         cwd=folder,

@@ -4,8 +4,6 @@ The clients that others wrote do the protocol; nothing in here does it for them.
 exactly one form: the one of the specification.
 """
 
-import base64
-import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +16,7 @@ from support.estate_view import asked_of, targets_in
 from support.forms import FormReader, Pairs, the_form
 from support.gateway import Gateway
 from support.http import KEY_HEADER
+from support.pkce import challenge_of
 from support.spec_operations import ALL_SCOPES, OPERATIONS, PREFIXES, Operation, Target
 
 EVERYTHING = " ".join(("openid", "profile", "email", *ALL_SCOPES))
@@ -216,14 +215,13 @@ class PlainApp:
     def authorization_url(self, scope: str = EVERYTHING, **more: str) -> str:
         self.verifier = secrets.token_urlsafe(48)
         self._secrets.note(self.verifier)
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
         query = {
             "response_type": "code",
             "client_id": self.credentials["client_id"],
             "redirect_uri": self.redirect_uri,
             "scope": scope,
             "state": secrets.token_urlsafe(),
-            "code_challenge": challenge,
+            "code_challenge": challenge_of(self.verifier),
             "code_challenge_method": "S256",
             **more,
         }
