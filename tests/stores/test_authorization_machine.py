@@ -249,6 +249,9 @@ class AuthorizationMachine(RuleBasedStateMachine):
     @rule()
     def forget(self) -> None:
         self._do(self._store().prune_authorization(self._now))
+        for code in self._codes.values():
+            if code.expires + REMEMBERED <= self._now and not code.used:
+                del self._grants[code.grant]
         self._codes = {name: code for name, code in self._codes.items() if code.expires + REMEMBERED > self._now}
         kept = {name: token for name, token in self._tokens.items() if token.expires + REMEMBERED > self._now}
         for name in self._tokens.keys() - kept.keys():
@@ -272,8 +275,13 @@ class AuthorizationMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_living_grants_are_the_model_s(self) -> None:
+        unredeemed = {code.grant for code in self._codes.values() if not code.used}
         for user_id in self._users:
-            living = {grant_id for grant_id, grant in self._grants.items() if grant.user == user_id and not grant.revoked}
+            living = {
+                grant_id
+                for grant_id, grant in self._grants.items()
+                if grant.user == user_id and not grant.revoked and grant_id not in unredeemed
+            }
             assert {grant.id for grant in self._do(self._store().list_grants(user_id))} == living
 
     @invariant()

@@ -123,6 +123,7 @@ class TestSecondImport:
     async def test_letting_in_outlives_an_import_and_goes_with_what_is_pruned(self, house: SqlStore) -> None:
         grant = a_grant(50, BRUNO)
         await house.add_code(grant, a_code(grant))
+        await house.redeem_code("hash of code", NOW)
         await house.add_refresh_token(a_refresh_token(grant))
         await house.add_session(a_session(70, BRUNO))
         await house.import_estate(SMALL, prune=True)

@@ -90,3 +90,5 @@ class OneTimeLink(msgspec.Struct, frozen=True):
     user_id: Id
     purpose: LinkPurpose
     expires_at: float
+    sent_to: str | None = None
+    """The e-mail it was sent to, and shown to nobody else: whoever has it reads that mailbox (Decision 0029)."""

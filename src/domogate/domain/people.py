@@ -36,6 +36,8 @@ class User(msgspec.Struct, frozen=True):
     """May use the management API."""
     totp_secret: str | None = None
     """Base32; a second factor is asked for when it is there (RFC 6238)."""
+    email_verified: bool = False
+    """They set a password by a link that was sent to it (Decision 0029)."""
 
     @property
     def active(self) -> bool:
@@ -107,6 +109,8 @@ class Grant(msgspec.Struct, frozen=True):
     revoked_at: float | None = None
     auth_time: float | None = None
     """When the person had proved who they are (OpenID Connect Core §2)."""
+    factors: tuple[str, ...] = ()
+    """How they had proved it, in the words of RFC 8176: what `amr` says."""
 
 
 class TokenKind(StrEnum):

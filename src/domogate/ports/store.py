@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from domogate.domain.attempts import Attempt
 from domogate.domain.audit import AuditEntry, AuditRecord
 from domogate.domain.authorization import (
     AuthorizationCode,
@@ -118,10 +119,35 @@ class Store(Protocol):
     async def find_user_by_email(self, email: str) -> User | None: ...
     async def list_users(self) -> Sequence[User]: ...
     async def save_user(self, user: User) -> None:
-        """Add or replace. A user who becomes active takes up the invitations to their e-mail."""
+        """Add or replace as a whole, whatever others changed meanwhile: to change one fact there is `change_user`.
+
+        A user who becomes active takes up the invitations to their e-mail. Who gets another e-mail has to prove that one anew.
+        """
         ...
 
-    async def delete_user(self, user_id: Id) -> bool: ...
+    async def add_user(self, user: User) -> None:
+        """ValueError when another has that id or e-mail: of many at once exactly one comes first."""
+        ...
+
+    async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User | None:
+        """What `change` makes of the user as they are at that moment: changes by others are neither lost nor undone.
+
+        Whatever it raises is raised here, and nothing is changed. It runs on the store's own thread, so it must only compute.
+        The last operator stays one: ValueError. None: there is no such user.
+        """
+        ...
+
+    async def claim_operator(self, user: User) -> User | None:
+        """Make this user, or the one who has their e-mail already, the first operator: of many at once exactly one is.
+
+        None: there is an operator.
+        """
+        ...
+
+    async def delete_user(self, user_id: Id) -> bool:
+        """ValueError for who owns plants, and for the last operator."""
+        ...
+
     async def find_client(self, client_id: str) -> Client | None: ...
     async def list_clients(self) -> Sequence[Client]: ...
     async def save_client(self, client: Client) -> None: ...
@@ -129,7 +155,7 @@ class Store(Protocol):
     async def find_grant(self, grant_id: Id) -> Grant | None: ...
     async def revoke_grant(self, grant_id: Id, at: float) -> bool: ...
     async def list_grants(self, user_id: Id) -> Sequence[Grant]:
-        """Those that are not revoked, the newest first."""
+        """Those that are not revoked and whose code, if there was one, was redeemed; the newest first."""
         ...
 
     async def revoke_grants(self, user_id: Id, client_id: str | None, at: float) -> int:
@@ -157,8 +183,32 @@ class Store(Protocol):
 
     async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...
 
+    # proving who one is, the same for all processes
+    async def admit_attempt(self, attempt: Attempt, at: float) -> float:
+        """0: it is counted as failed until it is told to have succeeded. Otherwise the seconds to wait; nothing is counted."""
+        ...
+
+    async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
+        """An admitted attempt was no guess, but proves nothing yet either: a first factor that was right."""
+        ...
+
+    async def succeed_attempt(self, attempt: Attempt, at: float) -> None: ...
+    async def use_totp_step(self, user_id: Id, step: int) -> bool:
+        """False when this step or a later one was used before: of many at once exactly one uses it."""
+        ...
+
     # letting applications in
-    async def add_session(self, session: Session) -> None: ...
+    async def add_session(
+        self,
+        session: Session,
+        *,
+        totp_step: int | None = None,
+        succeeded: Attempt | None = None,
+        taken_back: Attempt | None = None,
+    ) -> bool:
+        """With what goes along with it, in one write. False, and nothing is done, when `totp_step` was used before."""
+        ...
+
     async def find_session(self, token_hash: str) -> Session | None: ...
     async def save_session(self, session: Session) -> None:
         """Replace what is kept of it: seen again, proved again."""
@@ -193,7 +243,7 @@ class Store(Protocol):
         ...
 
     async def prune_authorization(self, at: float) -> None:
-        """Forget what has expired: sessions, codes, refresh tokens, links."""
+        """Forget what has expired: sessions, codes, refresh tokens, links, counted attempts, grants never redeemed."""
         ...
 
     # audit
@@ -201,7 +251,14 @@ class Store(Protocol):
         """Chain them to what is there, in order."""
         ...
 
-    async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]: ...
+    async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
+        """Raises UnreadableRecord."""
+        ...
+
+    async def prune_audit(self, before: float) -> None:
+        """Remove the oldest records, those from before that time; a record of the removal keeps the rest verifiable."""
+        ...
+
     async def find_pseudonym(self, user_id: Id) -> str:
         """The id by which the audit log knows the user; made at first use, forgotten with the user."""
         ...

@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 import structlog
 
+from domogate.domain.audit import REMOVED as ENTRIES_REMOVED
 from domogate.domain.audit import AuditEntry
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.ports import Clock, Store
@@ -80,6 +81,7 @@ class AuditAction(StrEnum):
     BACKUP = "backup"
     # the log itself
     DROPPED = "entries dropped"
+    REMOVED = ENTRIES_REMOVED
 
 
 class AuditResult(StrEnum):

@@ -2,13 +2,15 @@
 
 Each record's hash covers the hash before it, so a record that was changed, removed or put in between breaks the chain there.
 What no chain can show by itself is that its end was cut off: for that a hash kept elsewhere is compared.
+
+Where old records were removed, the last record of a removal says up to which, and what the first that is left follows.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 
 import msgspec
 
-from domogate.domain.audit import GENESIS, AuditRecord, chain
+from domogate.domain.audit import GENESIS, AuditRecord, Removal, UnreadableRecord, chain, find_removal
 from domogate.domain.ids import Id
 from domogate.ports import Store
 
@@ -31,6 +33,8 @@ class Verification(msgspec.Struct, frozen=True):
     records: int
     last_hash: str
     broken: Broken | None = None
+    removed: int = 0
+    """How many before the first were removed because they had been kept long enough."""
 
 
 class AuditTrail:
@@ -88,9 +92,9 @@ class AuditTrail:
         while links.broken is None:
             try:
                 page = await self._store.list_audit(after, size)
-            except (ValueError, TypeError):  # one of these was so changed that it is no entry any more
+            except UnreadableRecord as unreadable:  # one of these; those before it are still to be checked
                 if size == 1:
-                    links.find_unreadable(after + 1)
+                    links.find_unreadable(unreadable.number)
                 size = 1
                 continue
             if not page:
@@ -115,11 +119,16 @@ class AuditTrail:
 def verify_export(lines: Iterable[bytes], *, last_hash: str | None = None) -> Verification:
     """As AuditTrail.verify, for a whole export."""
     links = _Links(last_hash)
-    for number, line in enumerate(lines, 1):
+    number = 0
+    for line in lines:
+        number += 1
         try:
-            links.check(_decode_record(line))
+            record = _decode_record(line)
         except ValueError:
             links.find_unreadable(number)
+            continue
+        links.check(record)
+        number = record.number
     return links.finish()
 
 
@@ -128,30 +137,68 @@ class _Links:
 
     def __init__(self, last_hash: str | None) -> None:
         self._sought = None if last_hash in (None, GENESIS) else last_hash
-        self._records = 0
-        self._hash = GENESIS
+        self._first: AuditRecord | None = None
+        self._last: AuditRecord | None = None
+        self._removal: Removal | None = None
         self.broken: Broken | None = None
 
     def check(self, record: AuditRecord) -> None:
         if self.broken is not None:
             return
-        expected = self._records + 1
-        if record.number != expected:
-            self.broken = Broken(expected, "The record is missing.")
-        elif chain(self._hash, record.number, record.entry) != record.hash:
-            self.broken = Broken(expected, "The record, or its place, is not what was written: its hash does not follow.")
+        last, self._last = self._last, record
+        if last is None:
+            self._first = record
+            # What a later one follows is known only when a removal was found.
+            holds = record.number > 1 or _follows(record, GENESIS)
+        elif record.number != last.number + 1:
+            self._last, self.broken = last, Broken(last.number + 1, _MISSING)
+            return
         else:
-            self._records, self._hash = expected, record.hash
-            if record.hash == self._sought:
-                self._sought = None
+            holds = _follows(record, last.hash)
+        if not holds:
+            self._last, self.broken = last, Broken(record.number, _CHANGED)
+            return
+        self._removal = find_removal(record.entry) or self._removal
+        if record.hash == self._sought:
+            self._sought = None
 
     def find_unreadable(self, number: int) -> None:
         if self.broken is None:
             self.broken = Broken(number, "The record cannot be read as one.")
 
     def finish(self) -> Verification:
-        if self.broken is None and self._sought is not None:
-            self.broken = Broken(
-                self._records + 1, "No record has the hash that was last before: the end was cut off or made anew."
-            )
-        return Verification(self._records, self._hash, self.broken)
+        first, last = self._first, self._last
+        removed = 0 if first is None else first.number - 1
+        if self.broken is None:
+            self.broken = self._check_beginning() or self._check_end()
+        records = 0 if last is None else last.number - removed
+        return Verification(records, GENESIS if last is None else last.hash, self.broken, removed)
+
+    def _check_beginning(self) -> Broken | None:
+        """The last removal says what the first record is, and what it follows."""
+        first, removal = self._first, self._removal
+        if first is None or (first.number == 1 and removal is None):
+            return None
+        if removal is None or removal.up_to < first.number - 1:
+            return Broken(1 if removal is None else removal.up_to + 1, _MISSING)
+        if removal.up_to > first.number - 1:
+            return Broken(first.number, "The record was removed, as a later one says, and is there again.")
+        if removal.hash == self._sought:
+            self._sought = None
+        return None if _follows(first, removal.hash) else Broken(first.number, _CHANGED)
+
+    def _check_end(self) -> Broken | None:
+        if self._sought is None:
+            return None
+        problem = "No record has the hash that was last before: the end was cut off or made anew"
+        if self._removal is not None:
+            problem += ", or that record is among those removed since"
+        return Broken(1 if self._last is None else self._last.number + 1, f"{problem}.")
+
+
+_MISSING = "The record is missing."
+_CHANGED = "The record, or its place, is not what was written: its hash does not follow."
+
+
+def _follows(record: AuditRecord, previous: str) -> bool:
+    return chain(previous, record.number, record.entry) == record.hash

@@ -1,12 +1,13 @@
-"""The audit log: appended to, never changed; and the pseudonyms by which it knows people."""
+"""The audit log: appended to, never changed, its oldest records removed in time; and the pseudonyms of people in it."""
 
 import secrets
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 
-from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
+from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain
 from domogate.domain.ids import Id
 from domogate.stores.codec import to_json
 from domogate.stores.engine import execute_many
@@ -19,6 +20,9 @@ _LAST = select(audit.c.number, audit.c.hash).order_by(audit.c.number.desc()).lim
 _RECORDS = select(audit).where(audit.c.number > bindparam("after")).order_by(audit.c.number).limit(bindparam("limit"))
 _PSEUDONYM = select(pseudonyms.c.pseudonym).where(pseudonyms.c.user_id == bindparam("user_id"))
 _INSERT = insert(audit)
+_ENDS = select(func.min(audit.c.number), func.max(audit.c.number))
+
+PRUNE_CHUNK = 5_000
 
 
 def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
@@ -36,7 +40,42 @@ def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
 
 def list_audit(connection: Connection, after: int, limit: int) -> Sequence[AuditRecord]:
     rows = connection.execute(_RECORDS, {"after": after, "limit": limit})
-    return [AuditRecord(row.number, _decode_entry(row.entry), row.hash) for row in rows]
+    return [_record_from_row(row) for row in rows]
+
+
+def _record_from_row(row: Row[Any]) -> AuditRecord:
+    try:
+        return AuditRecord(row.number, _decode_entry(row.entry), row.hash)
+    except (ValueError, TypeError):
+        raise UnreadableRecord(row.number) from None
+
+
+def prune_audit(tx: Transaction, before: float) -> bool:
+    """Remove the oldest, a piece at a time, each with a record of it; True: there is more. Raises UnreadableRecord."""
+    first, last = tx.connection.execute(_ENDS).one()
+    if first is None:
+        return False
+    most: int = min(last, first - 1 + PRUNE_CHUNK)
+    removed = _find_last_before(tx.connection, first, most, before)
+    if removed is None:
+        return False
+    append_audit(tx, [Removal(removed.number, removed.hash).to_entry(tx.now)])
+    tx.connection.execute(delete(audit).where(audit.c.number <= removed.number))
+    return most <= removed.number and most < int(last)
+
+
+def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
+    """By halves: records are in the order of their times, but for moments."""
+    found: AuditRecord | None = None
+    while first <= last:
+        middle = (first + last) // 2
+        row = connection.execute(_RECORDS, {"after": middle - 1, "limit": 1}).one()
+        record = _record_from_row(row)
+        if record.entry.at < before:
+            found, first = record, record.number + 1
+        else:
+            last = middle - 1
+    return found
 
 
 def find_pseudonym(connection: Connection, user_id: Id) -> str | None:

@@ -19,8 +19,8 @@ from domogate.domain.authorization import (
 from domogate.domain.people import Grant
 from domogate.stores.codec import decode_text, to_json_or_none
 from domogate.stores.grants import add_grant, find_grant, grant_from_row, require_user, revoke_grant
+from domogate.stores.tables import attempts, grants, links, refresh_tokens, sessions
 from domogate.stores.tables import authorization_codes as codes
-from domogate.stores.tables import grants, links, refresh_tokens, sessions
 from domogate.stores.transaction import Transaction
 
 PRUNE_CHUNK = 1_000
@@ -180,6 +180,7 @@ def add_link(tx: Transaction, link: OneTimeLink) -> None:
             "user_id": link.user_id,
             "purpose": link.purpose.value,
             "expires_at": link.expires_at,
+            "sent_to": link.sent_to,
         },
     )
 
@@ -196,13 +197,27 @@ def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
 
 
 def _link_from_row(row: Row[Any]) -> OneTimeLink:
-    return OneTimeLink(row.token_hash, row.user_id, LinkPurpose(row.purpose), row.expires_at)
+    return OneTimeLink(row.token_hash, row.user_id, LinkPurpose(row.purpose), row.expires_at, row.sent_to)
 
 
 # --- Forgetting -------------------------------------------------------------------------------------------------------
 
-_KEPT_FOR: dict[Table, float] = {sessions: 0.0, links: 0.0, codes: REMEMBERED, refresh_tokens: REMEMBERED}
+_KEPT_FOR: dict[Table, float] = {sessions: 0.0, links: 0.0, attempts: 0.0, codes: REMEMBERED, refresh_tokens: REMEMBERED}
 EXPIRING = tuple(_KEPT_FOR)
+
+
+def prune_unredeemed(tx: Transaction, at: float) -> bool:
+    """Remove grants whose code expired unredeemed, with the code, when codes are forgotten; True: there is more.
+
+    Nobody is told: no token was ever made of them.
+    """
+    unredeemed = (
+        select(codes.c.grant_id)
+        .where(codes.c.used_at.is_(None), codes.c.expires_at <= at - _KEPT_FOR[codes])
+        .order_by(codes.c.expires_at)
+        .limit(PRUNE_CHUNK)
+    )
+    return tx.connection.execute(delete(grants).where(grants.c.id.in_(unredeemed))).rowcount == PRUNE_CHUNK
 
 
 def prune_expired(tx: Transaction, table: Table, at: float) -> bool:

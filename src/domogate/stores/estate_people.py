@@ -60,6 +60,7 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
                 password_hash=known.password_hash or user.password_hash,
                 operator=known.operator or user.operator,
                 totp_secret=user.totp_secret or known.totp_secret,
+                email_verified=known.email_verified and email_key(known.email) == email_key(user.email),
             )
         else:
             user_now = user

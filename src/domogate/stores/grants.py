@@ -1,4 +1,7 @@
-"""That a user let an application in; revoking it ends every token that was made of it."""
+"""That a user let an application in; revoking it ends every token that was made of it.
+
+A grant that was made with a code counts once the code is redeemed: until then nobody has got anything by it.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,15 +12,17 @@ from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant, GrantType
 from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.tables import authorization_codes as codes
 from domogate.stores.tables import clients, grants, users
 from domogate.stores.transaction import Transaction
 
 _GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _CLIENT = select(clients.c.id).where(clients.c.id == bindparam("client_id"))
+_WAITS_FOR_ITS_CODE = select(codes.c.code_hash).where(codes.c.grant_id == grants.c.id, codes.c.used_at.is_(None)).exists()
 _LIVING = (
     select(grants)
-    .where(grants.c.user_id == bindparam("user_id"), grants.c.revoked_at.is_(None))
+    .where(grants.c.user_id == bindparam("user_id"), grants.c.revoked_at.is_(None), ~_WAITS_FOR_ITS_CODE)
     .order_by(grants.c.created_at.desc(), grants.c.id)
 )
 
@@ -32,6 +37,7 @@ def grant_from_row(row: Row[Any]) -> Grant:
         created_at=row.created_at,
         revoked_at=row.revoked_at,
         auth_time=row.auth_time,
+        factors=decode_texts(row.factors),
     )
 
 
@@ -55,6 +61,7 @@ def add_grant(tx: Transaction, grant: Grant) -> None:
             "created_at": grant.created_at,
             "revoked_at": grant.revoked_at,
             "auth_time": grant.auth_time,
+            "factors": to_json(grant.factors),
         },
     )
 

@@ -1,8 +1,9 @@
 """Users, and the applications they let in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from domogate.domain.events import ClientChanged, UserChanged
@@ -17,6 +18,7 @@ from domogate.stores.transaction import Transaction
 
 _USER = select(users).where(users.c.id == bindparam("user_id"))
 _USER_BY_EMAIL = select(users).where(users.c.email_key == bindparam("key"))
+_OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != bindparam("but")).limit(1)
 _CLIENT = select(clients).where(clients.c.id == bindparam("client_id"))
 
 
@@ -31,6 +33,7 @@ def user_to_row(user: User) -> tuple[Any, ...]:
         user.standing.value,
         user.operator,
         user.totp_secret,
+        user.email_verified,
     )
 
 
@@ -43,6 +46,7 @@ def user_from_row(row: Row[Any]) -> User:
         standing=Standing(row.standing),
         operator=row.operator,
         totp_secret=row.totp_secret,
+        email_verified=row.email_verified,
     )
 
 
@@ -64,10 +68,47 @@ def list_users(connection: Connection) -> Sequence[User]:
 
 
 def save_user(tx: Transaction, user: User) -> None:
-    former = find_user(tx.connection, user.id)
+    _write_user(tx, find_user(tx.connection, user.id), user)
+
+
+def add_user(tx: Transaction, user: User) -> None:
+    if find_user(tx.connection, user.id) is not None:
+        raise ValueError(f"there is a user {user.id} already")
+    _write_user(tx, None, user)
+
+
+def change_user(tx: Transaction, user_id: Id, change: Callable[[User], User]) -> User | None:
+    former = find_user(tx.connection, user_id)
+    if former is None:
+        return None
+    changed = change(former)
+    if changed.id != former.id:
+        raise ValueError("a user keeps their id")
+    if changed == former:
+        return former
+    if former.operator and not changed.operator:
+        _require_another_operator(tx, former)
+    return _write_user(tx, former, changed)
+
+
+def claim_operator(tx: Transaction, user: User) -> User | None:
+    if tx.connection.execute(_OPERATORS, {"but": ""}).first() is not None:
+        return None
+    known = find_user_by_email(tx.connection, user.email)
+    return _write_user(tx, known, msgspec.structs.replace(known or user, operator=True))
+
+
+def _require_another_operator(tx: Transaction, user: User) -> None:
+    if user.operator and tx.connection.execute(_OPERATORS, {"but": user.id}).first() is None:
+        raise ValueError(f"{user.email} is the last operator")
+
+
+def _write_user(tx: Transaction, former: User | None, user: User) -> User:
     namesake = find_user_by_email(tx.connection, user.email)
     if namesake is not None and namesake.id != user.id:
         raise ValueError(f"the e-mail {user.email} belongs to another user")
+    if former is not None and email_key(former.email) != email_key(user.email):
+        user = msgspec.structs.replace(user, email_verified=False)
     concerned: set[Id] = set()
     if former is not None and former.email != user.email:
         concerned.update(list_plants_of_user(tx.connection, user.id))
@@ -78,6 +119,7 @@ def save_user(tx: Transaction, user: User) -> None:
         if user.active:
             take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
     tx.emit(UserChanged(user_id=user.id))
+    return user
 
 
 def delete_user(tx: Transaction, user_id: Id) -> bool:
@@ -88,6 +130,7 @@ def delete_user(tx: Transaction, user_id: Id) -> bool:
     names = tx.connection.execute(owned).scalars().all()
     if names:
         raise ValueError(f"{user.email} owns {', '.join(sorted(names))}: a plant must have an owner")
+    _require_another_operator(tx, user)
     plant_ids = {*list_plants_of_user(tx.connection, user_id), *list_plants_inviting(tx.connection, user.email)}
     with changing_plants(tx, plant_ids):
         tx.connection.execute(delete(members).where(members.c.user_id == user_id))

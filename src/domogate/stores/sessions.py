@@ -1,15 +1,17 @@
-"""Browsers in which people are logged in. Whether a session has expired is for the caller to judge."""
+"""Browsers in which people are logged in, and the codes they were let in by. Expiry is for the caller to judge."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
+from domogate.domain.attempts import Attempt
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id
+from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, to_json
 from domogate.stores.grants import require_user
-from domogate.stores.tables import sessions
+from domogate.stores.tables import sessions, totp_steps, users
 from domogate.stores.transaction import Transaction
 
 _BY_TOKEN = select(sessions).where(sessions.c.token_hash == bindparam("token_hash"))
@@ -18,6 +20,7 @@ _OF_USER = (
     .where(sessions.c.user_id == bindparam("user_id"))
     .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc(), sessions.c.id)
 )
+_USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _FIELDS = Session.__struct_fields__
 
 
@@ -30,9 +33,29 @@ def _from_row(row: Row[Any]) -> Session:
     return Session(**values | {"factors": decode_texts(row.factors)})
 
 
-def add_session(tx: Transaction, session: Session) -> None:
+def add_session(
+    tx: Transaction, session: Session, totp_step: int | None, succeeded: Attempt | None, taken_back: Attempt | None
+) -> bool:
     require_user(tx, session.user_id)
+    if totp_step is not None and not use_totp_step(tx, session.user_id, totp_step):
+        return False
     tx.connection.execute(insert(sessions), _to_row(session))
+    if succeeded is not None:
+        attempts.succeed(tx, succeeded, session.created_at)
+    if taken_back is not None:
+        attempts.take_back(tx, taken_back, session.created_at)
+    return True
+
+
+def use_totp_step(tx: Transaction, user_id: Id, step: int) -> bool:
+    if tx.connection.execute(_USER, {"user_id": user_id}).first() is None:
+        return False
+    using = tx.database.insert(totp_steps)
+    later = using.on_conflict_do_update(
+        index_elements=["user_id"], set_={"step": using.excluded.step}, where=totp_steps.c.step < using.excluded.step
+    )
+    row = {"user_id": user_id, "step": step}
+    return tx.connection.execute(later.returning(totp_steps.c.user_id), row).first() is not None
 
 
 def find_session(connection: Connection, token_hash: str) -> Session | None:

@@ -1,10 +1,11 @@
 """The Store port on SQL: a thin front, subject by subject. How it works is in `lifecycle.py`."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from domogate.domain.attempts import Attempt
 from domogate.domain.audit import AuditEntry, AuditRecord
 from domogate.domain.authorization import (
     AuthorizationCode,
@@ -22,6 +23,7 @@ from domogate.domain.safety import SpareParts
 from domogate.domain.states import Reading, Report
 from domogate.ports import ImportSummary, SigningKey, StoredPlant, Usage
 from domogate.stores import (
+    attempts,
     audit,
     authorization,
     grants,
@@ -107,6 +109,15 @@ class SqlStore(StoreLifecycle):
     async def save_user(self, user: User) -> None:
         await self._write(people.save_user, user)
 
+    async def add_user(self, user: User) -> None:
+        await self._write(people.add_user, user)
+
+    async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User | None:
+        return await self._write(people.change_user, user_id, change)
+
+    async def claim_operator(self, user: User) -> User | None:
+        return await self._write(people.claim_operator, user)
+
     async def delete_user(self, user_id: Id) -> bool:
         return await self._write(people.delete_user, user_id)
 
@@ -139,8 +150,27 @@ class SqlStore(StoreLifecycle):
 
     # letting applications in
 
-    async def add_session(self, session: Session) -> None:
-        await self._write(sessions.add_session, session)
+    async def admit_attempt(self, attempt: Attempt, at: float) -> float:
+        return await self._write(attempts.admit, attempt, at)
+
+    async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
+        await self._write(attempts.take_back, attempt, at)
+
+    async def succeed_attempt(self, attempt: Attempt, at: float) -> None:
+        await self._write(attempts.succeed, attempt, at)
+
+    async def use_totp_step(self, user_id: Id, step: int) -> bool:
+        return await self._write(sessions.use_totp_step, user_id, step)
+
+    async def add_session(
+        self,
+        session: Session,
+        *,
+        totp_step: int | None = None,
+        succeeded: Attempt | None = None,
+        taken_back: Attempt | None = None,
+    ) -> bool:
+        return await self._write(sessions.add_session, session, totp_step, succeeded, taken_back)
 
     async def find_session(self, token_hash: str) -> Session | None:
         return await self._read(sessions.find_session, token_hash)
@@ -185,6 +215,10 @@ class SqlStore(StoreLifecycle):
 
     async def prune_authorization(self, at: float) -> None:
         """In pieces, so that other writes get their turn in between."""
+        while await self._write(authorization.prune_unredeemed, at):
+            pass
+        while await self._write(attempts.prune_surplus, attempts.MOST_KEPT):
+            pass
         for table in authorization.EXPIRING:
             while await self._write(authorization.prune_expired, table, at):
                 pass
@@ -197,6 +231,11 @@ class SqlStore(StoreLifecycle):
 
     async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
         return await self._read(audit.list_audit, after, limit)
+
+    async def prune_audit(self, before: float) -> None:
+        """In pieces, so that other writes get their turn in between."""
+        while await self._write(audit.prune_audit, before):
+            pass
 
     async def find_pseudonym(self, user_id: Id) -> str:
         known = await self._read(audit.find_pseudonym, user_id)

@@ -53,6 +53,7 @@ users = Table(
     Column("standing", String, nullable=False),
     Column("operator", Boolean, nullable=False, server_default=false()),
     Column("totp_secret", String),
+    Column("email_verified", Boolean, nullable=False, server_default=false()),
     Index("ix_users_email_key", "email_key", unique=True),
 )
 
@@ -82,6 +83,7 @@ grants = Table(
     Column("created_at", Double, nullable=False),
     Column("revoked_at", Double),
     Column("auth_time", Double),
+    Column("factors", Text, nullable=False, server_default="[]"),
     Index("ix_grants_user_id", "user_id"),
     Index("ix_grants_client_id", "client_id"),
 )
@@ -141,8 +143,28 @@ links = Table(
     Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
     Column("purpose", String, nullable=False),
     Column("expires_at", Double, nullable=False),
+    Column("sent_to", String),
     Index("ix_links_user_id_purpose", "user_id", "purpose", unique=True),
     Index("ix_links_expires_at", "expires_at"),
+)
+
+# Apart from the users, whose rows are compared and replaced as a whole.
+totp_steps = Table(
+    "totp_steps",
+    metadata,
+    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    Column("step", BigInteger, nullable=False),
+)
+
+# Accounts, addresses, and accounts at an address where their owner got in; each by a hash.
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("number", Double, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Index("ix_attempts_expires_at", "expires_at"),
 )
 
 # Apart from the audit log, so that a person can be forgotten and the chain stays whole.
