@@ -3,13 +3,13 @@
 import os
 import shutil
 from collections.abc import AsyncIterator
-from pathlib import Path
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from support.browsing import Screen
+from support.browsing import OpenHouse, Screen
 from support.edge_server import serving
 from support.pages import House, house
 
@@ -31,13 +31,13 @@ async def chromium() -> AsyncIterator[Browser]:
 
 
 class Later:
-    """An app that is known only after its own port is."""
+    """An app that is known only after its own port is; requests have an id, as the edge gives them one."""
 
     def __init__(self) -> None:
         self.app: Any = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self.app(scope, receive, send)
+        await self.app({**scope, "domogate.request_id": "5f1c3a9e27d84b60"}, receive, send)
 
 
 class BackAtTheApplication:
@@ -49,14 +49,25 @@ class BackAtTheApplication:
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[House]:
-    later = Later()
-    async with serving(later) as gateway, serving(BackAtTheApplication()) as application:
-        base_url = f"http://127.0.0.1:{gateway.port}"
-        redirect_uri = f"http://localhost:{application.port}/back"
-        async with house(tmp_path, base_url, redirect_uri=redirect_uri) as built:
-            later.app = built.app()
-            yield built
+def open_house(tmp_path_factory: pytest.TempPathFactory) -> OpenHouse:
+    @asynccontextmanager
+    async def opened(**options: Any) -> AsyncIterator[House]:
+        later = Later()
+        async with serving(later) as gateway, serving(BackAtTheApplication()) as application:
+            base_url = f"http://127.0.0.1:{gateway.port}"
+            redirect_uri = f"http://localhost:{application.port}/back"
+            folder = tmp_path_factory.mktemp("house")
+            async with house(folder, base_url, redirect_uri=redirect_uri, **options) as built:
+                later.app = built.app()
+                yield built
+
+    return opened
+
+
+@pytest.fixture
+async def home(open_house: OpenHouse) -> AsyncIterator[House]:
+    async with open_house() as built:
+        yield built
 
 
 @pytest.fixture

@@ -1,123 +1,120 @@
-"""axe-core finds nothing on any page, dark on a phone and light on a desk."""
+"""Every page in every state: axe-core finds nothing, nothing is cut off, and the keyboard always shows where it is."""
 
-from typing import Literal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Literal
 
 import pytest
 from playwright.async_api import Browser
 
-from domogate.domain.people import Standing
-from support.browsing import Screen
-from support.pages import ANNA, BRUNO, CARLA, HOUSE, PASSWORD, SCOPES, SECRET, House
-from support.people import BASE_URL
+from domogate.auth.pages.language import LANGUAGES
+from support.browsing import OpenHouse, Screen
+from support.pages import House
+from support.tour import TERMS_URL, Look, Seen, Tour, all_templates, all_texts
 
 pytestmark = pytest.mark.slow
 
+NO_FOCUS_RING = """
+    Array.from(document.querySelectorAll('a[href], button, input:not([type=hidden]):not([disabled]), summary'))
+        .filter(it => {
+            it.focus();
+            const { outlineStyle, outlineWidth } = getComputedStyle(it);
+            return it.matches(':focus-visible') && (outlineStyle === 'none' || parseFloat(outlineWidth) < 2);
+        })
+        .map(it => it.outerHTML)
+"""
 
-async def walk(screen: Screen, home: House) -> list[str]:
-    """Through every page and its mistakes; what axe-core has against them."""
-    found: list[str] = []
 
-    async def look(heading: str) -> None:
-        assert await screen.heading() == heading
-        found.extend(await screen.find_barriers())
+async def walk_everything(
+    chromium: Browser, open_house: OpenHouse, make_look: Callable[[Screen], Look], **context: Any
+) -> None:
+    """Through a house that has everything, and then through one that has neither mail nor terms."""
+    language = context.setdefault("locale", "en")
+    for options in ({"mails_links": True, "terms_url": TERMS_URL}, {}):
+        async with open_house(**options) as home, screen_of(chromium, home, **context) as screen:
+            tour = Tour(screen.page, home, make_look(screen), language)
+            await (tour.walk() if options else tour.walk_without())
 
-    await screen.open("/auth/login")
-    await look("Log in")
-    await screen.fill_login(password="not it")
-    await look("Log in")
-    await screen.open("/auth/password/used-up")
-    await look("This link is used up")
-    url, _ = await home.people.add_link(await home.user(CARLA))
-    await screen.open(url.removeprefix(BASE_URL))
-    await look("Welcome")
-    await screen.field("Password").fill("password1234")
-    await screen.field("Password once more").fill("password1234")
-    await screen.button("Set password").click()
-    await look("Welcome")
-    await screen.field("Password").fill("four green kites")
-    await screen.field("Password once more").fill("four green kites")
-    await screen.button("Set password").click()
-    await look("Your password is set")
-    await screen.open("/auth/authorize?client_id=unknown")
-    await look("This request cannot be completed")
 
-    await screen.log_in()
-    await screen.page.get_by_text("What it may do").click()
-    await look("Hello, Anna")
-    await screen.open("/auth/account?done=ended")
-    await look("Hello, Anna")
-    await screen.open("/auth/account/password")
-    await screen.field("Current password").fill("not it at all")
-    await screen.field("New password").fill("password1234")
-    await screen.field("New password once more").fill("password1234")
-    await screen.button("Change password").click()
-    await look("Change your password")
-    await screen.open("/auth/account/second-factor")
-    await screen.field("Six-digit code").fill("000000")
-    await screen.button("Switch on").click()
-    await look("Set up a second step")
-    await screen.open(home.authorize_path(scope=" ".join(SCOPES), prompt="consent"))
-    await look(f"Let {home.client.name} in?")
-    await screen.open(home.authorize_path(prompt="login"))
-    await look("Confirm that it is you")
-    await screen.open("/auth/logout")
-    await look("Log out?")
-    await screen.button("Log out").click()
-    await look("You are logged out")
-
-    await screen.open("/auth/login")
-    await screen.fill_login(BRUNO.email)
-    await look("Enter your code")
-    await screen.field("Six-digit code").fill("000000")
-    await screen.button("Continue").click()
-    await look("Enter your code")
-    await screen.field("Six-digit code").fill(home.code())
-    await screen.button("Continue").click()
-    await look("Hello, Bruno")
-    await screen.open(f"/auth/account/plants/leave?plant={HOUSE.id}")
-    await look(f"Leave {HOUSE.name}?")
-    await screen.open("/auth/account/second-factor")
-    await look("Second step")
-    return found
+@asynccontextmanager
+async def screen_of(chromium: Browser, home: House, **context: Any) -> AsyncIterator[Screen]:
+    opened = await chromium.new_context(base_url=home.base_url, **context)
+    opened.set_default_timeout(15_000)
+    yield Screen(await opened.new_page(), home)
+    await opened.close()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("dark", 390), ("light", 1280)])
 async def test_nothing_stands_in_anybodys_way(
-    chromium: Browser, home: House, scheme: Literal["dark", "light"], width: int
+    chromium: Browser, open_house: OpenHouse, scheme: Literal["dark", "light"], width: int
 ) -> None:
-    await home.let_in(ANNA, *SCOPES)
-    await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
-    await home.change(BRUNO, totp_secret=SECRET)
-    await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "")
-    context = await chromium.new_context(
-        base_url=home.base_url,
-        locale="en",
-        color_scheme=scheme,
-        viewport={"width": width, "height": 850},
-    )
-    screen = Screen(await context.new_page(), home)
-    assert await walk(screen, home) == []
+    found: list[str] = []
+
+    def make_look(screen: Screen) -> Look:
+        async def look(name: str) -> None:
+            found.extend(f"{name}: {barrier}" for barrier in await screen.find_barriers())
+
+        return look
+
+    viewport = {"width": width, "height": 850}
+    await walk_everything(chromium, open_house, make_look, color_scheme=scheme, viewport=viewport)
+    assert found == []
 
 
-async def test_no_page_scrolls_sideways_on_a_small_phone(chromium: Browser, home: House) -> None:
-    await home.let_in(ANNA, *SCOPES)
-    await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
-    for language in ("en", "it", "de", "fr"):
-        context = await chromium.new_context(base_url=home.base_url, locale=language, viewport={"width": 320, "height": 568})
-        screen = Screen(await context.new_page(), home)
-        await screen.open("/auth/login")
-        await screen.page.fill("#email", ANNA.email)
-        await screen.page.fill("#password", PASSWORD)
-        await screen.page.click("main button")
-        consent = home.authorize_path(scope=" ".join(SCOPES), prompt="consent")
-        for path in ("/auth/account", "/auth/account/password", "/auth/account/second-factor", consent, "/auth/logout"):
-            await screen.open(path)
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+async def test_no_page_scrolls_sideways_on_a_small_phone(chromium: Browser, open_house: OpenHouse, language: str) -> None:
+    wide: list[str] = []
+
+    def make_look(screen: Screen) -> Look:
+        async def look(name: str) -> None:
             assert await screen.page.evaluate("document.documentElement.lang") == language
-            assert await screen.page.evaluate("document.documentElement.scrollWidth") == 320, (language, path)
-        await context.close()
+            if await screen.page.evaluate("document.documentElement.scrollWidth") > 320:
+                wide.append(name)
+
+        return look
+
+    await walk_everything(chromium, open_house, make_look, locale=language, viewport={"width": 320, "height": 568})
+    assert wide == []
 
 
-async def test_the_checker_finds_what_is_wrong(screen: Screen) -> None:
-    await screen.open("/auth/login")
-    await screen.page.evaluate("document.querySelector('label').remove()")
-    assert any(": label:" in barrier for barrier in await screen.find_barriers())
+async def test_the_keyboard_shows_where_it_is_and_no_page_has_script(
+    chromium: Browser, open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the same walk: it comes past every template, and every text that a template names, so that none is left out above."""
+    seen = Seen(monkeypatch)
+    hidden: list[str] = []
+
+    def make_look(screen: Screen) -> Look:
+        async def look(name: str) -> None:
+            await seen.look(name)
+            assert await screen.page.evaluate("document.scripts.length") == 0
+            await screen.page.keyboard.press("Tab")  # focus is shown to those who use the keyboard
+            hidden.extend(f"{name}: {element}" for element in await screen.page.evaluate(NO_FOCUS_RING))
+
+        return look
+
+    await walk_everything(chromium, open_house, make_look)
+    assert hidden == []
+    assert seen.templates == all_templates()
+    assert all_texts() - seen.texts == set()
+
+
+class TestTheChecks:
+    """They find what is wrong, or their silence says nothing."""
+
+    async def test_a_field_without_a_label_is_a_barrier(self, screen: Screen) -> None:
+        await screen.open("/auth/login")
+        await screen.page.evaluate("document.querySelector('label').remove()")
+        assert any(": label:" in barrier for barrier in await screen.find_barriers())
+
+    async def test_a_link_without_a_focus_ring_is_found(self, screen: Screen) -> None:
+        await screen.open("/auth/login")
+        await screen.page.keyboard.press("Tab")
+        assert await screen.page.evaluate(NO_FOCUS_RING) == []
+        await screen.page.evaluate("document.querySelector('main a').style.outline = 'none'")
+        assert len(await screen.page.evaluate(NO_FOCUS_RING)) == 1
+
+    def test_the_templates_and_their_texts_are_known(self) -> None:
+        assert {"login.html", "forgotten.html", "consent.html", "error.html"} <= all_templates()
+        assert {"login.again_title", "link.expired_about", "account.notice_left", "set_up.demanded"} <= all_texts()
+        assert len(all_texts()) > 130

@@ -72,6 +72,7 @@ class TestLettingAnApplicationIn:
         answer = parse_qs(urlsplit(screen.page.url).query)
         assert answer["code"]
         assert answer["state"] == ["xyz"]
+        await home.redeem(screen.page.url)
         (grant,) = await home.store.list_grants(ANNA.id)
         assert set(grant.scopes) == {"openid", "light.read"}
         assert screen.complaints == []

@@ -1,11 +1,17 @@
 """What a person does in front of a browser, and what an accessibility checker thinks of what they see."""
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page
 
 from support.pages import ANNA, PASSWORD, House
 
 AXE = Axe()
+
+OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
+"""Serves a house; its options are those of House."""
 
 
 class Screen:

@@ -1,6 +1,7 @@
 """Everything under /auth on a real store, with people whose passwords are known, for tests that look at pages."""
 
 import re
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
@@ -14,22 +15,26 @@ from starlette.applications import Starlette
 
 from domogate import auth
 from domogate.auth.pages import Pages
+from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
+from domogate.services.people import LINK_PATH, digest
 from domogate.services.second_factor import SecondFactor
 from domogate.services.sessions import Sessions
 from domogate.services.throttle import Throttle
-from support.people import Village, village
+from support.people import LINK_LIFETIME, Village, village
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 ADDRESS = "192.0.2.7"
 LIFETIME, IDLE = 86_400.0, 7_200.0
 PASSWORD = "four yellow bicycles"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+"""Both of RFC 7636 appendix B."""
 APP_NAME = "Sunrise <b>lights</b>"
 SCOPES = ("openid", "email", "offline_access", *Scope)
 
@@ -50,7 +55,7 @@ class House:
         self.village = of
         self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
         self.base_url = base_url
-        self.throttle = Throttle(self.clock)
+        self.throttle = Throttle(self.store, self.clock)
         self.sessions = Sessions(
             self.store,
             of.hasher,
@@ -108,6 +113,25 @@ class House:
         grant = Grant(new_id(), who.id, self.client.id, scopes or ("light.read",), created_at=self.clock.now() - 7200)
         await self.store.add_grant(grant)
         return grant
+
+    async def link(self, who: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> str:
+        """A one-time link for them, as the browser opens it."""
+        token = secrets.token_urlsafe(32)
+        await self.store.add_link(OneTimeLink(digest(token), who.id, purpose, self.clock.now() + LINK_LIFETIME))
+        return f"{LINK_PATH}{token}"
+
+    async def redeem(self, callback: str) -> None:
+        """As the application does it: only then has it been let in."""
+        form = {
+            "grant_type": "authorization_code",
+            "client_id": self.client.id,
+            "code": httpx.URL(callback).params["code"],
+            "redirect_uri": self.client.redirect_uris[0],
+            "code_verifier": VERIFIER,
+        }
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app()), base_url=self.base_url) as application:
+            answer = await application.post("/auth/token", data=form)
+        assert answer.status_code == 200, answer.text
 
     def code(self, secret: str = SECRET, offset: int = 0) -> str:
         return pyotp.TOTP(secret).generate_otp(int(self.clock.now()) // 30 + offset)

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from domogate.domain.authorization import LinkPurpose
-from domogate.domain.people import Standing
+from domogate.domain.people import Standing, User
 from support.pages import ANNA, BRUNO, CARLA, PASSWORD, House, Visitor, forms_of, heading_of
 from support.people import LINK_LIFETIME
 
@@ -18,12 +18,8 @@ def policy_of(visitor: Visitor) -> dict[str, str]:
 
 
 class TestPasswordLinks:
-    async def link(self, home: House, user: object = CARLA, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> str:
-        url, _ = await home.people.add_link(await home.user(user), purpose)  # type: ignore[arg-type]
-        return url.removeprefix("https://gateway.example")
-
     async def test_makes_an_invited_person_active(self, visitor: Visitor, home: House) -> None:
-        page = await visitor.get(await self.link(home))
+        page = await visitor.get(await home.link(CARLA))
         assert heading_of(page.text) == "Welcome"
         assert CARLA.email in page.text
         answer = await visitor.send(password=NEW, repeated=NEW)
@@ -39,17 +35,17 @@ class TestPasswordLinks:
         ],
     )
     async def test_says_what_it_is_for(
-        self, visitor: Visitor, home: House, user: object, purpose: LinkPurpose, title: str
+        self, visitor: Visitor, home: House, user: User, purpose: LinkPurpose, title: str
     ) -> None:
-        assert heading_of((await visitor.get(await self.link(home, user, purpose))).text) == title
+        assert heading_of((await visitor.get(await home.link(user, purpose))).text) == title
 
     async def test_its_token_may_be_in_the_query_where_no_log_sees_it(self, visitor: Visitor, home: House) -> None:
-        token = (await self.link(home)).rpartition("/")[2].rpartition("=")[2]
+        token = (await home.link(CARLA)).rpartition("/")[2].rpartition("=")[2]
         page = await visitor.get(f"/auth/password?token={token}")
         assert heading_of(page.text) == "Welcome"
 
     async def test_opens_once(self, visitor: Visitor, home: House) -> None:
-        link = await self.link(home)
+        link = await home.link(CARLA)
         await visitor.get(link)
         await visitor.get(link)
         await visitor.send(password=NEW, repeated=NEW)
@@ -57,7 +53,7 @@ class TestPasswordLinks:
         assert (answer.status_code, heading_of(answer.text)) == (410, "This link is used up")
 
     async def test_a_form_that_was_open_meanwhile_sets_nothing(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(await self.link(home))
+        await visitor.get(await home.link(CARLA))
         open_form = visitor.answer
         await visitor.send(password=NEW, repeated=NEW)
         visitor.answer = open_form
@@ -66,7 +62,7 @@ class TestPasswordLinks:
         assert (await visitor.log_in(CARLA.email, NEW)).status_code == 303
 
     async def test_does_not_open_for_ever(self, visitor: Visitor, home: House) -> None:
-        link = await self.link(home)
+        link = await home.link(CARLA)
         home.clock.at += LINK_LIFETIME
         answer = await visitor.get(link)
         assert (answer.status_code, heading_of(answer.text)) == (410, "This link is too old")
@@ -76,7 +72,7 @@ class TestPasswordLinks:
         assert (await visitor.get(path)).status_code == 410
 
     async def test_a_bad_password_does_not_use_it_up(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(await self.link(home))
+        await visitor.get(await home.link(CARLA))
         answer = await visitor.send(password="short", repeated="short")
         assert answer.status_code == 400
         assert "The password is too short." in answer.text
@@ -85,7 +81,7 @@ class TestPasswordLinks:
 
     async def test_the_password_to_be_renewed_is_not_taken_again(self, visitor: Visitor, home: House) -> None:
         await home.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
-        await visitor.get(await self.link(home, ANNA))
+        await visitor.get(await home.link(ANNA))
         answer = await visitor.send(password=PASSWORD, repeated=PASSWORD)
         assert answer.status_code == 400
         assert "Choose another one." in answer.text
@@ -93,13 +89,13 @@ class TestPasswordLinks:
     async def test_logs_the_person_out_everywhere(self, visitor: Visitor, home: House) -> None:
         await visitor.log_in()
         cookie = visitor.cookie
-        await visitor.get(await self.link(home, ANNA))
+        await visitor.get(await home.link(ANNA))
         await visitor.send(password=NEW, repeated=NEW)
         assert await home.sessions.find(cookie) is None
         assert not visitor.cookie
 
     async def test_a_form_of_another_site_sets_nothing(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(await self.link(home))
+        await visitor.get(await home.link(CARLA))
         assert (await visitor.send(password=NEW, repeated=NEW, csrf="wrong")).status_code == 400
         assert not (await home.user(CARLA)).active
 
@@ -127,6 +123,7 @@ class TestConsent:
         answer = await visitor.send("/auth/authorize", decision="allow", scope="light.read")
         back = urlsplit(answer.headers["location"])
         assert (back.netloc, "code" in parse_qs(back.query)) == ("app.example", True)
+        await home.redeem(answer.headers["location"])
         (grant,) = await home.store.list_grants(ANNA.id)
         assert set(grant.scopes) == {"openid", "light.read"}
 
@@ -219,6 +216,7 @@ class TestLogout:
 class TestEveryPage:
     PAGES = (
         "/auth/login",
+        "/auth/login/forgotten",
         "/auth/account",
         "/auth/account/password",
         "/auth/account/second-factor",
@@ -264,6 +262,7 @@ class TestEveryPage:
         [
             ("/auth/login", "GET, HEAD, POST"),
             ("/auth/login/code", "GET, HEAD, POST"),
+            ("/auth/login/forgotten", "GET, HEAD, POST"),
             ("/auth/account/password", "GET, HEAD, POST"),
             ("/auth/account/plants/leave", "GET, HEAD, POST"),
             ("/auth/password", "GET, HEAD, POST"),

@@ -146,7 +146,7 @@ class Account:
             return _done("stale")
         await self._kit.sessions.log_out(request.cookies.get(COOKIE))
         self._kit.sessions.note(AuditAction.LOGOUT, person.user.id, "account page", AuditResult.OK, address_of(request))
-        response = self._kit.render(request, "logged_out.html", client=None, continue_to=None)
+        response = self._kit.render(request, "logged_out.html", client=None)
         self._kit.cookies.remove(response, COOKIE)
         return response
 

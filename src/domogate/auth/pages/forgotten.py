@@ -32,7 +32,15 @@ class Forgotten:
         self._kit = kit
         # Apart from the one of logins: asking for links must keep nobody from logging in. Every request counts, each may fill
         # a mailbox: the waits are longer.
-        self._throttle = Throttle(kit.clock, account_attempts=2, first_wait=60.0, longest_wait=3600.0, half_life=3600.0)
+        self._throttle = Throttle(
+            kit.store,
+            kit.clock,
+            purpose="forgotten",
+            account_attempts=2,
+            first_wait=60.0,
+            longest_wait=3600.0,
+            half_life=3600.0,
+        )
         self._mailing = asyncio.Semaphore(_MAILS_AT_ONCE)
 
     def routes(self) -> list[Route]:
@@ -51,7 +59,7 @@ class Forgotten:
             return self._page(request, return_to, 400, email=email, problem="login.stale")
         if not email:
             return self._page(request, return_to, 400, problem="forgotten.empty")
-        wait = self._throttle.admit(email, address)
+        wait = await self._throttle.admit(email, address)
         if wait > 0:
             self._kit.sessions.note(AuditAction.LINK_ISSUED, NOBODY, "an account", AuditResult.SLOWED, address)
             return self._page(request, return_to, 429, email=email, wait=math.ceil(wait))

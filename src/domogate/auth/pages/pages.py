@@ -98,9 +98,9 @@ class Pages:
             request, "logout.html", person=person, action=_LOGOUT_PATH, client=client, fields=fields, form_targets=targets
         )
 
-    def render_logged_out(self, request: Request, *, client: Client | None = None, continue_to: str | None = None) -> Response:
-        """`continue_to`: the application's registered address for afterwards. Also takes the cookie away."""
-        response = self._kit.render(request, "logged_out.html", client=client, continue_to=continue_to)
+    def render_logged_out(self, request: Request, *, client: Client | None = None) -> Response:
+        """`client`: the application that asked for it. Also takes the cookie away."""
+        response = self._kit.render(request, "logged_out.html", client=client)
         self.forget(response)
         return response
 

@@ -1,0 +1,295 @@
+"""A walk through every page that people meet, in every state it has, in any language. Whoever walks looks around at each stop.
+
+`Seen` knows which templates and which of their texts were on the page at a stop, and which ones there are: a page that nobody
+walks past is missing in it.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+
+import msgspec
+import pytest
+from playwright.async_api import Page
+
+from domogate.auth.pages.account import _NOTICES
+from domogate.auth.pages.language import LANGUAGES, Language
+from domogate.auth.pages.rendering import Renderer
+from domogate.domain.authorization import LinkPurpose
+from domogate.domain.ids import new_id
+from domogate.domain.people import Standing, User
+from support.pages import ANNA, BRUNO, CARLA, HOUSE, PASSWORD, SCOPES, SECRET, House
+from support.people import LINK_LIFETIME
+
+Look = Callable[[str], Awaitable[None]]
+"""What is done at a stop, which has a name."""
+
+TERMS_URL = "https://terms.example/2027"
+NEW = "four green kites"
+DORA = User(new_id(), "dora.with-a-rather-long-address@a-rather-long-domain.example")
+"""Has nothing yet: no name, no plant, no application."""
+
+_FOLDER = files("domogate.auth.pages") / "templates"
+_FRAMES = ("base.html", "parts.html")
+_NAMED = re.compile(r't\(\s*"([a-z_]+\.[a-z_]+)"')
+_NAMED_EITHER_WAY = re.compile(r'"([a-z_]+\.[a-z_]+)" if [^%{}]*? else "([a-z_]+\.[a-z_]+)"')
+_COMPOSED = re.compile(r't\("([a-z_]+\.[a-z_]*)" ~ \w+(?:\.\w+)?(?: ~ "([a-z_]*)")?')
+_NEVER_ON_THE_WAY = frozenset(("plant_type.hotel", "plant_type.office", "plant_type.hospital"))
+"""One word in the place of another."""
+
+
+def all_templates() -> set[str]:
+    return {entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(".html")} - set(_FRAMES)
+
+
+def all_texts() -> set[str]:
+    """The keys that the templates name, those put together from parts as well."""
+    found: set[str] = set()
+    for entry in _FOLDER.iterdir():
+        source = entry.read_text(encoding="utf-8")
+        found.update(_NAMED.findall(source))
+        found.update(key for pair in _NAMED_EITHER_WAY.findall(source) for key in pair)
+        for start, end in _COMPOSED.findall(source):
+            found.update(key for key in LANGUAGES["en"].texts if key.startswith(start) and key.endswith(end))
+    return {key for key in found if key in LANGUAGES["en"].texts} - _NEVER_ON_THE_WAY
+
+
+class Seen:
+    """What was on the pages at which somebody looked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.templates: set[str] = set()
+        self.texts: set[str] = set()
+        self._template = ""
+        self._said: set[str] = set()
+        say, page = Language.say, Renderer.page
+
+        def noting_say(language: Language, key: str, **values: object) -> str:
+            self._said.add(key)
+            return say(language, key, **values)
+
+        def noting_page(renderer: Renderer, request: object, template: str, *args: object, **values: object) -> object:
+            self._template, self._said = template, set()
+            return page(renderer, request, template, *args, **values)  # type: ignore[arg-type]  # handed on as they came
+
+        monkeypatch.setattr(Language, "say", noting_say)
+        monkeypatch.setattr(Renderer, "page", noting_page)
+
+    async def look(self, _name: str) -> None:
+        self.templates.add(self._template)
+        self.texts |= self._said
+
+
+class Tour:
+    """Somebody who goes past everything. One page of the browser, one house; nobody is logged in at first."""
+
+    def __init__(self, page: Page, home: House, look: Look, language: str = "en") -> None:
+        self.page = page
+        self.home = home
+        self._look = look
+        self.say = LANGUAGES[language].say
+
+    # --- how it moves -----------------------------------------------------------------------------------------------
+
+    async def stop(self, stop: str, heading: str, /, **values: object) -> None:
+        """At a page with this heading, or it has lost its way."""
+        found = await self.page.get_by_role("heading", level=1).inner_text()
+        assert found == self.say(heading, **values), f"at {stop}"
+        await self._look(stop)
+
+    async def open(self, path: str) -> None:
+        await self.page.goto(path)
+
+    async def send(self, action: str | None = None, button: str = "", **values: str) -> None:
+        """Fill the form in and press its button; the browser's own checks are left out, to see ours."""
+        form = self.page.locator(f'form[action="{action}"]' if action else "main form").first
+        await form.evaluate("form => { form.noValidate = true }")
+        for name, value in values.items():
+            await form.locator(f'[name="{name}"]').fill(value)
+        await form.locator(f"button{button}").first.click()
+
+    async def log_in(self, email: str, password: str = PASSWORD) -> None:
+        await self.page.context.clear_cookies()
+        await self.open("/auth/login")
+        await self.send(email=email, password=password)
+
+    # --- where it goes ----------------------------------------------------------------------------------------------
+
+    async def walk(self) -> None:
+        """Through a house with mail and with terms to read."""
+        await self.prepare()
+        await self.logging_in()
+        await self.forgotten_password()
+        await self.links()
+        await self.account()
+        await self.consent()
+        await self.second_factor()
+        await self.nothing_yet()
+        await self.demanded_second_factor()
+
+    async def walk_without(self) -> None:
+        """Through a house without mail and without terms to read: only what differs."""
+        await self.open("/auth/login/forgotten")
+        await self.stop("forgotten-without-mail", "forgotten.title")
+        await self.open("/auth/password/used-up")
+        await self.stop("link-used-without-mail", "link.used_title")
+        await self.home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+        await self.log_in(ANNA.email)
+        await self.stop("account-terms-without-link", "account.greeting", name="Anna")
+
+    async def prepare(self) -> None:
+        home = self.home
+        await home.let_in(ANNA, *SCOPES)
+        await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
+        await home.set_standing(BRUNO, Standing.GOOD)
+        await home.change(BRUNO, totp_secret=SECRET)
+        await home.store.save_user(
+            msgspec.structs.replace(DORA, password_hash=await home.village.hasher.hash_password(PASSWORD))
+        )
+        await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "")
+        firefox = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
+        await home.sessions.log_in(ANNA.email, PASSWORD, None, "2001:db8:85a3:1234:5678:8a2e:370:7334", firefox)
+
+    async def logging_in(self) -> None:
+        await self.open("/auth/login")
+        await self.stop("login", "login.title")
+        await self.send(email="", password="")
+        await self.stop("login-empty", "login.title")
+        await self.send(email=ANNA.email, password="not it")
+        await self.stop("login-wrong", "login.title")
+        await self.page.context.clear_cookies()
+        await self.send(email=ANNA.email, password=PASSWORD)
+        await self.stop("login-stale", "login.title")
+        for _ in range(10):
+            await self.send(email="guessed@example.com", password="not it")
+        await self.stop("login-throttled", "login.title")
+        await self.open(self.home.authorize_path())
+        await self.stop("login-for-an-application", "login.title")
+        await self.open("/auth/authorize?client_id=unknown")
+        await self.stop("error", "error.title")
+
+    async def forgotten_password(self) -> None:
+        await self.open("/auth/login/forgotten")
+        await self.stop("forgotten", "forgotten.title")
+        await self.send(email="")
+        await self.stop("forgotten-empty", "forgotten.title")
+        await self.send(email=ANNA.email)
+        await self.stop("forgotten-sent", "forgotten.sent_title")
+        for _ in range(4):
+            await self.open("/auth/login/forgotten")
+            await self.send(email="asked-often@example.com")
+        await self.stop("forgotten-throttled", "forgotten.title")
+
+    async def links(self) -> None:
+        for user, purpose, title in (
+            (CARLA, LinkPurpose.OPERATOR, "link.operator_title"),
+            (ANNA, LinkPurpose.PASSWORD, "link.renew_title"),
+        ):
+            await self.open(await self.home.link(user, purpose))
+            await self.stop(title.removesuffix("_title").replace(".", "-"), title)
+        link = await self.home.link(CARLA)
+        await self.open(link)
+        await self.stop("link-first", "link.first_title")
+        await self.send(password="password1234", repeated="password1234")
+        await self.stop("link-common-password", "link.first_title")
+        await self.send(password=NEW, repeated="another one")
+        await self.stop("link-differing-passwords", "link.first_title")
+        await self.send(password=NEW, repeated=NEW)
+        await self.stop("link-password-is-set", "link.set_title")
+        await self.open(link)
+        await self.stop("link-used", "link.used_title")
+        old = await self.home.link(ANNA)
+        self.home.clock.at += LINK_LIFETIME
+        await self.open(old)
+        await self.stop("link-expired", "link.expired_title")
+
+    async def account(self) -> None:
+        hello = "account.greeting"
+        await self.log_in(ANNA.email)
+        await self.page.locator("summary").click()
+        await self.stop("account-everything-due", hello, name="Anna")
+        await self.home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+        await self.open("/auth/account")
+        await self.stop("account-terms-due", hello, name="Anna")
+        await self.home.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
+        await self.open("/auth/account")
+        await self.stop("account-password-due", hello, name="Anna")
+        await self.home.set_standing(ANNA, Standing.GOOD)
+        for notice in sorted(_NOTICES):
+            await self.open(f"/auth/account?done={notice}")
+            await self.stop(f"account-notice-{notice}", hello, name="Anna")
+        await self.open("/auth/account/password")
+        await self.stop("password", "password.title")
+        await self.send(current="not it", password=NEW, repeated=NEW)
+        await self.stop("password-wrong", "password.title")
+        await self.send(current=PASSWORD, password="password1234", repeated="password1234")
+        await self.stop("password-common", "password.title")
+        for _ in range(8):
+            await self.send(current="not it", password=NEW, repeated=NEW)
+        await self.stop("password-throttled", "password.title")
+        self.home.clock.at += 3600
+        await self.open("/auth/account/second-factor")
+        await self.stop("second-factor-set-up", "set_up.title")
+        await self.send(code="000000")
+        await self.stop("second-factor-set-up-wrong", "set_up.title")
+
+    async def consent(self) -> None:
+        home = self.home
+        client = home.client.name
+        await self.open(home.authorize_path(scope=" ".join(SCOPES), prompt="consent"))
+        await self.stop("consent-all-scopes", "consent.title", client=client)
+        await self.open(home.authorize_path(prompt="consent"))
+        await self.stop("consent", "consent.title", client=client)
+        await self.page.locator('input[value="plug.write"]').uncheck()
+        await self.stop("consent-fewer-scopes", "consent.title", client=client)
+        await self.send("/auth/authorize", '[value="deny"]')
+        await self.page.wait_for_url("**/back?*error=access_denied*")
+        await self.open(home.authorize_path(prompt="login"))
+        await self.stop("login-again", "login.again_title")
+        await self.open(f"/auth/logout?client_id={home.client.id}")
+        await self.stop("logout-for-an-application", "logout.title")
+        await self.open("/auth/logout")
+        await self.stop("logout", "logout.title")
+        await self.send("/auth/logout", '[value="logout"]')
+        await self.stop("logged-out", "logout.done_title")
+        await self.open(f"/auth/logout?client_id={home.client.id}")
+        await self.stop("logged-out-for-an-application", "logout.done_title")
+
+    async def second_factor(self) -> None:
+        await self.log_in(BRUNO.email)
+        await self.stop("code", "code.title")
+        await self.send(code="000000")
+        await self.stop("code-wrong", "code.title")
+        for _ in range(8):
+            await self.send(code="000000")
+        await self.stop("code-throttled", "code.title")
+        self.home.clock.at += 300
+        await self.send(code=self.home.code())
+        await self.stop("account-shared-plant", "account.greeting", name="Bruno")
+        await self.open(f"/auth/account/plants/leave?plant={HOUSE.id}")
+        await self.stop("leave-plant", "leave.title", plant=HOUSE.name)
+        await self.open("/auth/account/second-factor")
+        await self.stop("second-factor-switch-off", "switch_off.title")
+        await self.send(current="not it")
+        await self.stop("second-factor-switch-off-wrong", "switch_off.title")
+
+    async def nothing_yet(self) -> None:
+        await self.log_in(DORA.email)
+        await self.stop("account-nothing-yet", "account.title")
+
+    async def demanded_second_factor(self) -> None:
+        self.home.sessions.second_factor_required = True
+        await self.log_in(DORA.email)
+        await self.stop("demanded-set-up", "set_up.title")
+        await self.send(code="000000")
+        await self.stop("demanded-set-up-wrong", "set_up.title")
+        secret = await self.page.locator('[name="secret"]').input_value()
+        await self.send(code=self.home.code(secret))
+        await self.stop("demanded-account", "account.title")
+        await self.open("/auth/account/second-factor")
+        await self.stop("demanded-switch-off", "switch_off.title")
+        self.home.clock.at += 60
+        await self.log_in(DORA.email)
+        await self.stop("demanded-code", "code.title")
+        await self.send(code=self.home.code(secret))
+        await self.stop("demanded-account-again", "account.title")
