@@ -115,7 +115,7 @@ class Provider:
         self.signer = TokenSigner(self.keyring, clock, ISSUER, AUDIENCE, 3600.0, 3600.0)
         self.verifier = TokenVerifier(self.keyring, store, clock, ISSUER, AUDIENCE)
         self.hasher = PasswordHasher(memory_kib=8, passes=1, threads=1)
-        self.sessions = Sessions(store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=Throttle(clock))
+        self.sessions = Sessions(store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=Throttle(store, clock))
         self.ledger = Ledger()
         self.authorization = Authorization(
             store, self.signer, self.verifier, clock, issuer=ISSUER, successor_secret=b"s" * 32, audit=self.ledger

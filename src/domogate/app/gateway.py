@@ -81,7 +81,7 @@ class Gateway:
             self.clock,
             lifetime=settings.session_lifetime,
             idle_lifetime=settings.session_idle_lifetime,
-            throttle=Throttle(self.clock),
+            throttle=Throttle(self.store, self.clock),
             second_factor_required=settings.second_factor_required,
             audit=self.audit,
         )
@@ -99,7 +99,13 @@ class Gateway:
             max_ages=settings.state_max_ages,
         )
         self.scenes = Scenes(self.control)
-        self.history = History(self.store, self.clock, settings.changes_kept_days * DAY, settings.readings_kept_days * DAY)
+        self.history = History(
+            self.store,
+            self.clock,
+            settings.changes_kept_days * DAY,
+            settings.readings_kept_days * DAY,
+            None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
+        )
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False

@@ -58,8 +58,8 @@ class Discovery:
             "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "claim_types_supported": ["normal"],
             "claims_supported": [
-                *("iss", "sub", "aud", "exp", "iat", "jti", "auth_time", "nonce", "at_hash"),
-                *("name", "email", "scope", "grant"),
+                *("iss", "sub", "aud", "exp", "iat", "jti", "auth_time", "nonce", "at_hash", "amr"),
+                *("name", "email", "email_verified", "scope", "grant"),
             ],
             "authorization_response_iss_parameter_supported": True,
             # What is not said is taken to be supported or not as the standards please, so all of it is said.

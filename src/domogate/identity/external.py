@@ -19,6 +19,7 @@ from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import GrantType, Principal, TokenKind
 from domogate.identity.fetching import JsonFetcher, JsonSource
+from domogate.identity.principals import build_principal
 from domogate.identity.profiles import IssuerProfile, TokenMark
 from domogate.identity.remote_keys import KeysUnavailable, PublicKey, RemoteKeys
 from domogate.identity.unverified import UnverifiedHeader, read_header
@@ -173,14 +174,4 @@ async def find_external_principal(store: Store, claims: ExternalClaims) -> Princ
     client = await store.find_client(claims.client_id)
     if client is None:
         raise TokenRefused("The token's client is not registered here.")
-    return Principal(
-        user_id=user.id,
-        client_id=client.id,
-        grant_id=claims.grant_id,
-        kind=claims.kind,
-        scopes=claims.scopes.intersection(client.scopes),
-        expires_at=claims.expires_at,
-        flow=GrantType.AUTHORIZATION_CODE,
-        access_token_everywhere=client.access_token_everywhere,
-        standing=user.standing,
-    )
+    return build_principal(claims, user, client, allowed=client.scopes, flow=GrantType.AUTHORIZATION_CODE)

@@ -213,7 +213,7 @@ class TokenSigner:
         else:  # OpenID Connect Core §2, §5.4: what the person let the client know, and no more
             claims["aud"] = client.id
             if IdentityScope.EMAIL in grant.scopes:
-                claims["email"] = user.email
+                claims |= {"email": user.email, "email_verified": user.email_verified}
             if IdentityScope.PROFILE in grant.scopes and user.name:
                 claims["name"] = user.name
         return await self.sign(claims, typ=TYP_OF_KIND[kind])

@@ -22,6 +22,7 @@ from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
 from domogate.identity.external import ExternalIssuer, find_external_principal
+from domogate.identity.principals import build_principal
 from domogate.identity.recent import Recent
 from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
@@ -214,17 +215,7 @@ class TokenVerifier:
         user = await self._store.find_user(claims.user_id)
         if user is None:
             raise TokenRefused("The token's user does not exist here.")
-        return Principal(
-            user_id=user.id,
-            client_id=client.id,
-            grant_id=grant.id,
-            kind=claims.kind,
-            scopes=claims.scopes.intersection(grant.scopes),
-            expires_at=claims.expires_at,
-            flow=grant.flow,
-            access_token_everywhere=client.access_token_everywhere,
-            standing=user.standing,
-        )
+        return build_principal(claims, user, client, allowed=grant.scopes, flow=grant.flow)
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:

@@ -1,6 +1,5 @@
 """Users: how they come, become active, change and go. A password is set by a one-time link, never by an operator."""
 
-import asyncio
 import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
@@ -55,7 +54,7 @@ class IssuedLink(msgspec.Struct, frozen=True):
 
 
 class Accounts:
-    """Everything that is done to a user. `by` is who does it, for the audit log."""
+    """Everything that is done to a user. `by` is who does it, for the audit log, and `address` from where they do it."""
 
     def __init__(
         self,
@@ -75,7 +74,6 @@ class Accounts:
         self._base_url = base_url
         self._link_lifetime = link_lifetime
         self._audit = audit
-        self._changing = asyncio.Lock()
 
     # --- finding
 
@@ -97,17 +95,16 @@ class Accounts:
 
     async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
         """With a link to set their password. Refused once there is an operator: operators make each other then."""
-        operators = [user for user in await self._store.list_users() if user.operator]
-        if operators:
+        new = User(new_id(), check_email(email), check_name(name))
+        user = await self._store.claim_operator(new)
+        if user is None:
+            operators = [user.email for user in await self._store.list_users() if user.operator]
             raise Conflict(
-                f"There is an operator already: {operators[0].email}. They can make others; "
+                f"There is an operator already: {', '.join(operators[:1])}. They can make others; "
                 "`domogate user password-link` gives them a new link."
             )
-        user = await self._store.find_user_by_email(check_email(email))
-        if user is None:
-            user = await self._add(email, name, operator=True, by=COMMAND_LINE)
-        else:
-            user = await self.set_operator(user.id, True)
+        action = AuditAction.USER_ADDED if user.id == new.id else AuditAction.USER_CHANGED
+        self.note(action, COMMAND_LINE, user_ref(user.id), operator=_yes_or_no(True))
         return user, await self._issue(user, LinkPurpose.OPERATOR, COMMAND_LINE, show=True)
 
     async def create_user(
@@ -119,28 +116,45 @@ class Accounts:
 
     async def _add(self, email: str, name: str, *, operator: bool, by: By) -> User:
         user = User(new_id(), check_email(email), check_name(name), operator=operator)
-        async with self._changing:
-            if await self._store.find_user_by_email(email) is not None:
-                raise Conflict(f"There is a user {email} already.")
-            await self._store.save_user(user)
+        try:
+            await self._store.add_user(user)
+        except ValueError:
+            raise Conflict(f"There is a user {email} already.") from None
         self.note(AuditAction.USER_ADDED, by, user_ref(user.id), operator=_yes_or_no(operator))
         return user
 
-    async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: By = COMMAND_LINE) -> IssuedLink:
+    async def issue_password_link(
+        self, user_id: Id, *, show_link: bool = False, by: By = COMMAND_LINE, address: str = ""
+    ) -> IssuedLink:
         """Former links of the user are of no use any more. With `show_link` it is handed back even where there is mail."""
-        return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
+        doer = to_doer(by, address)
+        return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, doer, show=show_link)
 
     async def _issue(self, user: User, purpose: LinkPurpose, by: By, *, show: bool) -> IssuedLink:
-        url, expires_at = await self.add_link(user, purpose)
-        mailed = not show and await self.mailed(self._mail.send_password_link(user.email, user.name, url, self._link_lifetime))
+        def send(url: str) -> Awaitable[bool]:
+            return self._mail.send_password_link(user.email, user.name, url, self._link_lifetime)
+
+        return await self.hand_out_link(user, purpose, by, None if show else send)
+
+    async def hand_out_link(
+        self, user: User, purpose: LinkPurpose, by: By, send: Callable[[str], Awaitable[bool]] | None
+    ) -> IssuedLink:
+        """Make a link and `send` it; None: it is for whoever asked. Raises MailFailed."""
+        url, expires_at = await self.add_link(user, purpose, sent_to=None if send is None else user.email)
+        mailed = send is not None and await self.mailed(send(url))
+        if send is not None and not mailed:
+            # There is no mail here: another one, which proves nothing about a mailbox, for whoever asked.
+            url, expires_at = await self.add_link(user, purpose)
         self.note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=_yes_or_no(mailed))
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
-    async def add_link(self, user: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> tuple[str, float]:
-        """The link's URL, which is kept nowhere, and until when it opens."""
+    async def add_link(
+        self, user: User, purpose: LinkPurpose = LinkPurpose.PASSWORD, *, sent_to: str | None = None
+    ) -> tuple[str, float]:
+        """The link's URL, which is kept nowhere, and until when it opens. `sent_to`: the only mailbox that will see it."""
         token = secrets.token_urlsafe(32)
         expires_at = self._clock.now() + self._link_lifetime
-        await self._store.add_link(OneTimeLink(digest(token), user.id, purpose, expires_at))
+        await self._store.add_link(OneTimeLink(digest(token), user.id, purpose, expires_at, sent_to))
         return f"{self._base_url}{LINK_PATH}{token}", expires_at
 
     async def mailed(self, sending: Awaitable[bool]) -> bool:
@@ -170,9 +184,10 @@ class Accounts:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
         await self._check_new_password(found[1], password)
         password_hash = await self._hasher.hash_password(password)
-        if await self._store.take_link(digest(token)) is None:
+        link = await self._store.take_link(digest(token))
+        if link is None:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
-        return await self._keep_password(found[1].id, password_hash, None, address)
+        return await self._keep_password(link.user_id, password_hash, None, address, read_at=link.sent_to)
 
     async def set_password(self, user_id: Id, password: str, *, keep_session: Id | None = None, address: str = "") -> User:
         """By the user, who has proved who they are. Ends their other sessions, mends a standing that wanted this."""
@@ -185,10 +200,17 @@ class Accounts:
         if user.standing.password_is_due and await self._hasher.verify_password(password, user.password_hash):
             raise Invalid("This is the password that is to be renewed. Choose another.")
 
-    async def _keep_password(self, user_id: Id, password_hash: str, keep_session: Id | None, address: str) -> User:
+    async def _keep_password(
+        self, user_id: Id, password_hash: str, keep_session: Id | None, address: str, *, read_at: str | None = None
+    ) -> User:
+        """`read_at`: the mailbox in which whoever does this has read mail of ours (Decision 0029)."""
+
         def change(user: User) -> User:
             standing = _WITHOUT_PASSWORD_DUE.get(user.standing, user.standing)
-            return msgspec.structs.replace(user, password_hash=password_hash, standing=standing)
+            # The user may have got another e-mail since the mail was sent.
+            proved = read_at is not None and read_at.casefold() == user.email.casefold()
+            verified = user.email_verified or proved
+            return msgspec.structs.replace(user, password_hash=password_hash, standing=standing, email_verified=verified)
 
         user = await self.change_user(user_id, change)
         await self._store.end_sessions(user_id, keep_session)
@@ -201,15 +223,13 @@ class Accounts:
     # --- changing
 
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
-        """One change at a time, so that none undoes another. Raises NotFound."""
-        async with self._changing:
-            return await self._change(user_id, change)
-
-    async def _change(self, user_id: Id, change: Callable[[User], User]) -> User:
-        user = await self.get_user(user_id)
-        changed = change(user)
-        if changed != user:
-            await self._store.save_user(changed)
+        """Of the user as they are in that moment, so that no change undoes another's. Raises NotFound, Conflict."""
+        try:
+            changed = await self._store.change_user(user_id, change)
+        except ValueError as error:
+            raise Conflict(f"{error}.") from None
+        if changed is None:
+            raise NotFound(f"There is no user {user_id}.")
         return changed
 
     async def set_name(self, user_id: Id, name: str, *, by: By = COMMAND_LINE) -> User:
@@ -233,10 +253,7 @@ class Accounts:
 
     async def set_operator(self, user_id: Id, operator: bool, *, by: By = COMMAND_LINE) -> User:
         """Refused for the last operator: nobody could manage this gateway any more."""
-        async with self._changing:
-            if not operator:
-                await self._check_not_last_operator(user_id)
-            changed = await self._change(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
+        changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=_yes_or_no(operator))
         return changed
 
@@ -249,28 +266,32 @@ class Accounts:
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), second_factor="no")
         return changed
 
-    async def end_sessions(self, user_id: Id, *, by: By = COMMAND_LINE) -> int:
+    async def end_sessions(self, user_id: Id, *, by: By = COMMAND_LINE, address: str = "") -> int:
         """Log them out of every browser; applications they let in stay in."""
         await self.get_user(user_id)
         ended = await self._store.end_sessions(user_id)
-        self.note(AuditAction.SESSION_ENDED, by, user_ref(user_id), sessions=str(ended))
+        self.note(AuditAction.SESSION_ENDED, to_doer(by, address), user_ref(user_id), sessions=str(ended))
         return ended
 
     # --- going
 
-    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: By = COMMAND_LINE) -> None:
+    async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: By = COMMAND_LINE, address: str = "") -> None:
         """Throw an application out: its tokens are refused from the next request on."""
         grant = await self._store.find_grant(grant_id)
         if grant is None or grant.user_id != user_id:
             raise NotFound(f"The user has no grant {grant_id}.")
         await self._store.revoke_grant(grant_id, self._clock.now())
-        self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
+        self.note(AuditAction.REVOCATION, to_doer(by, address), user_ref(user_id), client=grant.client_id, grant=grant_id)
 
-    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: By = COMMAND_LINE) -> int:
+    async def revoke_grants(
+        self, user_id: Id, client_id: str | None = None, *, by: By = COMMAND_LINE, address: str = ""
+    ) -> int:
         """Throw all applications out, or one; how many grants that were."""
         await self.get_user(user_id)
         revoked = await self._store.revoke_grants(user_id, client_id, self._clock.now())
-        self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=client_id or "any", grants=str(revoked))
+        self.note(
+            AuditAction.REVOCATION, to_doer(by, address), user_ref(user_id), client=client_id or "any", grants=str(revoked)
+        )
         return revoked
 
     async def delete_user(self, user_id: Id, *, by: By = COMMAND_LINE) -> None:
@@ -285,17 +306,10 @@ class Accounts:
         if self._audit is not None:
             await self._audit.know(user_id)  # their pseudonym is forgotten with them
         try:
-            async with self._changing:
-                await self._check_not_last_operator(user_id)
-                await self._store.delete_user(user_id)
-        except ValueError as error:  # they were given a plant meanwhile
+            await self._store.delete_user(user_id)
+        except ValueError as error:  # the last operator, or one who was given a plant meanwhile
             raise Conflict(f"{error}.") from error
         self.note(AuditAction.USER_DELETED, by, user_ref(user_id))
-
-    async def _check_not_last_operator(self, user_id: Id) -> None:
-        operators = {user.id: user for user in await self._store.list_users() if user.operator}
-        if operators.keys() == {user_id}:
-            raise Conflict(f"{operators[user_id].email} is the last operator. Make somebody else an operator first.")
 
     def note(self, action: AuditAction, by: By, what: str, **detail: str) -> None:
         if self._audit is not None:
@@ -304,8 +318,10 @@ class Accounts:
             self._audit.note(action, who=who, what=what, result=AuditResult.OK, address=doer.address, detail=detail)
 
 
-def to_doer(by: By) -> Doer:
-    return by if isinstance(by, Doer) else Doer(by)
+def to_doer(by: By, address: str = "") -> Doer:
+    """`address`: from where, unless `by` says it."""
+    doer = by if isinstance(by, Doer) else Doer(by)
+    return doer if doer.address or not address else Doer(doer.user_id, address)
 
 
 def digest(secret: str) -> str:

@@ -1,9 +1,11 @@
 """People and what is theirs: their accounts, the plants they share, the applications that are registered."""
 
+from collections.abc import Awaitable
 from enum import StrEnum
 
 import msgspec
 
+from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Plant, PlantStatus
@@ -89,12 +91,10 @@ class People(Accounts):
         return Invited(InvitedAs.INVITED, await self._link_for(user, plant, show_link, by))
 
     async def _link_for(self, user: User, plant: Plant, show_link: bool, by: By) -> IssuedLink:
-        url, expires_at = await self.add_link(user)
-        mailed = not show_link and await self.mailed(
-            self._mail.send_invitation(user.email, plant.name, url, self._link_lifetime)
-        )
-        self.note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed="yes" if mailed else "no")
-        return IssuedLink(None if mailed else url, mailed, expires_at)
+        def send(url: str) -> Awaitable[bool]:
+            return self._mail.send_invitation(user.email, plant.name, url, self._link_lifetime)
+
+        return await self.hand_out_link(user, LinkPurpose.PASSWORD, by, None if show_link else send)
 
     async def withdraw_invitation(self, plant_id: Id, email: str, *, by: By = COMMAND_LINE) -> None:
         await self.get_plant(plant_id)
@@ -133,23 +133,23 @@ class People(Accounts):
         """By an allowed user. Its owner cannot leave it, only remove it."""
         await self.withdraw_user(plant_id, user_id, by=Doer(user_id, address))
 
-    async def remove_plant(self, plant_id: Id, *, by: By = COMMAND_LINE) -> None:
+    async def remove_plant(self, plant_id: Id, *, by: By = COMMAND_LINE, address: str = "") -> None:
         """By its owner or an operator. It is listed as removed for a while, and is gone everywhere else (Decision 0009)."""
         plant = await self.get_plant(plant_id)
         await self._check_may_remove(plant, by)
         if plant.status is PlantStatus.REMOVED:
             raise Conflict(f"{plant.name} is removed already.")
         await self._store.set_plant_status(plant_id, PlantStatus.REMOVED, self._clock.now())
-        self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=PlantStatus.REMOVED)
+        self.note(AuditAction.PLANT_CHANGED, to_doer(by, address), plant_ref(plant_id), status=PlantStatus.REMOVED)
 
-    async def restore_plant(self, plant_id: Id, *, by: By = COMMAND_LINE) -> None:
+    async def restore_plant(self, plant_id: Id, *, by: By = COMMAND_LINE, address: str = "") -> None:
         """By an operator, or by its owner: nothing of it was lost."""
         plant = await self.get_plant(plant_id)
         await self._check_may_remove(plant, by)
         if plant.status is PlantStatus.ACTIVE:
             raise Conflict(f"{plant.name} is active already.")
         await self._store.set_plant_status(plant_id, PlantStatus.ACTIVE, self._clock.now())
-        self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=PlantStatus.ACTIVE)
+        self.note(AuditAction.PLANT_CHANGED, to_doer(by, address), plant_ref(plant_id), status=PlantStatus.ACTIVE)
 
     async def _check_may_remove(self, plant: Plant, by: By) -> None:
         user_id = to_doer(by).user_id

@@ -3,11 +3,9 @@
 import base64
 import binascii
 import hmac
-from collections import OrderedDict
 
 import pyotp
 
-from domogate.domain.ids import Id
 from domogate.ports import Clock
 
 _STEP = 30
@@ -16,13 +14,14 @@ _SECRET_BYTES = 20
 
 
 class SecondFactor:
-    """Makes secrets and checks codes: those of the step before and after count too, none counts twice (RFC 6238 §5.2)."""
+    """Makes secrets and checks codes: those of the step before and after count too (RFC 6238 §5.2).
 
-    def __init__(self, clock: Clock, *, issuer: str = "Domogate", capacity: int = 20_000) -> None:
+    That none counts twice, in no gateway, is the store's to say: `use_totp_step`.
+    """
+
+    def __init__(self, clock: Clock, *, issuer: str = "Domogate") -> None:
         self._clock = clock
         self._issuer = issuer
-        self._capacity = capacity
-        self._last_steps: OrderedDict[Id, int] = OrderedDict()
 
     def new_secret(self) -> str:
         return pyotp.random_base32(_SECRET_BYTES * 8 // 5)
@@ -31,22 +30,14 @@ class SecondFactor:
         """What a QR code for the app says."""
         return pyotp.TOTP(secret).provisioning_uri(email, issuer_name=self._issuer)
 
-    def accept(self, user_id: Id, secret: str, code: str) -> bool:
-        """Whether the code is right now and neither it nor a later one was accepted before."""
+    def find_step(self, secret: str, code: str) -> int | None:
+        """The step of time that the code is of, if it is right now; the latest, should it be of two."""
         digits = code.replace(" ", "")
         totp = pyotp.TOTP(secret)
         now = int(self._clock.now()) // _STEP
         # All three are compared, so that the time it takes does not tell which one it was.
         fitting = [step for step in (now - 1, now, now + 1) if _equal(totp.generate_otp(step), digits)]
-        last = self._last_steps.get(user_id, -1)
-        step = next((step for step in fitting if step > last), None)
-        if step is None:
-            return False
-        self._last_steps[user_id] = step
-        self._last_steps.move_to_end(user_id)
-        if len(self._last_steps) > self._capacity:
-            self._last_steps.popitem(last=False)
-        return True
+        return max(fitting, default=None)
 
 
 def is_secret(text: str) -> bool:

@@ -95,7 +95,7 @@ class Sessions:
     ) -> Entered | SecondFactorNeeded | Wrong | SlowDown:
         """`replaces` is the cookie the browser has already: its session ends once the person is in."""
         email = email.strip()
-        if slow := self._slow_down(email, address, AuditAction.LOGIN):
+        if slow := await self._slow_down(email, address, AuditAction.LOGIN):
             return slow
         user = await self._store.find_user_by_email(email)
         right = await self._hasher.verify_password(password, None if user is None else user.password_hash)
@@ -104,17 +104,12 @@ class Sessions:
             return Wrong()
         set_up = user.totp_secret is None and self.second_factor_required
         if set_up or (user.totp_secret is not None and otp is None):
-            self._throttle.take_back(email, address)
-            cookie, _ = await self._add(user, address, agent, (PASSWORD,), _TIME_FOR_SECOND_FACTOR)
+            cookie, session = self._new_session(user, address, agent, (PASSWORD,), _TIME_FOR_SECOND_FACTOR)
+            await self._store.add_session(session, taken_back=self._throttle.attempt(email, address))
             return SecondFactorNeeded(cookie, set_up)
-        factors: tuple[str, ...] = (PASSWORD,)
-        if user.totp_secret is not None:
-            if not self.second_factor.accept(user.id, user.totp_secret, otp or ""):
-                self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
-                return Wrong()
-            factors = (PASSWORD, CODE)
-        self._throttle.succeed(email, address)
-        return await self._enter(user, address, agent, factors, replaces)
+        if user.totp_secret is None:
+            return await self._enter(user, address, agent, (PASSWORD,), replaces)
+        return await self._enter_with_code(user, user.totp_secret, otp or "", address, agent, replaces)
 
     async def enter_code(
         self, half_way: HalfWay, code: str, address: str, agent: str, *, replaces: str | None = None
@@ -123,24 +118,22 @@ class Sessions:
         user = half_way.user
         if user.totp_secret is None:
             return Wrong()
-        if slow := self._slow_down(user.email, address, AuditAction.SECOND_FACTOR):
+        if slow := await self._slow_down(user.email, address, AuditAction.SECOND_FACTOR):
             return slow
-        if not self.second_factor.accept(user.id, user.totp_secret, code):
-            self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
-            return Wrong()
-        self._throttle.succeed(user.email, address)
-        await self._store.end_session(half_way.session.id)
-        return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
+        outcome = await self._enter_with_code(user, user.totp_secret, code, address, agent, replaces)
+        if isinstance(outcome, Entered):
+            await self._store.end_session(half_way.session.id)
+        return outcome
 
     async def confirm_password(self, person: LoggedIn, password: str, address: str) -> Wrong | SlowDown | None:
         """None: it is their password. For what a browser that was left open must not suffice for."""
-        if slow := self._slow_down(person.user.email, address, AuditAction.LOGIN):
+        if slow := await self._slow_down(person.user.email, address, AuditAction.LOGIN):
             return slow
         user = await self._store.find_user(person.user.id)
         if not await self._hasher.verify_password(password, None if user is None else user.password_hash):
             self._note_wrong(AuditAction.LOGIN, person.user, address)
             return Wrong()
-        self._throttle.succeed(person.user.email, address)
+        await self._throttle.succeed(person.user.email, address)
         return None
 
     # --- the second factor --------------------------------------------------------------------------------------------
@@ -152,7 +145,6 @@ class Sessions:
         user = await self._give_second_factor(half_way.user.id, secret, code, address)
         if user is None:
             return Wrong()
-        self._throttle.succeed(user.email, address)
         await self._store.end_sessions(user.id)
         return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
 
@@ -162,25 +154,28 @@ class Sessions:
         if user is None:
             return Wrong()
         await self._store.end_sessions(user.id)
-        return await self._enter(user, address, person.session.agent, (PASSWORD, CODE), None)
+        return await self._enter(user, address, person.session.agent, (PASSWORD, CODE), None, admitted=False)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
         """False when the operator demands it."""
         if self.second_factor_required:
             return False
-        user = await self._store.find_user(person.user.id)
-        if user is not None and user.totp_secret is not None:
-            await self._store.save_user(msgspec.structs.replace(user, totp_secret=None))
-            self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "off", AuditResult.OK, address)
+        await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))
+        if person.user.totp_secret is not None:
+            self.note(AuditAction.SECOND_FACTOR_CHANGED, person.user.id, "off", AuditResult.OK, address)
         return True
 
     async def _give_second_factor(self, user_id: Id, secret: str, code: str, address: str) -> User | None:
-        user = await self._store.find_user(user_id)
-        # One that is there already is never replaced: a password alone must not suffice to get rid of it.
-        if user is None or user.totp_secret is not None or not self.second_factor.accept(user_id, secret, code):
+        def give(user: User) -> User:
+            # One that is there already is never replaced: a password alone must not suffice to get rid of it.
+            return user if user.totp_secret is not None else msgspec.structs.replace(user, totp_secret=secret)
+
+        step = self.second_factor.find_step(secret, code)
+        if step is None or not await self._store.use_totp_step(user_id, step):
             return None
-        user = msgspec.structs.replace(user, totp_secret=secret)
-        await self._store.save_user(user)
+        user = await self._store.change_user(user_id, give)
+        if user is None or user.totp_secret != secret:
+            return None
         self.note(AuditAction.SECOND_FACTOR_CHANGED, user_id, "on", AuditResult.OK, address)
         return user
 
@@ -213,8 +208,8 @@ class Sessions:
     def _note_wrong(self, action: str, user: User | None, address: str) -> None:
         self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
 
-    def _slow_down(self, email: str, address: str, action: str) -> SlowDown | None:
-        wait = self._throttle.admit(email, address)
+    async def _slow_down(self, email: str, address: str, action: str) -> SlowDown | None:
+        wait = await self._throttle.admit(email, address)
         if wait <= 0:
             return None
         self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
@@ -237,18 +232,45 @@ class Sessions:
     def _is_complete(self, session: Session, user: User) -> bool:
         return CODE in session.factors or (user.totp_secret is None and not self.second_factor_required)
 
-    async def _enter(self, user: User, address: str, agent: str, factors: tuple[str, ...], replaces: str | None) -> Entered:
-        cookie, session = await self._add(user, address, agent, factors, self._lifetime)
+    async def _enter_with_code(
+        self, user: User, secret: str, code: str, address: str, agent: str, replaces: str | None
+    ) -> Entered | Wrong:
+        step = self.second_factor.find_step(secret, code)
+        if step is not None:
+            cookie, session = self._new_session(user, address, agent, (PASSWORD, CODE), self._lifetime)
+            succeeded = self._throttle.attempt(user.email, address)
+            # Of two logins with the same code at once, here or at another gateway, one gets a session.
+            if await self._store.add_session(session, totp_step=step, succeeded=succeeded):
+                return await self._entered(cookie, session, user, replaces)
+        self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
+        return Wrong()
+
+    async def _enter(
+        self,
+        user: User,
+        address: str,
+        agent: str,
+        factors: tuple[str, ...],
+        replaces: str | None,
+        *,
+        admitted: bool = True,
+    ) -> Entered:
+        cookie, session = self._new_session(user, address, agent, factors, self._lifetime)
+        succeeded = self._throttle.attempt(user.email, address) if admitted else None
+        await self._store.add_session(session, succeeded=succeeded)
+        return await self._entered(cookie, session, user, replaces)
+
+    async def _entered(self, cookie: str, session: Session, user: User, replaces: str | None) -> Entered:
         await self.log_out(replaces)
-        self.note(AuditAction.LOGIN, user.id, " ".join(factors), AuditResult.OK, address)
+        self.note(AuditAction.LOGIN, user.id, " ".join(session.factors), AuditResult.OK, session.address)
         return Entered(cookie, LoggedIn(session, user, form_token_of(cookie)))
 
-    async def _add(
+    def _new_session(
         self, user: User, address: str, agent: str, factors: tuple[str, ...], lifetime: float
     ) -> tuple[str, Session]:
         cookie = secrets.token_urlsafe(32)
         now = self._clock.now()
-        session = Session(
+        return cookie, Session(
             id=new_id(),
             token_hash=_hash(cookie),
             user_id=user.id,
@@ -260,8 +282,6 @@ class Sessions:
             agent=agent[:_AGENT_KEPT],
             factors=factors,
         )
-        await self._store.add_session(session)
-        return cookie, session
 
 
 def _hash(cookie: str) -> str:

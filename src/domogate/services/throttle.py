@@ -1,15 +1,17 @@
 """Guessing is slowed down, per account and per address, and nobody is locked out for good.
 
-An attempt counts as failed from its start until it has succeeded, so that many at once gain nothing. Beyond its allowance each
-further one doubles the wait, up to a bound; what is counted halves with time. Attempts during a wait are turned away uncounted.
+The counts are in the store, so that they hold for all gateways on it together; how they are counted is in `domain/attempts.py`.
+They are kept by hashes only: whatever somebody typed where an e-mail belongs is not to be read there.
 """
 
 import hashlib
 import ipaddress
-import math
 from collections import OrderedDict
 
-from domogate.ports import Clock
+from domogate.domain.attempts import Attempt, Limit
+from domogate.ports import Clock, Store
+
+_FAMILIAR_KEPT = 90 * 86_400.0
 
 
 class Throttle:
@@ -17,8 +19,10 @@ class Throttle:
 
     def __init__(
         self,
+        store: Store,
         clock: Clock,
         *,
+        purpose: str = "login",
         account_attempts: int = 5,
         address_attempts: int = 100,
         first_wait: float = 1.0,
@@ -26,95 +30,56 @@ class Throttle:
         half_life: float = 900.0,
         capacity: int = 20_000,
     ) -> None:
-        """`capacity`: how many accounts and how many addresses are remembered; the least recent are forgotten first."""
+        """Attempts of another `purpose` are counted apart. `capacity`: how many waits are remembered here."""
+        self._store = store
         self._clock = clock
-        self._accounts = _Counters(account_attempts, first_wait, longest_wait, half_life, capacity)
-        self._addresses = _Counters(address_attempts, first_wait, longest_wait, half_life, capacity)
-        self._familiar: OrderedDict[bytes, None] = OrderedDict()
+        self._purpose = purpose
+        self._account_limit = Limit(account_attempts, first_wait, longest_wait, half_life)
+        self._address_limit = Limit(address_attempts, first_wait, longest_wait, half_life)
         self._capacity = capacity
+        self._waiting: OrderedDict[str, float] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._accounts) + len(self._addresses) + len(self._familiar)
+        return len(self._waiting)
 
-    def admit(self, account: str, address: str) -> float:
-        """0: go on, and tell how it went. Otherwise the seconds to wait."""
+    def attempt(self, account: str, address: str) -> Attempt:
+        """What is counted where; `Store.add_session` takes it to say in the same write that it succeeded."""
+        folded, network = account.casefold(), _network(address)
+        return Attempt(
+            account=self._key("account", folded),
+            address=self._key("address", network),
+            familiar=self._key("familiar", folded, network),
+            account_limit=self._account_limit,
+            address_limit=self._address_limit,
+            familiar_kept=_FAMILIAR_KEPT,
+        )
+
+    async def admit(self, account: str, address: str) -> float:
+        """0: go on, and tell if it succeeded. Otherwise the seconds to wait."""
+        attempt = self.attempt(account, address)
         now = self._clock.now()
-        account_key, address_key = self._key(account, address), _digest(_network(address))
-        wait = max(self._accounts.wait(account_key, now), self._addresses.wait(address_key, now))
-        if wait <= 0:
-            self._accounts.count(account_key, now)
-            self._addresses.count(address_key, now)
-        return max(wait, 0.0)
+        # Nothing ends a wait early, so that whoever goes on trying during it costs no write.
+        known = self._waiting.get(attempt.familiar, now) - now
+        if 0 < known <= self._account_limit.longest_wait:
+            return known
+        self._waiting.pop(attempt.familiar, None)
+        wait = await self._store.admit_attempt(attempt, now)
+        if wait > 0:
+            self._waiting[attempt.familiar] = now + wait
+            if len(self._waiting) > self._capacity:
+                self._waiting.popitem(last=False)
+        return wait
 
-    def take_back(self, account: str, address: str) -> None:
-        """An admitted attempt was no guess, but proves nothing yet either: a first factor that was right."""
-        self._accounts.uncount(self._key(account, address))
-        self._addresses.uncount(_digest(_network(address)))
+    async def succeed(self, account: str, address: str) -> None:
+        """The account starts anew, and is known to be its owner's at this address from now on."""
+        attempt = self.attempt(account, address)
+        self._waiting.pop(attempt.familiar, None)
+        await self._store.succeed_attempt(attempt, self._clock.now())
 
-    def succeed(self, account: str, address: str) -> None:
-        """The account starts anew; the address does not, or one account of one's own would reset it for all others."""
-        self._accounts.forget(_digest(account.casefold()))
-        self._accounts.forget(self._key(account, address))
-        self._addresses.uncount(_digest(_network(address)))
-        familiar = _digest(account.casefold(), _network(address))
-        self._familiar[familiar] = None
-        self._familiar.move_to_end(familiar)
-        if len(self._familiar) > self._capacity:
-            self._familiar.popitem(last=False)
-
-    def _key(self, account: str, address: str) -> bytes:
-        """From where an account's owner got in before it is counted apart, so that strangers cannot keep them out."""
-        familiar = _digest(account.casefold(), _network(address))
-        return familiar if familiar in self._familiar else _digest(account.casefold())
-
-
-class _Counters:
-    """Attempts by key: how many, as of when."""
-
-    def __init__(self, allowance: int, first_wait: float, longest_wait: float, half_life: float, capacity: int) -> None:
-        self._allowance = allowance
-        self._first_wait = first_wait
-        self._longest_wait = longest_wait
-        self._half_life = half_life
-        self._capacity = capacity
-        # More would only make it take longer to be forgotten.
-        self._most = allowance + 1 + math.log2(longest_wait / first_wait)
-        self._counts: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._counts)
-
-    def wait(self, key: bytes, now: float) -> float:
-        count, at = self._counts.get(key, (0.0, now))
-        if count <= self._allowance:
-            return 0.0
-        wait = min(self._longest_wait, self._first_wait * 2 ** (count - self._allowance - 1))
-        # A clock that was set back must not make anybody wait longer.
-        return min(at, now) + wait - now
-
-    def count(self, key: bytes, now: float) -> None:
-        count, at = self._counts.get(key, (0.0, now))
-        decayed = count * 0.5 ** (max(0.0, now - at) / self._half_life)
-        self._counts[key] = (min(self._most, decayed + 1), now)
-        self._counts.move_to_end(key)
-        if len(self._counts) > self._capacity:
-            self._counts.popitem(last=False)
-
-    def uncount(self, key: bytes) -> None:
-        if key in self._counts:
-            count, at = self._counts[key]
-            if count > 1:
-                self._counts[key] = (count - 1, at)
-            else:
-                del self._counts[key]
-
-    def forget(self, key: bytes) -> None:
-        self._counts.pop(key, None)
-
-
-def _digest(*parts: str) -> bytes:
-    """Of one size, however long a name somebody sends."""
-    return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    def _key(self, *parts: str) -> str:
+        """Of one size, however long a name somebody sends."""
+        text = "\0".join((self._purpose, *parts))
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _network(address: str) -> str:

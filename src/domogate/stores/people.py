@@ -100,7 +100,7 @@ def claim_operator(tx: Transaction, user: User) -> User | None:
 
 def _require_another_operator(tx: Transaction, user: User) -> None:
     if user.operator and tx.connection.execute(_OPERATORS, {"but": user.id}).first() is None:
-        raise ValueError(f"{user.email} is the last operator")
+        raise ValueError(f"{user.email} is the last operator: make somebody else an operator first")
 
 
 def _write_user(tx: Transaction, former: User | None, user: User) -> User:

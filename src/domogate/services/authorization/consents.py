@@ -84,12 +84,12 @@ class Consents:
     ) -> TokenSet:
         """The implicit flow with an access token (OpenID Connect Core §3.2.2.5); never a refresh token."""
         grant = await self._grant_implicit(user, session, wish, scopes, address)
-        return await self._mint.mint(user, wish.client, grant, nonce=wish.nonce, amr=session.factors)
+        return await self._mint.mint(user, wish.client, grant, nonce=wish.nonce)
 
     async def grant_id_token(self, user: User, session: Session, wish: Wish, scopes: Sequence[str], address: str = "") -> str:
         """The implicit flow without an access token."""
         grant = await self._grant_implicit(user, session, wish, scopes, address)
-        return await self._mint.mint_id_token(user, wish.client, grant, nonce=wish.nonce, amr=session.factors)
+        return await self._mint.mint_id_token(user, wish.client, grant, nonce=wish.nonce)
 
     def note_denial(self, user: User, client: Client, address: str = "") -> None:
         self._notes.denied(user.id, client.id, address)
@@ -109,4 +109,5 @@ class Consents:
             flow=flow,
             created_at=self._clock.now(),
             auth_time=session.auth_time,
+            factors=session.factors,
         )

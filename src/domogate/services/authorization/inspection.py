@@ -1,9 +1,13 @@
 """What a client may ask about tokens, and how it gives them back: userinfo, introspection, revocation."""
 
+import base64
+import json
+from collections.abc import Collection
 from typing import Any
 
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.faults import TokenRefused
+from domogate.domain.ids import Id
 from domogate.domain.people import Client, IdentityScope, Principal, TokenKind
 from domogate.ports import Clock, Store, Verifier
 from domogate.services.authorization.faults import OAuthError, OAuthFault
@@ -40,7 +44,7 @@ class Inspection:
         if IdentityScope.PROFILE in principal.scopes and user.name:
             claims["name"] = user.name
         if IdentityScope.EMAIL in principal.scopes:
-            claims["email"] = user.email
+            claims |= {"email": user.email, "email_verified": user.email_verified}
         return claims
 
     async def introspect(self, client: Client, unverified_token: str) -> dict[str, Any]:
@@ -50,6 +54,8 @@ class Inspection:
             return await self._introspect_refresh_token(client, found)
         if found is None or found.client_id != client.id:
             return _INACTIVE
+        # Verified by now, all of it.
+        said = _read_claims(unverified_token)
         return {
             "active": True,
             "scope": " ".join(sorted(found.scopes)),
@@ -59,6 +65,8 @@ class Inspection:
             "exp": int(found.expires_at),
             "sub": found.user_id,
             "iss": self._issuer,
+            **{claim: said[claim] for claim in ("iat", "aud", "jti") if claim in said},
+            **await self._name(found.user_id, found.scopes),
         }
 
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
@@ -92,7 +100,13 @@ class Inspection:
             "exp": int(token.expires_at),
             "sub": grant.user_id,
             "iss": self._issuer,
+            **await self._name(grant.user_id, grant.scopes),
         }
+
+    async def _name(self, user_id: Id, scopes: Collection[str]) -> dict[str, str]:
+        """`username` is the e-mail, by which people log in: for who may know it."""
+        user = await self._store.find_user(user_id) if IdentityScope.EMAIL in scopes else None
+        return {} if user is None else {"username": user.email}
 
     async def _find(self, unverified_token: str) -> Principal | RefreshToken | None:
         # Only a signed token has dots in it, so token_type_hint has nothing to add (RFC 7009 §2.1).
@@ -106,3 +120,9 @@ class Inspection:
     async def _verify(self, unverified_token: str) -> Principal:
         token = unverified_token.encode("utf-8", "surrogatepass")
         return self._verifier.find_verified(token) or await self._verifier.verify(token)
+
+
+def _read_claims(verified_token: str) -> dict[str, Any]:
+    payload = verified_token.split(".")[1]
+    claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    return claims

@@ -51,7 +51,6 @@ class TokenMint:
         nonce: str | None = None,
         scopes: Sequence[str] | None = None,
         refresh_token: str | None = None,
-        amr: Sequence[str] = (),
     ) -> TokenSet:
         """`scopes`: fewer than the grant's, for these tokens only (RFC 6749 §6)."""
         if scopes is not None:
@@ -59,7 +58,7 @@ class TokenMint:
         lifetime = self._lifetimes.access
         expires_on = int(self._clock.now() + lifetime)
         access_token = await self._signer.mint_token(TokenKind.ACCESS, user, client, grant, lifetime)
-        extra = {"at_hash": half_hash(access_token), **self._about_login(grant, nonce, amr)}
+        extra = {"at_hash": half_hash(access_token), **self._about_login(grant, nonce)}
         return TokenSet(
             access_token=access_token,
             token_type="Bearer",
@@ -70,11 +69,9 @@ class TokenMint:
             id_token=await self._signer.mint_token(TokenKind.ID, user, client, grant, self._lifetimes.id, extra),
         )
 
-    async def mint_id_token(
-        self, user: User, client: Client, grant: Grant, *, nonce: str | None, amr: Sequence[str] = ()
-    ) -> str:
+    async def mint_id_token(self, user: User, client: Client, grant: Grant, *, nonce: str | None) -> str:
         """Alone, for response_type id_token: there is no access token that it could vouch for."""
-        extra = self._about_login(grant, nonce, amr)
+        extra = self._about_login(grant, nonce)
         return await self._signer.mint_token(TokenKind.ID, user, client, grant, self._lifetimes.id, extra)
 
     def refresh_token_of(self, grant: Grant, value: str) -> RefreshToken:
@@ -84,11 +81,11 @@ class TokenMint:
         now = self._clock.now()
         return RefreshToken(hash_secret(value), grant_id, client_id, now, now + self._lifetimes.refresh)
 
-    def _about_login(self, grant: Grant, nonce: str | None, amr: Sequence[str]) -> Mapping[str, Any]:
-        """OpenID Connect Core §2: what of it is known."""
+    def _about_login(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
+        """OpenID Connect Core §2: what of it is known. A refresh is no login, and says what the first tokens said (§12.2)."""
         said = {
             "nonce": nonce,
             "auth_time": None if grant.auth_time is None else int(grant.auth_time),
-            "amr": list(amr) or None,
+            "amr": list(grant.factors) or None,
         }
         return {claim: value for claim, value in said.items() if value is not None}
