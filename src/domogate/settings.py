@@ -78,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     smtp_user: str | None = None
     smtp_password: str | None = None
     smtp_sender: str | None = None
+    terms_url: str | None = None
+    """Where the terms of use can be read; None: no link to them."""
 
     # families
     echo_url: str | None = None
@@ -92,6 +94,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     changes_kept_days: float = 7.0
     readings_kept_days: float = 30.0
     removed_plants_kept_days: float = 30.0
+    audit_kept_days: float | None = None
+    """None: the audit log is kept for ever."""
 
     # logs
     log_level: str = "info"

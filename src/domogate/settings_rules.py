@@ -83,6 +83,17 @@ def _public_url(value: str) -> str:
     return value
 
 
+def _https_url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or re.search(r"[\s\x00-\x1f\x7f]", value):
+        raise Wrong("an absolute https:// URL without user is allowed")
+    return value
+
+
 def _database(value: str) -> str:
     if not re.match(r"[a-z0-9]+(\+[a-z0-9]+)?://", value):
         raise Wrong("a database URL is allowed, such as postgresql+psycopg://user@host/name")
@@ -151,12 +162,14 @@ RULES: dict[str, Callable[[Any], Any]] = {
     "smtp_port": _between(1, 65_535),
     "smtp_security": _one_of("starttls", "tls", "none"),
     "smtp_sender": _mailbox,
+    "terms_url": _https_url,
     "echo_url": _url,
     "echo_deadline": _positive,
     "world_modules": _between(1, 1 << 40),
     "changes_kept_days": _positive,
     "readings_kept_days": _positive,
     "removed_plants_kept_days": _positive,
+    "audit_kept_days": _positive,
     "log_level": _one_of(*_LOG_LEVELS),
     "log_format": _one_of(*_LOG_FORMATS),
 }

@@ -68,6 +68,7 @@ FLAGS: dict[str, Flag] = {
     "smtp_user": Flag("NAME", "User at the mail server.", _IDENTITY),
     "smtp_password": Flag("TEXT", "Password at the mail server; better given as DOMOGATE_SMTP_PASSWORD.", _IDENTITY),
     "smtp_sender": Flag("E-MAIL", "From whom the mails are.", _IDENTITY),
+    "terms_url": Flag("URL", "Where people can read the terms of use that they accept.", _IDENTITY),
     "echo_url": Flag("URL", "The echo backend; without one it is embedded.", _FAMILIES),
     "echo_deadline": Flag("SECONDS", "Within which the echo backend must answer.", _FAMILIES),
     "sunset": Flag("NAME=DATE,…", "Removal dates of families or operations (touchpanel=2030-01-31,E11=2029-12-31).", _FAMILIES),
