@@ -167,6 +167,8 @@ class TestMistakes:
             ("log_level", "loud"),
             ("log_format", "xml"),
             ("echo_url", "localhost:9"),
+            ("audit_kept_days", "0"),
+            ("audit_kept_days", "for ever"),
             ("terms_url", "http://example.com/terms"),
             ("terms_url", "javascript:alert(1)"),
             ("terms_url", "https://"),

@@ -136,9 +136,14 @@ class TestWhetherToAsk:
         assert said["error"] == "consent_required"
 
     async def test_what_was_left_out_is_asked_for_again(self, browser: Browser) -> None:
-        await browser.let_in(scope="openid light.read plug.read", scopes=["openid", "plug.read"])
+        said = await browser.let_in(scope="openid light.read plug.read", scopes=["openid", "plug.read"])
+        await browser.redeem(said["code"])
         assert (await browser.authorize(scope="openid light.read plug.read")).json()["page"] == "consent"
         assert returned(await browser.authorize(scope="openid plug.read"))["code"]
+
+    async def test_what_the_application_never_came_to_fetch_is_asked_for_again(self, browser: Browser) -> None:
+        await browser.let_in()
+        assert (await browser.authorize()).json()["page"] == "consent"
 
     async def test_prompt_consent_asks_every_time(self, browser: Browser) -> None:
         await browser.get_tokens()

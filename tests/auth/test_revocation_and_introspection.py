@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from support.identity import ISSUER
+from support.identity import AUDIENCE, ISSUER
 from support.oauth import CLASSIC, NATIVE, PAGE, WEB, Browser, Provider, credentials
 
 
@@ -76,6 +76,7 @@ class TestIntrospect:
     async def test_an_access_token(self, browser: Browser, provider: Provider) -> None:
         tokens = await browser.get_tokens()
         answer = await introspect(browser, tokens["access_token"])
+        claims = await provider.claims(tokens["access_token"])
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
         assert answer.json() == {
             "active": True,
@@ -86,7 +87,30 @@ class TestIntrospect:
             "exp": tokens["expires_on"],
             "sub": provider.anna.id,
             "iss": ISSUER,
+            "iat": int(provider.clock.now()),
+            "aud": AUDIENCE,
+            "jti": claims["jti"],
         }
+
+    async def test_an_id_token_is_for_the_client(self, browser: Browser, provider: Provider) -> None:
+        tokens = await browser.get_tokens()
+        said = (await introspect(browser, tokens["id_token"])).json()
+        claims = await provider.claims(tokens["id_token"], WEB.id)
+        assert {name: said[name] for name in ("aud", "jti", "iat", "exp", "sub", "iss")} == {
+            name: claims[name] for name in ("aud", "jti", "iat", "exp", "sub", "iss")
+        }
+
+    @pytest.mark.parametrize("name", ["access_token", "id_token", "refresh_token"])
+    async def test_the_username_is_for_who_may_know_the_email(self, browser: Browser, provider: Provider, name: str) -> None:
+        without = await browser.get_tokens()
+        assert "username" not in (await introspect(browser, without[name])).json()
+        tokens = await browser.get_tokens(scope="openid email")
+        assert (await introspect(browser, tokens[name])).json()["username"] == provider.anna.email
+
+    async def test_a_token_that_was_verified_before_is_told_of_alike(self, browser: Browser) -> None:
+        tokens = await browser.get_tokens()
+        answers = [(await introspect(browser, tokens["access_token"])).json() for _ in range(2)]
+        assert answers[0] == answers[1]
 
     async def test_a_refresh_token_until_it_is_replaced(self, browser: Browser, provider: Provider) -> None:
         first = await browser.get_tokens()

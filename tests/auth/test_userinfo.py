@@ -15,8 +15,8 @@ class TestClaims:
         [
             ("openid", {"sub"}),
             ("openid profile", {"sub", "name"}),
-            ("openid email", {"sub", "email"}),
-            ("openid profile email light.read", {"sub", "name", "email"}),
+            ("openid email", {"sub", "email", "email_verified"}),
+            ("openid profile email light.read", {"sub", "name", "email", "email_verified"}),
         ],
     )
     async def test_are_those_of_the_scopes(self, browser: Browser, provider: Provider, scope: str, claims: set[str]) -> None:

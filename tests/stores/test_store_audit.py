@@ -5,8 +5,16 @@ import asyncio
 import pytest
 from sqlalchemy import text
 
-from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
-from domogate.stores import SqlStore
+from domogate.domain.audit import (
+    GENESIS,
+    AuditEntry,
+    AuditRecord,
+    Removal,
+    UnreadableRecord,
+    chain,
+    find_removal,
+)
+from domogate.stores import SqlStore, audit
 from support.stores import ANNA, BRUNO, NOW, OpenStore, an_id
 
 
@@ -68,6 +76,62 @@ class TestAudit:
         records = list(await stores[0].list_audit(0, 1000))
         assert len(records) == 100
         check_chain(records)
+
+
+class TestRemovingOldRecords:
+    @pytest.fixture
+    async def full(self, store: SqlStore) -> SqlStore:
+        await store.append_audit([AuditEntry(NOW - 100 + number, "log in", "x", str(number), "ok") for number in range(20)])
+        return store
+
+    async def test_the_oldest_go_and_a_record_says_up_to_where(self, full: SqlStore) -> None:
+        gone = (await full.list_audit(7, 1))[0]
+        await full.prune_audit(NOW - 100 + 8)
+        records = await full.list_audit(0, 100)
+        assert [record.number for record in records] == list(range(9, 22))
+        assert records[-1].entry.at == NOW
+        assert find_removal(records[-1].entry) == Removal(8, gone.hash)
+        assert chain(gone.hash, 9, records[0].entry) == records[0].hash
+
+    async def test_nothing_is_noted_when_nothing_goes(self, full: SqlStore) -> None:
+        await full.prune_audit(NOW - 100)
+        assert len(await full.list_audit(0, 100)) == 20
+
+    async def test_an_empty_log_stays_empty(self, store: SqlStore) -> None:
+        await store.prune_audit(NOW)
+        assert await store.list_audit(0, 100) == []
+
+    async def test_when_all_go_the_chain_goes_on_where_it_was(self, full: SqlStore) -> None:
+        (last,) = await full.list_audit(19, 1)
+        await full.prune_audit(NOW)
+        await full.append_audit([an_entry(1)])
+        removal, following = await full.list_audit(0, 100)
+        assert (removal.number, following.number) == (21, 22)
+        assert removal.hash == chain(last.hash, 21, removal.entry)
+        assert following.hash == chain(removal.hash, 22, following.entry)
+
+    async def test_in_pieces_each_with_its_record(self, full: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(audit, "PRUNE_CHUNK", 4)
+        await full.prune_audit(NOW - 100 + 10)
+        records = await full.list_audit(0, 100)
+        assert records[0].number == 11
+        removals = [find_removal(record.entry) for record in records if record.number > 20]
+        assert [removal.up_to for removal in removals if removal is not None] == [4, 8, 10]
+
+    async def test_two_processes_at_once_remove_what_one_would(
+        self, open_store: OpenStore, full: SqlStore, database_url: str
+    ) -> None:
+        other = await open_store(database_url)
+        await asyncio.gather(*(store.prune_audit(NOW - 90) for store in (full, other)))
+        assert [record.number for record in await full.list_audit(0, 100)] == list(range(11, 22))
+
+    async def test_a_record_that_cannot_be_read_is_named(self, full: SqlStore) -> None:
+        await full.prune_audit(NOW - 90)
+        forge = text("UPDATE audit SET entry = 'nonsense' WHERE number = 11")
+        await full._write(lambda tx: tx.connection.execute(forge))
+        with pytest.raises(UnreadableRecord) as unreadable:
+            await full.list_audit(0, 100)
+        assert unreadable.value.number == 11
 
 
 class TestPseudonyms:

@@ -81,6 +81,42 @@ class TestGrants:
         assert await house.find_grant(an_id(50)) == a_grant(50, revoked_at=NOW + 1)
         assert await house.list_grants(BRUNO.id) == [a_grant(53, BRUNO)]
 
+    async def test_how_the_person_had_proved_who_they_are_is_kept(self, house: SqlStore) -> None:
+        grant = a_grant(50, factors=("pwd", "otp"))
+        await house.add_grant(grant)
+        await house.add_refresh_token(a_refresh_token(grant, "first"))
+        assert await house.find_grant(grant.id) == grant
+        rotation = await house.rotate_refresh_token("hash of first", APP.id, SECOND, NOW, GRACE)
+        assert rotation == Rotation(RotationOutcome.ROTATED, grant)
+
+    async def test_one_counts_only_once_its_code_is_redeemed(self, house: SqlStore) -> None:
+        await house.add_code(GRANT, CODE)
+        assert await house.list_grants(ANNA.id) == []
+        await house.redeem_code(CODE.code_hash, NOW)
+        assert await house.list_grants(ANNA.id) == [GRANT]
+
+    async def test_one_that_was_never_redeemed_is_forgotten_with_its_code(self, house: SqlStore) -> None:
+        redeemed, implicit = a_grant(51), a_grant(52)
+        await house.add_code(GRANT, CODE)
+        await house.add_code(redeemed, a_code(redeemed, "other"))
+        await house.redeem_code("hash of other", NOW)
+        await house.add_grant(implicit)
+        ear = await listen(house)
+        await house.prune_authorization(CODE.expires_at + 3599)
+        assert await house.find_grant(GRANT.id) == GRANT
+        await house.prune_authorization(CODE.expires_at + 3600)
+        assert await house.find_grant(GRANT.id) is None
+        assert await house.redeem_code(CODE.code_hash, NOW) is None
+        assert await house.list_grants(ANNA.id) == [redeemed, implicit]
+        assert ear.events == []
+
+    async def test_they_are_forgotten_in_pieces(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(authorization, "PRUNE_CHUNK", 3)
+        for number in range(50, 58):
+            await house.add_code(a_grant(number), a_code(a_grant(number), str(number)))
+        await house.prune_authorization(NOW + 60 + 3600)
+        assert [await house.find_grant(an_id(number)) for number in range(50, 58)] == [None] * 8
+
 
 class TestCodes:
     async def test_the_first_gets_all_that_was_kept_of_it(self, house: SqlStore) -> None:

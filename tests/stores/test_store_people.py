@@ -20,7 +20,7 @@ from domogate.domain.plants import Member, Module, Topology, UnitDetail
 from domogate.domain.safety import SpareParts
 from domogate.ports import SigningKey, Usage
 from domogate.stores import SqlStore
-from support.stores import ANNA, APP, BATTERY, BRUNO, CARLA, GRANT, HOUSE, KEY, NOW, Ear, an_id
+from support.stores import ANNA, APP, BATTERY, BRUNO, CARLA, GRANT, HOUSE, KEY, NOW, SMALL, Ear, OpenStore, an_id
 
 
 class TestUsers:
@@ -79,6 +79,115 @@ class TestUsers:
     async def test_a_user_who_is_not_active_yet_takes_up_none(self, house: SqlStore) -> None:
         await house.save_user(msgspec.structs.replace(CARLA, name="C."))
         assert (await house.list_plants_of(CARLA.id))[0] == ()
+
+
+class TestChangingUsers:
+    @pytest.fixture
+    async def both(self, open_store: OpenStore, house: SqlStore, database_url: str) -> list[SqlStore]:
+        """Two processes on one database."""
+        return [house, await open_store(database_url)]
+
+    async def test_two_processes_that_change_different_facts_lose_none(self, both: list[SqlStore]) -> None:
+        def longer(user: User) -> User:
+            return msgspec.structs.replace(user, name=f"{user.name}!")
+
+        def safer(user: User) -> User:
+            return msgspec.structs.replace(user, totp_secret=f"{user.totp_secret or ''}A")
+
+        await asyncio.gather(*(both[n % 2].change_user(BRUNO.id, (longer, safer)[n // 2 % 2]) for n in range(40)))
+        bruno = await both[0].find_user(BRUNO.id)
+        assert bruno == msgspec.structs.replace(BRUNO, name="Bruno" + "!" * 20, totp_secret="A" * 20)
+
+    async def test_what_it_became_is_handed_back_and_told(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        changed = await house.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="set"))
+        assert changed == await house.find_user(CARLA.id) == msgspec.structs.replace(CARLA, password_hash="set")
+        assert ear.events == [
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id)),
+            UserChanged(user_id=CARLA.id),
+        ]
+
+    async def test_no_change_is_none(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        assert await house.change_user(ANNA.id, lambda user: user) == ANNA
+        assert await house.change_user(an_id(404), lambda user: user) is None
+        assert ear.events == []
+
+    async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, house: SqlStore) -> None:
+        def refuse(user: User) -> User:
+            raise LookupError(user.email)
+
+        results = await asyncio.gather(
+            house.change_user(ANNA.id, refuse),
+            house.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, name="B.")),
+            return_exceptions=True,
+        )
+        assert isinstance(results[0], LookupError)
+        assert await house.list_users() == [ANNA, msgspec.structs.replace(BRUNO, name="B."), CARLA]
+
+    async def test_an_id_or_the_email_of_another_is_refused(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="keeps their id"):
+            await house.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, id=an_id(404)))
+        with pytest.raises(ValueError, match="another user"):
+            await house.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, email=ANNA.email.upper()))
+
+    @pytest.mark.parametrize("taken", [{"id": ANNA.id}, {"email": ANNA.email.upper()}])
+    async def test_nobody_is_added_in_the_place_of_another(self, house: SqlStore, taken: dict[str, str]) -> None:
+        dora = User(an_id(90), "dora@example.com")
+        with pytest.raises(ValueError, match=r"already|another user"):
+            await house.add_user(msgspec.structs.replace(dora, **taken))
+        await house.add_user(dora)
+        assert await house.list_users() == [ANNA, BRUNO, CARLA, dora]
+
+    async def test_of_many_who_claim_to_be_the_first_operator_one_is(self, both: list[SqlStore]) -> None:
+        people = [User(an_id(200 + number), f"{number}@example.com") for number in range(20)]
+        claimed = await asyncio.gather(*(both[n % 2].claim_operator(user) for n, user in enumerate(people)))
+        (operator,) = [user for user in await both[0].list_users() if user.operator]
+        assert [user for user in claimed if user is not None] == [operator]
+        assert len(await both[0].list_users()) == 4
+
+    async def test_who_is_known_by_that_email_becomes_it_as_they_are(self, house: SqlStore) -> None:
+        claimed = await house.claim_operator(User(an_id(90), ANNA.email.upper(), "Somebody"))
+        assert claimed == await house.find_user(ANNA.id) == msgspec.structs.replace(ANNA, operator=True)
+
+    async def test_the_last_operator_stays_one(self, both: list[SqlStore]) -> None:
+        def step_down(user: User) -> User:
+            return msgspec.structs.replace(user, operator=False)
+
+        for user in (BRUNO, CARLA):
+            await both[0].save_user(msgspec.structs.replace(user, operator=True))
+        results = await asyncio.gather(
+            both[0].change_user(BRUNO.id, step_down), both[1].delete_user(CARLA.id), return_exceptions=True
+        )
+        assert sum(isinstance(result, ValueError) for result in results) == 1
+        assert len([user for user in await both[0].list_users() if user.operator]) == 1
+
+
+class TestProvedEmails:
+    @pytest.fixture
+    async def proved(self, house: SqlStore) -> SqlStore:
+        await house.save_user(msgspec.structs.replace(BRUNO, email_verified=True))
+        return house
+
+    async def verified(self, store: SqlStore) -> bool:
+        bruno = await store.find_user(BRUNO.id)
+        assert bruno is not None
+        return bruno.email_verified
+
+    async def test_another_spelling_is_the_same_mailbox_and_another_email_is_not(self, proved: SqlStore) -> None:
+        await proved.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, email="BRUNO@example.com"))
+        assert await self.verified(proved)
+        await proved.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, email="b@example.com"))
+        assert not await self.verified(proved)
+
+    async def test_an_import_leaves_it_proved_unless_it_brings_another_email(self, proved: SqlStore) -> None:
+        await proved.import_estate(SMALL, prune=False)
+        assert await self.verified(proved)
+        moved = msgspec.structs.replace(BRUNO, email="b@example.com")
+        await proved.import_estate(Estate(users=(moved,)), prune=False)
+        assert not await self.verified(proved)
 
 
 class TestDeleteUser:

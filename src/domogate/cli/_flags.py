@@ -76,6 +76,7 @@ FLAGS: dict[str, Flag] = {
     "changes_kept_days": Flag("DAYS", "How long changes are kept.", _RETENTION),
     "readings_kept_days": Flag("DAYS", "How long readings are kept.", _RETENTION),
     "removed_plants_kept_days": Flag("DAYS", "How long a removed plant is still listed as Removed.", _RETENTION),
+    "audit_kept_days": Flag("DAYS", "How long the audit log is kept; for ever when not given.", _RETENTION),
     "log_level": Flag("LEVEL", "debug, info, warning or error.", _LOGS),
     "log_format": Flag("FORMAT", "text or json.", _LOGS),
     "access_log": Flag("true|false", "A line for every request; it costs half the throughput.", _LOGS),
