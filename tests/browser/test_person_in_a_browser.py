@@ -66,7 +66,7 @@ class TestLettingAnApplicationIn:
         await screen.open(home.authorize_path())
         await screen.fill_login()
         assert await screen.heading() == f"Let {APP_NAME} in?"
-        await screen.field("Switch your plugs acts").uncheck()
+        await screen.field("Switch your plugs takes action").uncheck()
         await screen.button("Allow").click()
         await screen.page.wait_for_url("http://localhost:*/back?*")
         answer = parse_qs(urlsplit(screen.page.url).query)

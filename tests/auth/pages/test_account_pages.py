@@ -1,7 +1,11 @@
+import html
+import re
+from pathlib import Path
+
 import pytest
 
 from domogate.domain.people import Standing
-from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of
+from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
 
 REVOKE = "/auth/account/applications/revoke"
 END = "/auth/account/sessions/end"
@@ -171,6 +175,16 @@ class TestStanding:
         page = await open_account(visitor)
         assert ("Your password is to be renewed" in page) is password
         assert ("The terms of use have changed" in page) is terms
+
+    @pytest.mark.parametrize("terms_url", [None, "https://terms.example/2027?for=homes&lang=en#top"])
+    async def test_links_to_the_terms_where_they_can_be_read(self, tmp_path: Path, terms_url: str | None) -> None:
+        async with house(tmp_path, terms_url=terms_url) as home:
+            await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+            visitor = Visitor(home.app(), home.base_url)
+            async with visitor.http:
+                page = await open_account(visitor)
+        links = re.findall(r'<a href="([^"]+)" rel="noreferrer">Read the terms</a>', page)
+        assert [html.unescape(link) for link in links] == ([] if terms_url is None else [terms_url])
 
     async def test_accepting_the_terms_mends_it(self, visitor: Visitor, home: House) -> None:
         await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
