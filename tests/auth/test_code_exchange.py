@@ -4,12 +4,15 @@ import asyncio
 from typing import Any
 
 import msgspec
+import pyotp
 import pytest
 
+from domogate.auth.pages import COOKIE
 from domogate.domain.people import Standing
 from domogate.services.authorization.secrets import half_hash
+from domogate.services.sessions import Entered
 from support.identity import AUDIENCE, ISSUER
-from support.oauth import CLASSIC, NATIVE, PAGE, VERIFIER, WEB, Browser, Provider, credentials, returned
+from support.oauth import CLASSIC, NATIVE, PAGE, PASSWORD, VERIFIER, WEB, Browser, Provider, credentials, returned
 
 FIELDS = {"access_token", "refresh_token", "id_token", "token_type", "expires_in", "expires_on", "scope"}
 
@@ -36,6 +39,35 @@ class TestTokens:
         assert identity["sub"] == access["sub"] == provider.anna.id
         assert (identity["nonce"], identity["auth_time"], identity["iat"]) == ("n-0S6_WzA2Mj", now, now)
         assert identity["at_hash"] == half_hash(tokens["access_token"])
+        assert identity["amr"] == ["pwd"]
+
+    async def test_the_id_token_says_how_the_person_logged_in_now_and_after_each_refresh(
+        self, browser: Browser, provider: Provider
+    ) -> None:
+        secret = provider.sessions.second_factor.new_secret()
+        await provider.store.change_user(provider.anna.id, lambda user: msgspec.structs.replace(user, totp_secret=secret))
+        code = pyotp.TOTP(secret).generate_otp(int(provider.clock.now()) // 30)
+        entered = await provider.sessions.log_in(provider.anna.email, PASSWORD, code, "192.0.2.1", "test")
+        assert isinstance(entered, Entered)
+        browser.http.cookies.set(COOKIE, entered.cookie, domain="gateway.example", path="/auth")
+        said = returned(await browser.decide(await browser.authorize()))
+        tokens = (await browser.redeem(said["code"])).json()
+        for _ in range(3):
+            assert (await provider.claims(tokens["id_token"], "web"))["amr"] == ["pwd", "otp"]
+            assert "amr" not in await provider.claims(tokens["access_token"])
+            tokens = (await browser.refresh(tokens["refresh_token"])).json()
+
+    @pytest.mark.parametrize("verified", [True, False])
+    async def test_the_id_token_says_whether_the_email_is_proved(
+        self, browser: Browser, provider: Provider, verified: bool
+    ) -> None:
+        await provider.store.change_user(provider.anna.id, lambda user: msgspec.structs.replace(user, email_verified=verified))
+        tokens = await browser.get_tokens(scope="openid email")
+        assert (await provider.claims(tokens["id_token"], "web"))["email_verified"] is verified
+        headers = {"authorization": f"Bearer {tokens['access_token']}"}
+        assert (await browser.http.get("/auth/userinfo", headers=headers)).json()["email_verified"] is verified
+        silent = await browser.get_tokens(scope="openid")
+        assert not {"email", "email_verified"} & set(await provider.claims(silent["id_token"], "web"))
 
     async def test_both_tokens_open_what_they_are_for(self, browser: Browser, provider: Provider) -> None:
         tokens = await browser.get_tokens()

@@ -111,8 +111,10 @@ class TestWhat:
 
     async def test_every_claim_of_a_token_is_told_of(self, browser: Browser, provider: Provider) -> None:
         told = set((await read(browser))["claims_supported"])
-        tokens = await browser.get_tokens(nonce="n")
-        assert set(await provider.claims(tokens["id_token"], "web")) <= told
+        tokens = await browser.get_tokens(nonce="n", scope="openid profile email")
+        said = set(await provider.claims(tokens["id_token"], "web"))
+        assert said <= told
+        assert {"amr", "auth_time", "email_verified"} <= said
 
     async def test_every_language_is_there(self, browser: Browser) -> None:
         assert (await read(browser))["ui_locales_supported"] == sorted(LANGUAGES)

@@ -38,7 +38,9 @@ class TestAnswer:
         provider.clock.advance(5000)
         second = (await browser.refresh(first["refresh_token"])).json()
         after = await provider.claims(second["id_token"], "web")
-        assert [after[it] for it in ("sub", "grant", "auth_time")] == [before[it] for it in ("sub", "grant", "auth_time")]
+        assert [after[it] for it in ("sub", "grant", "auth_time", "amr")] == [
+            before[it] for it in ("sub", "grant", "auth_time", "amr")
+        ]
         assert "nonce" not in after, "it was for the first one only (OpenID Connect Core §12.2)"
         assert await provider.is_alive(second["access_token"])
 

@@ -26,7 +26,7 @@ class TestClaims:
         assert answer.headers["cache-control"] == "no-store"
         said = answer.json()
         assert set(said) == claims
-        everything = {"sub": provider.anna.id, "name": "Anna", "email": "anna@example.com"}
+        everything = {"sub": provider.anna.id, "name": "Anna", "email": "anna@example.com", "email_verified": False}
         assert said == {name: everything[name] for name in claims}
 
     async def test_the_token_may_come_in_a_form(self, browser: Browser) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import text
 
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
 from domogate.domain.ids import Id
@@ -424,6 +425,83 @@ class TestOnADatabase:
         broken = (await log.verify()).broken
         assert broken is not None
         assert broken.number == number
+
+    async def prune(self, store: SqlStore, up_to: int) -> None:
+        """All up to that number, as if time had passed."""
+        whole = await store.list_audit(0, 1000)
+        entries = [msgspec.structs.replace(record.entry, at=float(record.number)) for record in whole]
+        await store._write(lambda tx: tx.connection.execute(text("DELETE FROM audit")))
+        await store.append_audit(entries)
+        await store.prune_audit(up_to + 1)
+
+    async def test_what_is_left_after_old_records_were_removed_verifies(self, database: tuple[SqlStore, Path]) -> None:
+        store, _ = database
+        log = await self.write(store)
+        await self.prune(store, 8)
+        verification = await log.verify()
+        assert (verification.broken, verification.records, verification.removed) == (None, 13, 8)
+        assert verify_export([line async for line in log.export()]) == verification
+        await store.prune_audit(15 + 1)
+        verification = await log.verify(last_hash=verification.last_hash)
+        assert (verification.broken, verification.records, verification.removed) == (None, 7, 15)
+        newest = await log.find_newest()
+        assert newest is not None
+        assert (newest.number, newest.entry.action) == (22, AuditAction.REMOVED)
+
+    @pytest.mark.parametrize(
+        ("statement", "number"),
+        [
+            # the first that is left, which follows the hash that the removal names
+            ("""UPDATE audit SET entry = replace(entry, '"ok"', '"no"') WHERE number = 9""", 9),
+            ("DELETE FROM audit WHERE number = 9", 9),
+            ("UPDATE audit SET entry = 'nonsense' WHERE number = 9", 9),
+            # the removal itself
+            ("""UPDATE audit SET entry = replace(entry, '"up_to":"8"', '"up_to":"9"') WHERE number = 21""", 21),
+            ("""UPDATE audit SET entry = replace(entry, '"hash":"', '"hash":"0') WHERE number = 21""", 21),
+            ("DELETE FROM audit WHERE number = 21", 1),
+            # the others
+            ("""UPDATE audit SET entry = replace(entry, '"ok"', '"no"') WHERE number = 14""", 14),
+            ("DELETE FROM audit WHERE number = 14", 14),
+            ("INSERT INTO audit SELECT 8, entry, hash FROM audit WHERE number = 10", 9),
+        ],
+    )
+    async def test_what_was_changed_after_a_removal_is_found(
+        self, database: tuple[SqlStore, Path], statement: str, number: int
+    ) -> None:
+        store, file = database
+        log = await self.write(store)
+        await self.prune(store, 8)
+        with sqlite3.connect(file) as thief:
+            assert thief.execute(statement).rowcount == 1
+        thief.close()
+        broken = (await log.verify()).broken
+        assert broken is not None
+        assert broken.number == number
+
+    async def test_the_beginning_cannot_be_moved_with_the_hash_that_is_there(self, database: tuple[SqlStore, Path]) -> None:
+        """Whoever removes more than was removed has no record that says so."""
+        store, file = database
+        log = await self.write(store)
+        await self.prune(store, 8)
+        with sqlite3.connect(file) as thief:
+            assert thief.execute("DELETE FROM audit WHERE number < 15").rowcount == 6
+        thief.close()
+        broken = (await log.verify()).broken
+        assert broken is not None
+        assert broken.number == 9
+
+    async def test_a_hash_kept_elsewhere_is_found_while_its_record_is_the_last_removed(
+        self, database: tuple[SqlStore, Path]
+    ) -> None:
+        store, _ = database
+        log = await self.write(store)
+        await self.prune(store, 0)
+        hashes = [record.hash for record in await store.list_audit(0, 100)]
+        await store.prune_audit(8 + 1)
+        assert (await log.verify(last_hash=hashes[7])).broken is None
+        broken = (await log.verify(last_hash=hashes[6])).broken
+        assert broken is not None
+        assert "removed since" in broken.problem
 
     async def test_a_person_is_erased_and_the_chain_stays_whole(self, database: tuple[SqlStore, Path]) -> None:
         store, file = database

@@ -33,6 +33,19 @@ class TestPruning:
         assert store.pruned == [(NOON - 7 * DAY, NOON - 30 * DAY)]
         assert store.forgot_authorization_at == NOON
 
+    async def test_the_audit_log_is_kept_for_ever_unless_it_is_told_otherwise(self, store):
+        removed = []
+
+        async def prune_audit(before: float) -> None:
+            removed.append(before)
+
+        store.prune_audit = prune_audit
+        await History(store, StillClock(), DAY, DAY).prune()
+        assert removed == []
+        await History(store, StillClock(), DAY, DAY, audit_kept=90 * DAY).prune()
+        # By whole days, so that hourly prunings leave one record a day.
+        assert removed == [NOON // DAY * DAY - 90 * DAY]
+
     async def test_goes_on_in_the_background_even_after_a_failure(self, store, monkeypatch):
         monkeypatch.setattr(history, "_FIRST_PRUNING", 0.0)
         monkeypatch.setattr(history, "_PRUNING", 0.0)

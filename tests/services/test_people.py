@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import msgspec
@@ -19,9 +20,11 @@ from domogate.services.people import (
     InvitedAs,
     MailFailed,
     NotFound,
+    People,
     Refused,
 )
 from domogate.services.people_rules import check_email, check_name, check_password
+from domogate.stores import SqlStore, sqlite_url
 from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, Village, token_of
 from support.people import village as open_village
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
@@ -33,6 +36,17 @@ NOBODY = Id("00000000-0000-4000-8000-00000000dead")
 async def village(tmp_path: Path) -> AsyncIterator[Village]:
     async with open_village(tmp_path) as opened:
         yield opened
+
+
+@asynccontextmanager
+async def another_process(village: Village, folder: Path) -> AsyncIterator[People]:
+    """People on a store of its own, on the same database, as a command beside a running gateway."""
+    store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=village.clock, poll=0.02, gateway=False)
+    await store.start()
+    try:
+        yield People(store, village.hasher, village.clock, village.mail, base_url=BASE_URL)
+    finally:
+        await store.stop()
 
 
 class TestCreatingAUser:
@@ -116,6 +130,113 @@ class TestTheFirstOperator:
     async def test_their_link_is_shown_even_where_there_is_mail(self, village: Village) -> None:
         village.mail.sends = True
         assert (await village.people.create_first_operator("olga@example.com"))[1].url is not None
+
+    async def test_of_two_processes_that_make_them_at_once_one_does(self, village: Village, tmp_path: Path) -> None:
+        async with another_process(village, tmp_path) as other:
+            made = await asyncio.gather(
+                village.people.create_first_operator("olga@example.com"),
+                other.create_first_operator("eve@example.com"),
+                return_exceptions=True,
+            )
+        assert sum(isinstance(one, Conflict) for one in made) == 1
+        (operator,) = [user for user in await village.store.list_users() if user.operator]
+        assert [one[0] for one in made if isinstance(one, tuple)] == [operator]
+
+
+class TestTwoProcesses:
+    async def test_changing_different_facts_of_one_user_lose_none(self, village: Village, tmp_path: Path) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        async with another_process(village, tmp_path) as other:
+            await asyncio.gather(
+                village.people.set_name(CARLA.id, "Carla C."),
+                other.set_standing(CARLA.id, Standing.TERMS_EXPIRED),
+                village.people.redeem_link(token, GOOD_PASSWORD),
+                other.set_operator(CARLA.id, True),
+            )
+        carla = await village.user(CARLA.id)
+        assert (carla.name, carla.standing, carla.active, carla.operator) == (
+            "Carla C.",
+            Standing.TERMS_EXPIRED,
+            True,
+            True,
+        )
+
+    async def test_a_change_made_from_what_was_read_before_undoes_nothing(self, village: Village, tmp_path: Path) -> None:
+        """As a command does that asks a question in between."""
+        async with another_process(village, tmp_path) as other:
+            seen = await village.people.get_user(BRUNO.id)
+            await other.set_name(BRUNO.id, "Bruno B.")
+            await village.people.set_standing(seen.id, Standing.GOOD)
+        assert await village.user(BRUNO.id) == msgspec.structs.replace(BRUNO, name="Bruno B.", standing=Standing.GOOD)
+
+
+class TestAProvedEmail:
+    async def test_is_that_of_who_set_a_password_by_a_link_that_was_mailed(self, village: Village) -> None:
+        village.mail.sends = True
+        await village.people.issue_password_link(CARLA.id)
+        (_, email, url) = village.mail.sent[0]
+        assert email == CARLA.email
+        assert not (await village.user(CARLA.id)).email_verified
+        await village.people.redeem_link(token_of(str(url)), GOOD_PASSWORD)
+        assert (await village.user(CARLA.id)).email_verified
+
+    async def test_an_invitation_by_mail_proves_it_too(self, village: Village) -> None:
+        village.mail.sends = True
+        await village.people.invite(HOUSE.id, "dora@example.com")
+        dora = await village.people.redeem_link(token_of(str(village.mail.sent[0][2])), GOOD_PASSWORD)
+        assert (await village.user(dora.id)).email_verified
+
+    @pytest.mark.parametrize("mail", [True, False])
+    async def test_a_link_that_was_shown_proves_nothing(self, village: Village, mail: bool) -> None:
+        village.mail.sends = mail
+        token = token_of(await village.people.issue_password_link(CARLA.id, show_link=mail))
+        await village.people.redeem_link(token, GOOD_PASSWORD)
+        assert (await village.user(CARLA.id)).active
+        assert not (await village.user(CARLA.id)).email_verified
+
+    async def test_a_link_to_the_mailbox_they_had_before_does_not_prove_the_one_they_have(self, village: Village) -> None:
+        village.mail.sends = True
+        await village.people.issue_password_link(CARLA.id)
+        await village.people.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, email="c@example.com"))
+        await village.people.redeem_link(token_of(str(village.mail.sent[0][2])), GOOD_PASSWORD)
+        assert not (await village.user(CARLA.id)).email_verified
+
+    async def test_stays_proved_when_the_password_is_set_otherwise(self, village: Village) -> None:
+        await village.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, email_verified=True))
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert (await village.user(ANNA.id)).email_verified
+        token = token_of(await village.people.issue_password_link(ANNA.id, show_link=True))
+        await village.people.redeem_link(token, "another good password")
+        assert (await village.user(ANNA.id)).email_verified
+
+
+class TestFromWhere:
+    """`address` goes into the audit log, whoever does it."""
+
+    async def test_is_noted_with_what_people_do_to_their_own_account(self, village: Village) -> None:
+        people, mine = village.people, {"by": ANNA.id, "address": "192.0.2.7"}
+        grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0)
+        await village.store.add_grant(grant)
+        await people.revoke_grant(ANNA.id, grant.id, **mine)
+        await people.revoke_grants(ANNA.id, APP.id, **mine)
+        await people.end_sessions(ANNA.id, **mine)
+        await people.issue_password_link(ANNA.id, **mine)
+        await people.remove_plant(HOUSE.id, **mine)
+        await people.restore_plant(HOUSE.id, **mine)
+        await people.set_password(ANNA.id, GOOD_PASSWORD, address="192.0.2.7")
+        await people.accept_terms(ANNA.id, address="192.0.2.7")
+        await people.leave_plant(HOUSE.id, BRUNO.id, address="192.0.2.7")
+        token = token_of(await people.issue_password_link(CARLA.id, address="192.0.2.7"))
+        await people.redeem_link(token, GOOD_PASSWORD, address="192.0.2.7")
+        await village.audit.flush()
+        records = await village.audit.list()
+        assert len(records) == 11
+        assert {record.entry.address for record in records} == {"192.0.2.7"}
+
+    async def test_what_the_doer_says_comes_first(self, village: Village) -> None:
+        await village.people.end_sessions(ANNA.id, by=Doer(ANNA.id, "192.0.2.1"), address="192.0.2.7")
+        await village.audit.flush()
+        assert [record.entry.address for record in await village.audit.list()] == ["192.0.2.1"]
 
 
 class TestTheLastOperator:

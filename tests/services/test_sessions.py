@@ -1,11 +1,25 @@
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from domogate.services.sessions import Entered, HalfWay, LoggedIn, SecondFactorNeeded, SlowDown, Wrong, form_token_of
+from domogate.services.sessions import (
+    Entered,
+    HalfWay,
+    LoggedIn,
+    SecondFactorNeeded,
+    Sessions,
+    SlowDown,
+    Wrong,
+    form_token_of,
+)
+from domogate.services.throttle import Throttle
+from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.tables import attempts
 from support.pages import ADDRESS, ANNA, BRUNO, CARLA, IDLE, LIFETIME, PASSWORD, SECRET, House, house
 
 AGENT = "A browser/1.0"
@@ -335,6 +349,76 @@ class TestASecondFactorThatIsDemanded:
         entered = await enter(strict)
         strict.sessions.second_factor_required = True
         assert await strict.sessions.find(entered.cookie) is None
+
+
+class TestSeveralGatewaysOnOneStore:
+    """Each has sessions of its own, and a store of its own on the same database."""
+
+    @pytest.fixture
+    async def gateways(self, home: House, tmp_path: Path) -> AsyncIterator[list[Sessions]]:
+        other = SqlStore(sqlite_url(tmp_path / "domogate.sqlite3"), clock=home.clock, poll=0.02)
+        await other.start()
+        throttle = Throttle(other, home.clock)
+        options: Any = {"lifetime": LIFETIME, "idle_lifetime": IDLE, "throttle": throttle}
+        yield [home.sessions, Sessions(other, home.village.hasher, home.clock, **options)]
+        await other.stop()
+
+    async def test_guesses_count_together(self, gateways: list[Sessions], home: House) -> None:
+        def guess(number: int) -> Any:
+            return gateways[number % 2].log_in(ANNA.email, "not it", None, ADDRESS, AGENT)
+
+        assert [await guess(number) for number in range(8)] == [Wrong()] * 6 + [SlowDown(1)] * 2
+        home.clock.at += 1
+        assert [await guess(number) for number in range(3)] == [Wrong(), SlowDown(2), SlowDown(2)]
+
+    async def test_guesses_at_once_gain_nothing(self, gateways: list[Sessions]) -> None:
+        guesses = (gateways[n % 2].log_in(ANNA.email, "not it", None, ADDRESS, AGENT) for n in range(30))
+        assert (await asyncio.gather(*guesses)).count(Wrong()) == 6
+
+    async def test_a_success_at_one_lets_the_account_start_anew_at_all(self, gateways: list[Sessions]) -> None:
+        for _ in range(5):
+            await gateways[0].log_in(ANNA.email, "not it", None, ADDRESS, AGENT)
+        assert isinstance(await gateways[1].log_in(ANNA.email, PASSWORD, None, ADDRESS, AGENT), Entered)
+        guesses = [await gateways[0].log_in(ANNA.email, "not it", None, ADDRESS, AGENT) for _ in range(6)]
+        assert guesses == [Wrong()] * 6
+
+    async def test_a_code_is_good_for_one_login_at_one_of_them(self, gateways: list[Sessions], home: House) -> None:
+        await home.change(ANNA, totp_secret=SECRET)
+        logins = (gateways[n % 2].log_in(ANNA.email, PASSWORD, home.code(), ADDRESS, AGENT) for n in range(6))
+        outcomes = await asyncio.gather(*logins)
+        assert [isinstance(outcome, Entered) for outcome in outcomes].count(True) == 1
+        assert outcomes.count(Wrong()) == 5
+        assert len(await home.store.list_sessions(ANNA.id)) == 1
+
+    async def test_a_code_used_at_one_is_wrong_at_the_other_half_way(self, gateways: list[Sessions], home: House) -> None:
+        await home.change(ANNA, totp_secret=SECRET)
+        assert isinstance(await gateways[0].log_in(ANNA.email, PASSWORD, home.code(), ADDRESS, AGENT), Entered)
+        needed = await gateways[1].log_in(ANNA.email, PASSWORD, None, ADDRESS, AGENT)
+        assert isinstance(needed, SecondFactorNeeded)
+        waiting = await gateways[1].find_half_way(needed.cookie)
+        assert waiting is not None
+        assert await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT) == Wrong()
+        # A wrong code leaves them half way: the next one may be right.
+        home.clock.at += 30
+        assert isinstance(await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT), Entered)
+
+    async def test_an_ordinary_login_costs_one_write_more_than_its_session(self, home: House) -> None:
+        before = home.store.commits
+        await enter(home)
+        assert home.store.commits == before + 2
+
+    async def test_who_is_told_to_wait_costs_none(self, home: House) -> None:
+        for _ in range(7):
+            await log_in(home, password="not it")
+        before = home.store.commits
+        assert [await log_in(home) for _ in range(20)] == [SlowDown(1)] * 20
+        assert home.store.commits == before
+
+    async def test_neither_email_nor_address_is_kept_with_the_counts(self, home: House) -> None:
+        await log_in(home, email="a password typed here", password="not it")
+        rows = await home.store._read(lambda connection: connection.execute(select(attempts)).all())
+        assert len(rows) == 2
+        assert not any(word in repr(rows) for word in ("password", ADDRESS))
 
 
 class TestConfirmingThePassword:

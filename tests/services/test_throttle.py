@@ -1,15 +1,34 @@
-import itertools
+"""What is counted where, and what a gateway remembers by itself. How it is counted: tests/stores/test_store_attempts.py."""
+
+import asyncio
 import math
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from domogate.domain.attempts import Attempt
 from domogate.services.throttle import Throttle
 from support.stores import HandClock
 
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.9"
 ANNA, BRUNO = "anna@example.com", "bruno@example.com"
+
+
+class Counters:
+    """The part of ports.Store that a throttle needs: answers with `wait`, and keeps what it was asked."""
+
+    def __init__(self, wait: float = 0.0) -> None:
+        self.wait = wait
+        self.admitted: list[Attempt] = []
+        self.succeeded: list[Attempt] = []
+
+    async def admit_attempt(self, attempt: Attempt, at: float) -> float:
+        self.admitted.append(attempt)
+        return self.wait
+
+    async def succeed_attempt(self, attempt: Attempt, at: float) -> None:
+        self.succeeded.append(attempt)
 
 
 @pytest.fixture
@@ -18,106 +37,20 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def throttle(clock: HandClock) -> Throttle:
-    return Throttle(clock, account_attempts=3, address_attempts=6, first_wait=1.0, longest_wait=60.0, half_life=600.0)
+def store() -> Counters:
+    return Counters()
 
 
-def fail(throttle: Throttle, times: int, account: str = ANNA, address: str = HOME) -> None:
-    for _ in range(times):
-        assert throttle.admit(account, address) == 0
+@pytest.fixture
+def throttle(store: Counters, clock: HandClock) -> Throttle:
+    return Throttle(store, clock)
 
 
-class TestAnAccount:
-    def test_has_a_few_attempts_without_any_wait(self, throttle: Throttle) -> None:
-        fail(throttle, 4)
-        assert throttle.admit(ANNA, HOME) > 0
-
-    def test_waits_twice_as_long_with_each_further_attempt_up_to_the_bound(self, throttle: Throttle, clock: HandClock) -> None:
-        fail(throttle, 3)
-        waits = []
-        for _ in range(9):
-            fail(throttle, 1)
-            waits.append(throttle.admit(ANNA, HOME))
-            clock.at += waits[-1]
-        assert waits[0] == pytest.approx(1.0)
-        assert all(1.8 < later / earlier <= 2.01 for earlier, later in itertools.pairwise(waits[:5]))
-        assert waits[-1] <= 60.0
-        assert waits[-1] > 30.0
-
-    def test_is_never_locked_for_good_however_often_somebody_tries_during_the_wait(
-        self, throttle: Throttle, clock: HandClock
-    ) -> None:
-        fail(throttle, 4)
-        for _ in range(1000):
-            assert throttle.admit(ANNA, HOME) > 0
-        clock.at += 1.0
-        assert throttle.admit(ANNA, HOME) == 0
-
-    def test_is_counted_whatever_address_it_is_tried_from(self, throttle: Throttle) -> None:
-        for number in range(4):
-            fail(throttle, 1, address=f"192.0.2.{number}")
-        assert throttle.admit(ANNA, "192.0.2.99") > 0
-
-    def test_is_the_same_in_any_case_of_its_letters(self, throttle: Throttle) -> None:
-        fail(throttle, 4)
-        assert throttle.admit(ANNA.upper(), ELSEWHERE) > 0
-
-    def test_starts_anew_after_a_success(self, throttle: Throttle) -> None:
-        fail(throttle, 3)
-        throttle.succeed(ANNA, HOME)
-        fail(throttle, 3)
-
-    def test_forgets_with_time(self, throttle: Throttle, clock: HandClock) -> None:
-        fail(throttle, 3)
-        clock.at += 20 * 600
-        fail(throttle, 3)
-
-    def test_many_attempts_at_once_gain_nothing(self, throttle: Throttle) -> None:
-        admitted = [throttle.admit(ANNA, HOME) == 0 for _ in range(50)]
-        assert sum(admitted) == 4
-
-    def test_strangers_cannot_keep_the_owner_out_of_where_they_got_in_before(self, throttle: Throttle) -> None:
-        fail(throttle, 1)
-        throttle.succeed(ANNA, HOME)
-        fail(throttle, 4, address=ELSEWHERE)
-        assert throttle.admit(ANNA, ELSEWHERE) > 0
-        assert throttle.admit(ANNA, HOME) == 0
-
-    def test_guesses_from_where_the_owner_got_in_are_slowed_down_all_the_same(self, throttle: Throttle) -> None:
-        throttle.succeed(ANNA, HOME)
-        fail(throttle, 4)
-        assert throttle.admit(ANNA, HOME) > 0
-
-    def test_a_first_factor_that_was_right_counts_for_nothing(self, throttle: Throttle) -> None:
-        for _ in range(50):
-            fail(throttle, 1)
-            throttle.take_back(ANNA, HOME)
-
-    def test_a_clock_that_is_set_back_makes_nobody_wait_longer(self, throttle: Throttle, clock: HandClock) -> None:
-        fail(throttle, 4)
-        clock.at -= 86_400
-        assert throttle.admit(ANNA, HOME) <= 1.0
-
-
-class TestAnAddress:
-    def test_is_counted_whatever_account_is_tried(self, throttle: Throttle) -> None:
-        for number in range(7):
-            fail(throttle, 1, account=f"{number}@example.com")
-        assert throttle.admit("new@example.com", HOME) > 0
-        assert throttle.admit("new@example.com", ELSEWHERE) == 0
-
-    def test_is_not_reset_by_a_success_of_ones_own(self, throttle: Throttle) -> None:
-        for number in range(6):
-            fail(throttle, 1, account=f"{number}@example.com")
-        fail(throttle, 1, account=BRUNO)
-        throttle.succeed(BRUNO, HOME)
-        fail(throttle, 1, account="new@example.com")
-        assert throttle.admit("newer@example.com", HOME) > 0
-
-    def test_many_people_may_log_in_from_the_same_one(self, throttle: Throttle) -> None:
-        for number in range(100):
-            fail(throttle, 1, account=f"{number}@example.com")
-            throttle.succeed(f"{number}@example.com", HOME)
+class TestKeys:
+    def test_of_an_account_are_the_same_in_any_case_of_its_letters(self, throttle: Throttle) -> None:
+        assert throttle.attempt(ANNA.upper(), HOME) == throttle.attempt(ANNA, HOME)
+        assert throttle.attempt(ANNA, HOME).account == throttle.attempt(ANNA, ELSEWHERE).account
+        assert throttle.attempt(ANNA, HOME).account != throttle.attempt(BRUNO, HOME).account
 
     @pytest.mark.parametrize(
         ("one", "other", "same"),
@@ -125,25 +58,87 @@ class TestAnAddress:
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
             ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
             ("::ffff:192.0.2.1", "192.0.2.1", True),
+            ("192.0.2.1", "192.0.2.2", False),
             ("fe80::1%eth0", "fe80::2", True),
             ("", "", True),
             ("unix", "unix", True),
         ],
     )
-    def test_is_a_whole_network_of_ipv6(self, throttle: Throttle, one: str, other: str, same: bool) -> None:
-        for number in range(7):
-            fail(throttle, 1, account=f"{number}@example.com", address=one)
-        assert (throttle.admit("new@example.com", other) > 0) is same
+    def test_of_an_address_are_those_of_a_whole_network_of_ipv6(
+        self, throttle: Throttle, one: str, other: str, same: bool
+    ) -> None:
+        here, there = throttle.attempt(ANNA, one), throttle.attempt(ANNA, other)
+        assert (here.address == there.address) is same
+        assert (here.familiar == there.familiar) is same
+
+    def test_tell_neither_and_are_of_one_size(self, throttle: Throttle) -> None:
+        for account in (ANNA, "", "x" * 5000, "\ud800"):
+            attempt = throttle.attempt(account, HOME)
+            assert [len(key) for key in (attempt.account, attempt.address, attempt.familiar)] == [32, 32, 32]
+            assert "anna" not in repr(attempt)
+            assert HOME not in repr(attempt)
+
+    def test_never_meet_those_of_another_kind_or_purpose(self, store: Counters, clock: HandClock) -> None:
+        keys = [
+            key
+            for purpose in ("login", "forgotten")
+            for attempt in [Throttle(store, clock, purpose=purpose).attempt(HOME, HOME)]
+            for key in (attempt.account, attempt.address, attempt.familiar)
+        ]
+        assert len(set(keys)) == 6
 
 
-class TestMemory:
-    @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40), st.booleans()), max_size=60))
-    def test_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, bool]]) -> None:
-        throttle = Throttle(HandClock(), capacity=5)
-        for account, address, right in attempts:
-            wait = throttle.admit(account, address)
-            assert 0 <= wait <= 900
-            assert math.isfinite(wait)
-            if wait == 0 and right:
-                throttle.succeed(account, address)
-        assert len(throttle) <= 15
+class TestAdmitting:
+    async def test_is_the_stores_to_say(self, throttle: Throttle, store: Counters) -> None:
+        assert await throttle.admit(ANNA, HOME) == 0
+        store.wait = 2.5
+        assert await throttle.admit(ANNA, HOME) == 2.5
+        assert store.admitted == [throttle.attempt(ANNA, HOME)] * 2
+
+    async def test_who_goes_on_trying_during_the_wait_costs_no_write(
+        self, throttle: Throttle, store: Counters, clock: HandClock
+    ) -> None:
+        store.wait = 8.0
+        assert await throttle.admit(ANNA, HOME) == 8.0
+        clock.at += 5
+        for _ in range(100):
+            assert await throttle.admit(ANNA, HOME) == 3.0
+        assert len(store.admitted) == 1
+        clock.at += 3
+        store.wait = 0.0
+        assert await throttle.admit(ANNA, HOME) == 0
+
+    async def test_others_are_asked_for_meanwhile(self, throttle: Throttle, store: Counters) -> None:
+        store.wait = 8.0
+        await throttle.admit(ANNA, HOME)
+        store.wait = 0.0
+        assert await throttle.admit(ANNA, ELSEWHERE) == 0
+        assert await throttle.admit(BRUNO, HOME) == 0
+
+    async def test_a_clock_that_is_set_back_makes_nobody_wait_longer(
+        self, throttle: Throttle, store: Counters, clock: HandClock
+    ) -> None:
+        store.wait = 8.0
+        await throttle.admit(ANNA, HOME)
+        clock.at -= 86_400
+        store.wait = 4.0
+        assert await throttle.admit(ANNA, HOME) == 4.0
+
+    async def test_a_success_is_told_and_ends_the_wait(self, throttle: Throttle, store: Counters) -> None:
+        store.wait = 8.0
+        await throttle.admit(ANNA, HOME)
+        await throttle.succeed(ANNA, HOME)
+        store.wait = 0.0
+        assert await throttle.admit(ANNA, HOME) == 0
+        assert store.succeeded == [throttle.attempt(ANNA, HOME)]
+
+    @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40), st.floats(0, 900)), max_size=60))
+    def test_the_memory_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, float]]) -> None:
+        async def attempt_all() -> None:
+            store = Counters()
+            throttle = Throttle(store, HandClock(), capacity=5)
+            for account, address, store.wait in attempts:
+                assert math.isfinite(await throttle.admit(account, address))
+            assert len(throttle) <= 5
+
+        asyncio.run(attempt_all())
