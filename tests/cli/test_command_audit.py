@@ -1,5 +1,6 @@
 """`domogate audit …` and `domogate signing-key …`."""
 
+import asyncio
 import json
 import re
 import sqlite3
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from domogate.app import open_tools
 from domogate.services.audit import verify_export
+from domogate.settings import Settings
 from support.command_line import CommandLine
 from support.small_estate import EMAIL, SMALL_ESTATE
 
@@ -58,6 +61,27 @@ class TestAuditVerify:
         assert re.fullmatch("[0-9a-f]{64}", last)
         small.good("key", "issue", "our app")
         small.good("audit", "verify", "--last-hash", last)
+
+    def test_what_is_left_when_old_records_were_removed_is_good_too(self, small: CommandLine) -> None:
+        for number in range(3):
+            small.good("key", "issue", f"app {number}")
+
+        async def prune() -> None:
+            async with open_tools(Settings(data=small.data)) as tools:
+                times = [record.entry.at for record in await tools.store.list_audit(0, 10)]
+                await tools.store.prune_audit(times[2])
+
+        asyncio.run(prune())
+        result = small.run("audit", "verify")
+        assert result.exit_code == 0, result.stderr
+        assert "All 3 records" in result.stderr
+        assert "The 2 before them were removed" in result.stderr
+        assert [record["entry"]["action"] for record in small.read("audit", "list")][-1] == "entries removed"
+        assert json.loads(small.good("audit", "verify", "--json"))["removed"] == 2
+        tamper(small, 3)
+        result = small.run("audit", "verify")
+        assert result.exit_code == 1
+        assert "record 3" in result.stderr
 
     def test_a_changed_record_is_found_and_a_script_notices(self, small: CommandLine) -> None:
         small.good("key", "issue", "our app")

@@ -64,7 +64,8 @@ async def verify(
         print_json(result)
     elif result.broken is None:
         typer.echo(result.last_hash)
-        note(f"All {result.records} records are as they were written. Keep the hash elsewhere, for the next check.")
+        before = f" The {result.removed} before them were removed when their time was over." if result.removed else ""
+        note(f"All {result.records} records are as they were written.{before} Keep the hash elsewhere, for the next check.")
     if result.broken is not None:
         note(f"domogate: record {result.broken.number}: {result.broken.problem}.")
         raise typer.Exit(FAILED)
