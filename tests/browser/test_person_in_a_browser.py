@@ -5,6 +5,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from domogate.domain.people import Standing
+from domogate.services.people import digest
 from support.browsing import Screen
 from support.pages import ANNA, APP_NAME, BRUNO, PASSWORD, SECRET, House
 
@@ -87,11 +88,12 @@ class TestLettingAnApplicationIn:
     async def test_logging_in_leads_straight_back_when_it_was_let_in_before(self, screen: Screen, home: House) -> None:
         """The browser applies the login page's own form-action to every redirect on the way."""
         # One without a secret is asked about every time on this address (RFC 8252 §8.6).
-        await home.store.save_client(msgspec.structs.replace(home.client, secret_hash="hash of a secret"))
+        await home.store.save_client(msgspec.structs.replace(home.client, secret_hash=digest("a secret")))
         await screen.log_in()
         await screen.open(home.authorize_path())
         await screen.button("Allow").click()
         await screen.page.wait_for_url("http://localhost:*/back?*")
+        await home.redeem(screen.page.url, client_secret="a secret")
         await screen.page.context.clear_cookies()
         await screen.open(home.authorize_path())
         await screen.fill_login()

@@ -120,7 +120,7 @@ class House:
         await self.store.add_link(OneTimeLink(digest(token), who.id, purpose, self.clock.now() + LINK_LIFETIME))
         return f"{LINK_PATH}{token}"
 
-    async def redeem(self, callback: str) -> None:
+    async def redeem(self, callback: str, **credentials: str) -> None:
         """As the application does it: only then has it been let in."""
         form = {
             "grant_type": "authorization_code",
@@ -128,6 +128,7 @@ class House:
             "code": httpx.URL(callback).params["code"],
             "redirect_uri": self.client.redirect_uris[0],
             "code_verifier": VERIFIER,
+            **credentials,
         }
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app()), base_url=self.base_url) as application:
             answer = await application.post("/auth/token", data=form)
