@@ -1,14 +1,14 @@
 """Refreshes against what they cannot do without (two signatures and a commit), and logins beside hot reads."""
 
 import asyncio
-import re
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
 
-from benchmarks.estates import CLIENT, CLIENT_SECRET, PASSWORD, PEOPLE, USER, email_of
+from benchmarks.estates import CLIENT, CLIENT_SECRET, PEOPLE, USER
 from benchmarks.load import cpu_seconds, request
 from benchmarks.scenarios import Row, Scenario, at_least, light_path, measure
 from benchmarks.servers import Running, fill, running
@@ -77,27 +77,24 @@ async def logins() -> list[Row]:
             await measure(gateway, hot, total=2_000, connections=2)
             idle = (await measure(gateway, hot, total=6_000, connections=2)).percentile(0.99)
             logging_in = asyncio.create_task(_log_in_many(gateway))
-            await asyncio.sleep(0.3)
-            busy = (await measure(gateway, hot, total=6_000, connections=2)).percentile(0.99)
+            await asyncio.sleep(1.0)  # they take a moment to get up
+            latencies: list[float] = []
+            while not logging_in.done():
+                latencies += (await measure(gateway, hot, total=500, connections=2)).latencies
             seconds = await logging_in
+            busy = sorted(latencies)[int(len(latencies) * 0.99)]
     what = f"E8's p99 while {PEOPLE} people log in at once / when nobody does"
     detail = f" ({idle * 1000:.2f} ms, then {busy * 1000:.2f} ms; all were logged in after {seconds:.1f} s)"
     return [Row(what, f"{busy / idle:.2f}{detail}", "<= 3", busy / idle <= 3)]
 
 
 async def _log_in_many(gateway: Running) -> float:
-    started = time.perf_counter()
-    await asyncio.gather(*(_log_in(gateway, email_of(number)) for number in range(PEOPLE)))
-    return time.perf_counter() - started
-
-
-async def _log_in(gateway: Running, email: str) -> None:
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", timeout=120) as http:
-        page = (await http.get("/auth/login")).text
-        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
-        answer = await http.post("/auth/login", data=fields | {"email": email, "password": PASSWORD})
-        if answer.status_code not in (302, 303):
-            raise RuntimeError(f"a login was answered {answer.status_code}")
+    command = (sys.executable, "-m", "benchmarks.crowd", str(gateway.port), str(PEOPLE))
+    crowd = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    printed, _ = await crowd.communicate()
+    if crowd.returncode != 0:
+        raise RuntimeError("not everyone could log in")
+    return float(printed)
 
 
 IDENTITY: dict[str, Scenario] = {"refreshes": refreshes, "logins": logins}

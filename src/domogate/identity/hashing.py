@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import argon2
 
-_NICENESS = 10
+_NICENESS = 19
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
@@ -44,14 +44,15 @@ def _give_memory_back() -> None:
 
 
 class PasswordHasher:
-    """Argon2id in at most two niced threads, so that logins never starve the operations.
+    """Argon2id in niced threads, two at most and never one on every core, so that logins never starve the operations.
 
     19 MiB and two passes are OWASP's recommendation for one lane; more memory would be felt on a small home server.
     """
 
-    def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int = 2) -> None:
+    def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int | None = None) -> None:
         _give_memory_back()
         self._argon2 = argon2.PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
+        threads = threads or max(1, min(2, (os.cpu_count() or 1) - 1))
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords", initializer=_be_nice)
         self._nobody: str | None = None
 

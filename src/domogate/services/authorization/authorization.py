@@ -6,6 +6,7 @@ from domogate.services.authorization.consents import Consents
 from domogate.services.authorization.exchange import Exchange
 from domogate.services.authorization.hints import Hints
 from domogate.services.authorization.inspection import Inspection
+from domogate.services.authorization.known import Known
 from domogate.services.authorization.notes import Notes
 from domogate.services.authorization.secrets import MIN_SERVER_SECRET, Seal
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
@@ -41,12 +42,13 @@ class Authorization:
             refresh_grace=refresh_grace,
         )
         notes = Notes(audit)
+        known = Known(store)
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock
         self.notes = notes
         self.login_seal = Seal(successor_secret, "login since")
-        self.clients = ClientDoor(store, notes)
+        self.clients = ClientDoor(known, notes)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
-        self.exchange = Exchange(store, clock, mint, lifetimes, notes, successor_secret)
+        self.exchange = Exchange(store, known, clock, mint, lifetimes, notes, successor_secret)
         self.inspection = Inspection(store, verifier, clock, notes, issuer)
         self.hints = Hints(signer, issuer)

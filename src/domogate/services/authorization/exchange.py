@@ -6,6 +6,7 @@ from domogate.ports import Clock, Store
 from domogate.services.authorization.clients import demand_grant
 from domogate.services.authorization.consents import ONLINE
 from domogate.services.authorization.faults import OAuthError, OAuthFault
+from domogate.services.authorization.known import Known
 from domogate.services.authorization.notes import Notes
 from domogate.services.authorization.scopes import split_scopes
 from domogate.services.authorization.secrets import derive_successor, hash_secret, is_verifier, new_secret, verifies
@@ -24,9 +25,17 @@ class Exchange:
     """The two ways to tokens that a client goes without the person."""
 
     def __init__(
-        self, store: Store, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: Notes, successor_secret: bytes
+        self,
+        store: Store,
+        known: Known,
+        clock: Clock,
+        mint: TokenMint,
+        lifetimes: Lifetimes,
+        notes: Notes,
+        successor_secret: bytes,
     ) -> None:
         self._store = store
+        self._known = known
         self._clock = clock
         self._mint = mint
         self._lifetimes = lifetimes
@@ -109,7 +118,7 @@ class Exchange:
             self._notes.reused(client.id, presented.grant_id, address)
         if rotation.grant is None:
             raise _refuse(_NO_REFRESH_TOKEN)
-        user = await self._store.find_user(rotation.grant.user_id)
+        user = await self._known.find_user(rotation.grant.user_id)
         if user is None or not user.active:
             raise _refuse("The person who gave this grant has no account any more.")
         return await self._mint.mint(user, client, rotation.grant, scopes=scopes, refresh_token=successor)

@@ -1,0 +1,37 @@
+"""Many people logging in at once, in a process of their own: what measures the gateway meanwhile must not wait for them.
+
+python -m benchmarks.crowd PORT PEOPLE
+"""
+
+import asyncio
+import os
+import re
+import ssl
+import sys
+import time
+
+import httpx
+
+from benchmarks.estates import PASSWORD, email_of
+
+
+async def log_in_all(port: int, people: int) -> float:
+    """Seconds until everyone was logged in."""
+    tls = ssl.create_default_context()  # made once: it takes longer than all the rest of a client
+    started = time.perf_counter()
+    await asyncio.gather(*(_log_in(port, email_of(number), tls) for number in range(people)))
+    return time.perf_counter() - started
+
+
+async def _log_in(port: int, email: str, tls: ssl.SSLContext) -> None:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120, verify=tls) as http:
+        page = (await http.get("/auth/login")).text
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+        answer = await http.post("/auth/login", data=fields | {"email": email, "password": PASSWORD})
+        if answer.status_code not in (302, 303):
+            raise RuntimeError(f"a login was answered {answer.status_code}")
+
+
+if __name__ == "__main__":
+    os.nice(19)  # those who log in sit at other machines: their browsers take nothing from this one
+    print(asyncio.run(log_in_all(int(sys.argv[1]), int(sys.argv[2]))))
