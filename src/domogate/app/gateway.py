@@ -217,7 +217,15 @@ class Gateway:
             refresh_lifetime=settings.refresh_token_lifetime,
             refresh_grace=settings.refresh_grace,
         )
-        pages = Pages(self.sessions, self.store, self.people, self.clock, base_url=settings.base_url)
+        pages = Pages(
+            self.sessions,
+            self.store,
+            self.people,
+            self.clock,
+            base_url=settings.base_url,
+            terms_url=settings.terms_url,
+            mails_links=settings.smtp_host is not None,
+        )
         discovery = auth.Discovery(self.signer, settings.auth_url, implicit_enabled=settings.implicit_enabled)
         return {
             b"auth": auth.build(
