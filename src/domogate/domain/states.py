@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from domogate.domain.reachability import Absence
 from domogate.domain.safety import Failure
 
 
@@ -23,6 +24,22 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     value: float
     unit: Unit
     at: float
+
+
+class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
+    """What was measured in a span of time that begins at `at`: how it moved, and how often it was looked at.
+
+    `last` is the reading nearest to the span's end: for a counter such as energy it is the one that matters.
+    """
+
+    measure: str
+    unit: Unit
+    at: float
+    count: int
+    mean: float
+    low: float
+    high: float
+    last: float
 
 
 class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True):
@@ -167,3 +184,5 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     state: State | None = None
     reachable: bool = True
     readings: tuple[tuple[str, Reading], ...] = ()
+    absence: Absence | None = None
+    """Only when it cannot be reached: why, and what shows it."""
