@@ -36,7 +36,7 @@ class Driver(Protocol):
     name: str
 
     async def start(self, report: ReportSink) -> None:
-        """Returns once it can be given plants, connected or not. `report` may take its time: await it, and lose nothing newer."""
+        """Returns once it can be given plants, connected or not. `report` may take its time: await it, lose nothing newer."""
         ...
 
     async def stop(self) -> None: ...
