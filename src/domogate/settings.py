@@ -50,7 +50,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state_max_ages: dict[DeviceKind, float] = {}
     simulator_seed: int = 1
     simulator_tick: float = 5.0
+    simulator_speed: float = 1.0
+    """How much faster than real time simulated plants live."""
     simulator_awake_plants: int = 100
+    """How many purely simulated plants are kept moving at once; a plant with a real device always is."""
 
     # identity
     access_token_lifetime: float = 3600.0
@@ -90,7 +93,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     world_modules: int = 200_000
     """How many modules the read model may hold at once."""
     changes_kept_days: float = 7.0
-    readings_kept_days: float = 30.0
+    readings_raw_days: float = 7.0
+    """For so long readings are kept as they were measured; then one summary an hour, until `readings_kept_days`."""
+    readings_kept_days: float = 365.0
+    readings_most: int = 20_000_000
+    """How many readings and summaries are kept at most; the oldest go first."""
+    orders_kept_days: float = 30.0
     removed_plants_kept_days: float = 30.0
 
     # logs
