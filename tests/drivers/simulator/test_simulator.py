@@ -17,6 +17,7 @@ from domogate.domain.commands import (
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.reachability import Why
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import (
     ActivationState,
@@ -456,12 +457,21 @@ class TestBehaviour:
             assert (await house.ask()).state == LightState(on=True)
 
     @pytest.mark.parametrize("nonsense", ["asleep", 3, ["offline"], {}])
-    async def test_unknown_is_ignored_with_a_warning(self, nonsense):
-        with capture_logs() as logs:
-            lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
-            async with House(lamp) as house:
-                assert (await house.tell(SetLight(on=False))).state == LightState(on=False)
-        assert [entry["log_level"] for entry in logs] == ["warning"]
+    async def test_unknown_is_a_mistake_that_the_absence_tells(self, nonsense):
+        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
+        async with House(lamp) as house:
+            (report,) = house.reports
+            assert report.absence.why is Why.MISCONFIGURED
+            assert report.absence.evidence == "simulate: must be one of normal, offline, slow, refusing"
+
+    async def test_offline_keeps_since_when_for_as_long_as_it_lasts(self):
+        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
+        async with House(lamp) as house:
+            await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
+            house.clock.pass_by(60)
+            await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
+            absence = (await house.ask()).absence
+            assert (absence.why, absence.since) == (Why.SIMULATED, NOON)
 
 
 class TestTicking:

@@ -11,12 +11,14 @@ from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
+from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Reading, Report, State
 from domogate.drivers.simulator.behaviour import Behaviour, behaviour_of
 from domogate.drivers.simulator.chance import Chance
 from domogate.drivers.simulator.comfort import Heater, Light, Shutter
 from domogate.drivers.simulator.device import Device
 from domogate.drivers.simulator.entrance import Activation, Camera, Lock
+from domogate.drivers.simulator.options import find_option_problems
 from domogate.drivers.simulator.power import EnergyMeter, Multisocket, Plug
 from domogate.drivers.simulator.thermal import Thermostat
 from domogate.drivers.simulator.wear import Emergency, Gateway, Remote
@@ -48,14 +50,30 @@ _MEASURES = ("power", "energy", "temperature", "humidity")
 class Simulated:
     """A module in its plant: its device (none for a scene), how it behaves, and what was last reported of it."""
 
-    __slots__ = ("behaviour", "device", "id", "reachable", "reported")
+    __slots__ = ("absence", "behaviour", "device", "id", "reachable", "reported")
 
     def __init__(self, module: Module, device: Device[Any] | None, reported: State | None, reachable: bool) -> None:
         self.id = module.id
         self.device = device
-        self.behaviour = behaviour_of(module)
         self.reported = reported
         self.reachable = reachable
+        self.behaviour = Behaviour.NORMAL
+        self.absence: Absence | None = None
+
+    def behave(self, module: Module, now: float) -> None:
+        """As the module's options say. Since when it is absent is kept for as long as the reason is the same."""
+        self.behaviour = behaviour_of(module.options)
+        problems = [f"{'.'.join(map(str, path))}: {words}" for path, words in find_option_problems(module.kind, module.options)]
+        if problems:
+            told = Absence(Why.MISCONFIGURED, now, "; ".join(problems))
+        elif self.behaviour is Behaviour.OFFLINE:
+            told = Absence(Why.SIMULATED, now, "options: {simulate: offline}")
+        else:
+            self.absence = None
+            return
+        before = self.absence
+        if before is None or (before.why, before.evidence) != (told.why, told.evidence):
+            self.absence = told
 
     def still_is(self, module: Module) -> bool:
         """Whether the device may go on: it is of that kind, and no option but its behaviour is different."""
@@ -64,8 +82,12 @@ class Simulated:
         return self.device.kind is module.kind and _lasting(self.device.options) == _lasting(module.options)
 
     @property
+    def is_heard(self) -> bool:
+        return self.absence is None and self.behaviour is not Behaviour.SLOW
+
+    @property
     def has_news(self) -> bool:
-        if not self.behaviour.is_heard or self.device is None:
+        if not self.is_heard or self.device is None:
             return False
         state = self.device.state
         return not self.reachable or (state is not self.reported and state != self.reported)
@@ -93,19 +115,18 @@ class SimulatedPlant:
         for placed in sorted(modules, key=lambda placed: placed.module.kind is DeviceKind.ENERGYMETER):
             module = placed.module
             there = before.get(module.id)
-            was_silent = there is not None and not there.behaviour.is_heard
+            was_silent = there is not None and not there.is_heard
             if there is None:
                 there = self._create(module, placed.last, now)
             elif not there.still_is(module):
                 there = self._create(module, FirstState(module.id, there.reported, there.reachable), now)
-            else:
-                there.behaviour = behaviour_of(module)
+            there.behave(module, now)
             self._modules[module.id] = there
             if isinstance(there.device, EnergyMeter):
                 there.device.evolve(now)
-            if there.behaviour is Behaviour.OFFLINE:
+            if there.absence is not None:
                 reports.append(self.report_absence(there, now))
-            elif there.has_news or (there.behaviour.is_heard and (was_silent or not placed.reported_at)):
+            elif there.has_news or (there.is_heard and (was_silent or not placed.reported_at)):
                 reports.append(self.report(there, now))
         return reports
 
@@ -128,7 +149,7 @@ class SimulatedPlant:
     def evolve(self, now: float) -> Iterator[None]:
         """Let time pass, a part of the plant at each step of the iterator."""
         for count, there in enumerate(tuple(self._modules.values()), start=1):
-            if there.device is not None and there.behaviour is not Behaviour.OFFLINE:
+            if there.device is not None and there.absence is None:
                 there.device.evolve(now)
             if count % 100 == 0:
                 yield
@@ -150,7 +171,7 @@ class SimulatedPlant:
         """It cannot be reached. What it was last in is said only if nobody was ever told."""
         state = None if there.reported is not None or there.device is None else there.device.state
         there.reported, there.reachable = there.reported or state, False
-        return Report(self.id, there.id, now, state=state, reachable=False)
+        return Report(self.id, there.id, now, state=state, reachable=False, absence=there.absence)
 
 
 def _dated(state: State | None, now: float) -> State | None:

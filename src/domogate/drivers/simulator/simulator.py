@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -32,9 +33,11 @@ class Simulator:
         self._report: ReportSink = _say_nothing
         self._plants: dict[Id, SimulatedPlant] = {}
         self._ticking: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
 
     async def start(self, report: ReportSink) -> None:
         self._report = report
+        self._stopping.clear()
         self._ticking = asyncio.create_task(self._keep_ticking(), name="ticking of the simulator")
 
     async def stop(self) -> None:
@@ -43,6 +46,11 @@ class Simulator:
             await asyncio.gather(self._ticking, return_exceptions=True)
             self._ticking = None
         self._plants.clear()
+        self._stopping.set()
+
+    async def wait_failed(self) -> Exception:
+        """It stands on nothing that could fail it."""
+        return await asyncio.get_running_loop().create_future()
 
     async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
         plant = self._plants.get(plant_id)
@@ -50,7 +58,13 @@ class Simulator:
             plant = self._plants[plant_id] = SimulatedPlant(plant_id, self._seed)
         reports = plant.place(modules, self._clock.now())
         if reports:
+            await self._say(reports)
+
+    async def _say(self, reports: Sequence[Report]) -> None:
+        try:
             await self._report(reports)
+        except Exception as error:
+            _log.error("reports not taken", plant_id=reports[0].plant_id, reports=len(reports), exc_info=error)
 
     async def detach(self, plant_id: Id) -> None:
         self._plants.pop(plant_id, None)
@@ -74,7 +88,7 @@ class Simulator:
         # Nothing may be awaited between taking the news and handing it on: an order carried out then would be overwritten.
         news = plant.take_news(self._clock.now())
         if news:
-            await self._report(news)
+            await self._say(news)
 
     async def _keep_ticking(self) -> None:
         while True:
@@ -85,7 +99,7 @@ class Simulator:
 
     async def execute(self, order: Order) -> Report:
         plant, module = self._find(order.plant_id, order.module_id)
-        if module.behaviour is Behaviour.OFFLINE:
+        if module.absence is not None:
             raise DeviceOffline("the device is offline")
         if module.behaviour is Behaviour.SLOW:
             await self._dawdle(order.deadline)
@@ -105,7 +119,7 @@ class Simulator:
         if module.behaviour is Behaviour.SLOW:
             await self._dawdle(deadline)
         now = self._clock.now()
-        if module.behaviour is Behaviour.OFFLINE:
+        if module.absence is not None:
             return plant.report_absence(module, now)
         if module.device is not None:
             module.device.evolve(now)
@@ -118,5 +132,7 @@ class Simulator:
         return plant, plant.find(module_id)
 
     async def _dawdle(self, deadline: float) -> None:
-        await asyncio.sleep(max(0.0, deadline - self._clock.now()))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), max(0.0, deadline - self._clock.now()))
+            raise DeviceOffline("the simulator has been stopped")
         raise DeviceTimeout("the device did not answer in time")
