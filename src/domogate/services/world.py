@@ -9,6 +9,7 @@ from typing import Any
 
 from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
+from domogate.domain.injections import Injection
 from domogate.domain.plants import Ambient, Module, Plant, PlantStatus, Topology
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
@@ -38,7 +39,7 @@ class ModuleView:
 class PlantView:
     """A plant with everything a request needs: who may read it, what stands in it, and what surfaces made of that."""
 
-    __slots__ = ("ambients", "cursor", "encodings", "modules", "plant", "readers", "topology")
+    __slots__ = ("ambients", "cursor", "encodings", "injections", "modules", "plant", "readers", "topology")
 
     def __init__(self, stored: StoredPlant) -> None:
         plant = stored.plant
@@ -51,6 +52,8 @@ class PlantView:
             module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET))
             for module in stored.topology.every_module()
         }
+        self.injections: tuple[Injection, ...] = stored.injections
+        """Faults on demand, over or not: whoever tells one looks at the clock."""
         self.encodings: dict[str, Any] = {}
 
 
