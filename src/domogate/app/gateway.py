@@ -39,6 +39,7 @@ from domogate.services.authorization import Authorization
 from domogate.services.control import Control
 from domogate.services.driving import Driving
 from domogate.services.history import History
+from domogate.services.orders import Orders
 from domogate.services.origins import Origins
 from domogate.services.scenes import Scenes
 from domogate.services.sessions import Sessions
@@ -91,8 +92,10 @@ class Gateway:
         self.driving = Driving(self.store, drivers, self.clock, awake_plants=settings.simulator_awake_plants)
         self.fabric = InProcessFabric(self.clock)
         self.fabric.serve(self.driving)
+        self.orders = Orders(self.store, self.clock)
         self.control = Control(
             self.fabric,
+            self.orders,
             self.clock,
             deadline=settings.device_deadline,
             max_age=settings.state_max_age,
