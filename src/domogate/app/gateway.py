@@ -89,10 +89,10 @@ class Gateway:
         self.origins = Origins(self.store)
         self.world = World(self.store, max_modules=settings.world_modules)
         drivers = build_drivers(self.clock, {"simulator": {"seed": settings.simulator_seed, "tick": settings.simulator_tick}})
-        self.driving = Driving(self.store, drivers, self.clock, awake_plants=settings.simulator_awake_plants)
+        self.orders = Orders(self.store, self.clock)
+        self.driving = Driving(self.store, drivers, self.clock, self.orders, awake_plants=settings.simulator_awake_plants)
         self.fabric = InProcessFabric(self.clock)
         self.fabric.serve(self.driving)
-        self.orders = Orders(self.store, self.clock)
         self.control = Control(
             self.fabric,
             self.orders,

@@ -85,6 +85,7 @@ class Control:
         if report.state is not None:
             view.state = report.state
         view.reachable = report.reachable
+        view.absence = report.absence
         view.confirmed_at = self._clock.now()
 
     def _asked(self, module_id: Id, task: asyncio.Task[Report]) -> None:

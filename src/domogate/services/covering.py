@@ -42,9 +42,12 @@ class Covering:
                 return injection
         return None
 
-    def is_known_of(self, module_id: Id) -> bool:
-        """Whether a fault of its own or of its plant stands between the module and whoever asks."""
-        return any(self.find(module_id, fault) is not None for fault in _OF_DEVICES)
+    def faults_of(self, module_id: Id) -> set[InjectedFault]:
+        """Those that stand between the module and whoever asks it."""
+        return {fault for fault in _OF_DEVICES if self.find(module_id, fault) is not None}
+
+    def is_offline(self, module_id: Id) -> bool:
+        return self.find(module_id, InjectedFault.OFFLINE) is not None
 
     def true_state(self, module_id: Id, state: State | None) -> State | None:
         """What the module had before it was covered, or else this."""

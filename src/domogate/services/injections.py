@@ -1,7 +1,7 @@
 """Injecting faults and taking them away again; those that are over are cleared by themselves (Decision 0035)."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import structlog
 
@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.safety import FailureType
-from domogate.domain.states import Battery, Report
+from domogate.domain.states import Battery
 from domogate.ports import Audit, Clock, Store, StoredPlant
 from domogate.services.audit import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
 from domogate.services.covering import COVERED_KINDS
@@ -75,11 +75,6 @@ class FaultDesk:
         address: str = "",
     ) -> int:
         """Take away those that match all that is given; how many."""
-        await self._uncover(
-            (of_plant, injection)
-            for of_plant, injection in await self._store.list_injections()
-            if plant_id in (None, of_plant) and module_id in (None, injection.module_id) and fault in (None, injection.fault)
-        )
         cleared = await self._store.clear_injections(plant_id, module_id, fault)
         if cleared:
             self._note(AuditResult.OK, who, address, plant_id, module_id, clear=fault or "all", faults=str(cleared))
@@ -96,26 +91,10 @@ class FaultDesk:
         now = self._clock.now()
         ended = [(plant_id, injection) for plant_id, injection in injections if not injection.holds(now)]
         if ended:
-            await self._uncover(ended)
             await self._store.clear_injections(None, ended_by=now)
             for plant_id, injection in ended:
                 self._note(AuditResult.OK, GATEWAY, "", plant_id, injection.module_id, clear=injection.fault, why="over")
         return min((injection.until for _, injection in injections if injection.until and injection.holds(now)), default=None)
-
-    async def _uncover(self, injections: Iterable[tuple[Id, Injection]]) -> None:
-        """Put back what was covered, before what covers it goes: whoever reads then never finds an invented state as true.
-
-        Who drives the plant asks the device itself in a moment; this is for when nobody does.
-        """
-        by_plant: dict[Id, list[Injection]] = {}
-        for plant_id, injection in injections:
-            if injection.covers is not None and injection.module_id is not None:
-                by_plant.setdefault(plant_id, []).append(injection)
-        for plant_id, covering in by_plant.items():
-            stored = await self._store.find_plant(plant_id)
-            if stored is not None:
-                now = self._clock.now()
-                await self._store.record([report for each in covering for report in _covered(stored, each, now)])
 
     def _note(
         self, result: AuditResult, who: str, address: str, plant_id: Id | None, module_id: Id | None, **detail: str
@@ -125,20 +104,6 @@ class FaultDesk:
             what += f" module:{module_id}"
         said = {name: text for name, text in detail.items() if text}
         self._audit.note(AuditAction.PLANT_CHANGED, who=who, what=what, result=result, address=address, detail=said)
-
-
-def _covered(stored: StoredPlant, injection: Injection, now: float) -> Iterable[Report]:
-    assert injection.module_id is not None
-    known = stored.states.get(injection.module_id)
-    if known is not None and known.state != injection.covers:
-        yield Report(
-            stored.plant.id,
-            injection.module_id,
-            now,
-            state=injection.covers,
-            reachable=known.reachable,
-            absence=known.absence,
-        )
 
 
 def _check_value(fault: InjectedFault, value: str) -> None:
