@@ -47,7 +47,7 @@ class Device(ABC):
     def questions(self) -> tuple[Request, ...]:
         """What to ask to know its state; none for what has no state to ask for."""
 
-    def begin(self, last: State | None) -> None:
+    def begin(self, last: State | None) -> None:  # noqa: B027 (most devices begin with what they are asked for)
         """Go on from the last known state, as far as it is of use."""
 
     @abstractmethod

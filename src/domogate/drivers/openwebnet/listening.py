@@ -18,7 +18,7 @@ QUIET = 60.0
 """After so many seconds without a frame it is tried whether the gateway is still there."""
 FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
 FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
-"""Three wrong passwords within a minute lock everybody out for another (OpenWebNet, HMAC authentication): one a minute at most."""
+"""Three wrong passwords within a minute lock all out for a minute (OpenWebNet, HMAC authentication): one a minute at most."""
 HEALTHY = 10.0
 """A session that lasted so long ends the series of failures before it."""
 _LOG_EVERY = 60.0

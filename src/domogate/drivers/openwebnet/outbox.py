@@ -37,11 +37,14 @@ class Outbox:
     async def keep_sending(self, sink: ReportSink) -> None:
         while True:
             await self._news.wait()
-            self._news.clear()
-            while self._changed:
-                await asyncio.sleep(PAUSE if await self._send(sink) else PAUSE_AFTER_FAILURE)
+            taken = await self._send(sink)
+            if not self._changed:
+                self._news.clear()
+            await asyncio.sleep(PAUSE if taken else PAUSE_AFTER_FAILURE)
 
     async def _send(self, sink: ReportSink) -> bool:
+        if not self._changed:
+            return True  # what was to be told is not driven any more
         batch = [driven for driven, _ in zip(tuple(self._changed), range(_BATCH), strict=False)]
         for driven in batch:
             del self._changed[driven]

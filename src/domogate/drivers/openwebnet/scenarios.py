@@ -14,7 +14,7 @@ SCENARIOS = range(1, 21)
 
 
 class Scenario(Device):
-    """One scenario of a module (F420: 1 to 16, 3456: 1 to 20). It is started; what becomes of it shows in the devices it moves."""
+    """One scenario of a module (F420: 1 to 16, 3456: 1 to 20). Started, it shows in the devices that it moves."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.written = str(options["where"])
