@@ -39,6 +39,7 @@ from domogate.services.authorization import Authorization
 from domogate.services.control import Control
 from domogate.services.driving import Driving
 from domogate.services.history import History
+from domogate.services.injections import FaultDesk, FaultTimer
 from domogate.services.orders import Orders
 from domogate.services.origins import Origins
 from domogate.services.scenes import Scenes
@@ -102,7 +103,17 @@ class Gateway:
             max_ages=settings.state_max_ages,
         )
         self.scenes = Scenes(self.control)
-        self.history = History(self.store, self.clock, settings.changes_kept_days * DAY, settings.readings_kept_days * DAY)
+        self.fault_desk = FaultDesk(self.store, self.clock, self.audit)
+        self.fault_timer = FaultTimer(self.fault_desk, self.clock)
+        self.history = History(
+            self.store,
+            self.clock,
+            changes_kept=settings.changes_kept_days * DAY,
+            readings_raw=settings.readings_raw_days * DAY,
+            readings_kept=settings.readings_kept_days * DAY,
+            orders_kept=settings.orders_kept_days * DAY,
+            most_readings=settings.readings_most,
+        )
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
@@ -118,6 +129,7 @@ class Gateway:
         await self.admission.start()
         await self.origins.start()
         await self.driving.start()
+        await self.fault_timer.start()
         await self.history.start()
         echo_url = self.settings.echo_url
         if self._embedded_echo is not None:
@@ -137,7 +149,15 @@ class Gateway:
         self.world.apply(changes)
         rare = [change for change in changes if type(change.event) is not StateChanged]
         if rare:
-            for listener in (self.keyring, self.verifier, self._own_verifier, self.admission, self.origins, self.driving):
+            for listener in (
+                self.keyring,
+                self.verifier,
+                self._own_verifier,
+                self.admission,
+                self.origins,
+                self.driving,
+                self.fault_timer,
+            ):
                 listener.apply(rare)
 
     def drain(self) -> None:
@@ -153,6 +173,7 @@ class Gateway:
         if self._embedded_echo is not None:
             await self._embedded_echo.stop()
         await self.history.stop()
+        await self.fault_timer.stop()
         await self.driving.stop()
         await self.admission.stop()
         await self.audit.stop()
