@@ -56,7 +56,7 @@ class LightOrder(msgspec.Struct, rename="camel"):
     """X2's body, in the words of Spec 2.7: what is left out stays as it is, and something must be there."""
 
     status: Annotated[str, _described(enum=list(_STATUSES))] | UnsetType = UNSET
-    level: Annotated[float, _described(type="integer", minimum=0, maximum=100)] | UnsetType = UNSET
+    level: Annotated[float, _described(multipleOf=1, minimum=0, maximum=100)] | UnsetType = UNSET
     color: ColorOrder | UnsetType = msgspec.field(name="colorHSV", default=UNSET)
 
 
@@ -68,7 +68,7 @@ class SetPointOrder(msgspec.Struct):
 
 
 class ProgramOrder(msgspec.Struct):
-    number: Annotated[float, _described(type="integer", minimum=0, maximum=11)]
+    number: Annotated[float, _described(multipleOf=1, minimum=0, maximum=11)]
 
 
 class ThermostatOrder(msgspec.Struct, rename="camel"):
