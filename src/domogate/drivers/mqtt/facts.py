@@ -97,8 +97,8 @@ class Speech(Protocol):
         """Raises Unsayable."""
         ...
 
-    def ask(self) -> Publication | None:
-        """What makes the module say what it is in; None: it speaks only by itself."""
+    def ask(self) -> Sequence[Publication]:
+        """What makes the module say what it is in; nothing: it speaks only by itself."""
         ...
 
 

@@ -10,7 +10,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.dialects import DIALECTS, Options
 
 _AT = re.compile(r" - at `\$(?P<path>.*)`$", re.DOTALL)
-_PART = re.compile(r"\.(\w+)|\[(\d+)\]|\[\.\.\.\]")
+_PART = re.compile(r"\.(\w+)|\[(\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 
 
@@ -37,13 +37,15 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 
 
 def _explain(message: str) -> tuple[tuple[str | int, ...], str]:
+    """msgspec's message, as a path and words. Within a table it does not say in which entry: the path ends there."""
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()
+    whole = True
     if where is not None:
         message = message[: where.start()]
-        path = tuple(
-            part[1] if part[1] is not None else int(part[2]) for part in _PART.finditer(where["path"]) if part[0] != "[...]"
-        )
+        named, *within_a_table = where["path"].split("[...]", 1)
+        path = tuple(part[1] if part[1] is not None else int(part[2]) for part in _PART.finditer(named))
+        whole = not within_a_table
     if unknown := _UNKNOWN.fullmatch(message):
-        return (*path, unknown["name"]), f"there is no option {unknown['name']!r}"
+        return (*path, unknown["name"]) if whole else path, f"there is no option {unknown['name']!r}"
     return path, message[:1].lower() + message[1:]

@@ -204,12 +204,12 @@ class Station:
             while self._to_ask:
                 module = self._to_ask.popleft()
                 unheard = module.heard_at is None or module.heard_at < (module.listening_since or 0.0)
-                question = module.speech.ask()
                 connection = self._connection
-                if question is None or module.gone or module.absence is not None or connection is None or not unheard:
+                if module.gone or module.absence is not None or connection is None or not unheard:
                     continue
                 with suppress(ConnectionLost):
-                    connection.publish(question.topic, question.payload, math.ceil(NEVER_AFTER))
+                    for question in module.speech.ask():
+                        connection.publish(question.topic, question.payload, math.ceil(NEVER_AFTER))
                 await asyncio.sleep(ASK_PACE)
             self._asking.clear()
 
@@ -242,13 +242,13 @@ class Station:
     async def read(self, module: DrivenModule, deadline: float) -> Report:
         await self._until_settled(module, deadline)
         now = self._clock.now()
-        question = module.speech.ask()
+        questions = module.speech.ask()
         heard_lately = module.heard_at is not None and now - module.heard_at < TRUSTED and not module.unanswered
-        if module.absence is not None or (heard_lately and module.state is not None) or (question is None and module.state):
+        if module.absence is not None or (module.state is not None and (heard_lately or not questions)):
             return module.report(now)
-        if question is None:
+        if not questions:
             raise DeviceTimeout("the device has not said anything yet, and cannot be asked")
-        await self._converse(module, Facts(), (question,), deadline, by_broker=False)
+        await self._converse(module, Facts(), questions, deadline, by_broker=False)
         return module.report(self._clock.now())
 
     async def _until_settled(self, module: DrivenModule, deadline: float) -> None:

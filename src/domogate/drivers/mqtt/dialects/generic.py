@@ -238,6 +238,6 @@ class Generic:
             said.append(Publication(target.topic, target.fill(value)))
         return said
 
-    def ask(self) -> Publication | None:
+    def ask(self) -> Sequence[Publication]:
         question = self._options.ask
-        return None if question is None else Publication(question.topic, question.payload.encode())
+        return () if question is None else (Publication(question.topic, question.payload.encode()),)

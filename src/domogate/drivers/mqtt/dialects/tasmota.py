@@ -98,7 +98,6 @@ class Tasmota:
             f"{answer}RESULT": Listening(Keep.EVERY),
             f"{answer}STATUS8": Listening(),
             f"{answer}STATUS10": Listening(),
-            f"{answer}STATUS11": Listening(),
             f"{report}STATE": Listening(),
             f"{report}SENSOR": Listening(),
             **({} if kind in (DeviceKind.AUTOMATION, DeviceKind.ENERGYMETER) else dict.fromkeys(self._powers, Listening())),
@@ -220,12 +219,11 @@ class Tasmota:
     def _tell(self, command: str, text: str) -> Publication:
         return Publication(f"{self._command}{command}", text.encode())
 
-    def ask(self) -> Publication | None:
-        if self._kind is DeviceKind.ENERGYMETER:
-            return self._tell("STATUS", "8")
-        if self._kind is DeviceKind.AUTOMATION:
-            return self._tell("STATUS", "10")
-        return self._tell("STATE", "")
+    def ask(self) -> Sequence[Publication]:
+        state, sensors = self._tell("STATE", ""), self._tell("STATUS", "10")
+        if self._kind in (DeviceKind.ENERGYMETER, DeviceKind.AUTOMATION):
+            return (sensors,)
+        return (state, sensors) if self._kind is DeviceKind.PLUG else (state,)
 
 
 def _spell(options: TasmotaOptions, prefix: str) -> str:

@@ -229,7 +229,7 @@ class Zigbee2Mqtt:
             raise Unsayable(f"Zigbee2MQTT's thermostats have no common word for the mode {mode}")
         return _HEAT_OR_COOL[wanted.get("function", ThermostatFunction.HEATING)]
 
-    def ask(self) -> Publication | None:
+    def ask(self) -> Sequence[Publication]:
         about = {
             DeviceKind.CHRONOTHERMOSTAT: self._set_point,
             DeviceKind.MULTISOCKET: f"state_{self._endpoints[0]}" if self._endpoints else "state",
@@ -237,8 +237,8 @@ class Zigbee2Mqtt:
             DeviceKind.AUTOMATION: f"position{self._suffix}",
         }.get(self._kind, f"state{self._suffix}")
         if self._kind in (DeviceKind.REMOTE, DeviceKind.GATEWAY):
-            return None  # a remote sleeps, and the bridge speaks by itself
-        return Publication(f"{self._topic}/get", to_json({about: ""}))
+            return ()  # a remote sleeps, and the bridge speaks by itself
+        return (Publication(f"{self._topic}/get", to_json({about: ""})),)
 
 
 def _on_off(value: object) -> bool | None:
