@@ -16,7 +16,7 @@ import structlog
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.events import Change, PlantChanged
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import Absence, Why
@@ -27,7 +27,7 @@ from domogate.services.attaching import Attaching, AwakePlant
 from domogate.services.awake import MAY_SLEEP, AwakePlants
 from domogate.services.errands import Errand, Errands, Outcome
 from domogate.services.limits import find_breach
-from domogate.services.orders import Orders, fault_of
+from domogate.services.orders import Orders, fault_of, is_same_wish
 from domogate.services.recording import Lane, Recording
 from domogate.services.supervision import DriverHealth, Supervisor, absence_after
 
@@ -65,7 +65,7 @@ class Driving:
             on_failed=lambda plant: self._awake.try_again_later(plant),
         )
         self._awake = AwakePlants(attaching, self._recording, self._alerts, most=self._awake_plants)
-        self._outcomes: OrderedDict[str, Outcome] = OrderedDict()
+        self._outcomes: OrderedDict[str, tuple[Order, Outcome]] = OrderedDict()
         self._background: set[asyncio.Task[Any]] = set()
         self._started = False
 
@@ -149,13 +149,16 @@ class Driving:
 
         It goes on to its own end if nobody waits for it any more.
         """
-        outcome = self._outcomes.get(order.id)
-        if outcome is None:
-            outcome = self._outcomes[order.id] = self._errands.run(
-                order.plant_id, order.deadline, partial(self._carry_out, order)
-            )
+        known = self._outcomes.get(order.id)
+        if known is None:
+            outcome = self._errands.run(order.plant_id, order.deadline, partial(self._carry_out, order))
+            self._outcomes[order.id] = (order, outcome)
             if len(self._outcomes) > _REMEMBERED_ORDERS:
                 self._outcomes.popitem(last=False)
+        else:
+            first, outcome = known
+            if not is_same_wish(first, order):
+                raise OrderKeyTaken("this idempotency key was used for another command")
         return _same(await asyncio.shield(outcome))
 
     async def _carry_out(self, order: Order, errand: Errand) -> Report:
