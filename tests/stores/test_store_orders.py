@@ -317,6 +317,7 @@ class Model:
 
 
 class TestAsIfOneAfterTheOther:
+    @pytest.mark.slow
     def test_whatever_is_called_at_once(self, tmp_path: Path) -> None:
         # One store for all examples, for it takes longer to make than to use; each leaves it empty of open orders.
         store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
