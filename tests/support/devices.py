@@ -278,6 +278,8 @@ class ObedientDriver:
         self.questions: list[Id] = []
         self.running = False
         self.answer: State | None = LightState(on=True)
+        self.answers: dict[Id, State] = {}
+        """By module, where it is not `answer`."""
         self.trouble: BaseException | None = None
         """Raised instead of answering."""
         self.attach_trouble: dict[Id, Exception] = {}
@@ -335,4 +337,4 @@ class ObedientDriver:
             raise
         if self.trouble is not None:
             raise self.trouble
-        return Report(plant_id, module_id, self.clock.now(), state=self.answer)
+        return Report(plant_id, module_id, self.clock.now(), state=self.answers.get(module_id, self.answer))

@@ -23,7 +23,7 @@ _LEEWAY = 0.1
 """For so long after the deadline whoever waits still waits for the end to be on disk, or for a confirmation to be."""
 _LETTING_GO = 0.25
 """For so long a driver may take to end a call that was cancelled, before it counts as left behind."""
-_STOPPING = 1.0
+_STOPPING, _LAST_ENDS = 1.0, 10.0
 
 Outcome = asyncio.Future[Report | Fault]
 """What became of a call. A fault is kept as a result, so that each who asks raises one of their own."""
@@ -64,6 +64,7 @@ class Errands:
         self._under_way: dict[Id, int] = {}
         self._left_behind: dict[Id, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._endings: set[asyncio.Task[None]] = set()
 
     def run(self, plant_id: Id, deadline: float, work: Callable[[Errand], Coroutine[Any, Any, Report]]) -> Outcome:
         """Begin. Raises DeviceTimeout when the plant has too many under way already."""
@@ -86,17 +87,15 @@ class Errands:
         """How many calls of each plant its drivers did not end when they were cancelled."""
         return dict(self._left_behind)
 
-    async def settled(self) -> None:
-        while self._tasks:
-            await asyncio.wait(self._tasks)
-
     async def stop(self) -> None:
-        """Cut off what is under way; a driver that does not let go is not waited for."""
+        """Cut off what is under way; a driver that does not let go is not waited for. Ends that are being written are."""
         tasks = set(self._tasks)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=_STOPPING)
+        if self._endings:
+            await asyncio.wait(set(self._endings), timeout=_LAST_ENDS)
 
     async def _go(self, errand: Errand, work: Callable[[Errand], Coroutine[Any, Any, Report]]) -> None:
         result: Report | Fault
@@ -138,8 +137,8 @@ class Errands:
         else:
             loop.call_later(_LEEWAY, self._give_up, errand)
             ending = loop.create_task(self._end_late(errand, errand.on_late))
-            self._tasks.add(ending)
-            ending.add_done_callback(self._tasks.discard)
+            self._endings.add(ending)
+            ending.add_done_callback(self._endings.discard)
 
     async def _end_late(self, errand: Errand, on_late: Callable[[], Awaitable[None]]) -> None:
         try:
