@@ -57,4 +57,4 @@ async def main(port: int, password: str, commands: list[str], requests: list[str
 if __name__ == "__main__":
     port, password, *frames = sys.argv[1:]
     split = frames.index("--")
-    print(json.dumps(asyncio.run(main(int(port), password, frames[:split], frames[split + 1 :]))))
+    sys.stdout.write(json.dumps(asyncio.run(main(int(port), password, frames[:split], frames[split + 1 :]))))

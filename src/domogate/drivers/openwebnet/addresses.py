@@ -7,7 +7,7 @@ import msgspec
 
 _BUS = re.compile(r"(#?)([0-9]{1,4})(?:#3|#4#([0-9]{1,2}))?")
 _ZONE = re.compile(r"(?:#0#|#?)([0-9]{1,2})(?:#[0-9]+)*")
-_METER = re.compile(r"([157][0-9]{1,3})(?:#0)?")
+_METER = re.compile(r"([57][0-9]{1,3})(?:#0)?")
 
 
 class Reach(Enum):

@@ -1,7 +1,7 @@
 """One gateway and the bus behind it: what is heard there goes to the devices it is about, and orders become frames."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 import structlog
@@ -65,7 +65,7 @@ class Bus:
     def start(self) -> None:
         if not self._tasks:
             self._run(self._listening.keep_listening(), "listening")
-            self._run(self._asking.keep_asking(lambda: self._driven), "asking")
+            self._run(self._asking.keep_asking(self._list_within_reach), "asking")
 
     def _run(self, work: Coroutine[Any, Any, None], what: str) -> None:
         task = asyncio.create_task(work, name=f"{what} of OpenWebNet gateway {self.gateway.name}")
@@ -80,11 +80,11 @@ class Bus:
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._line.stop()
+        # Before anything is awaited: it may be started again in the meantime.
         self._asking.forget_all()
         self._settled.clear()
         self._absence = None
+        await asyncio.gather(self._line.stop(), *tasks, return_exceptions=True)
 
     # what it holds
 
@@ -108,6 +108,9 @@ class Bus:
             holding.remove(driven)
             if not holding:
                 del self._by_key[key]
+
+    def _list_within_reach(self) -> Iterable[Driven]:
+        return self._driven if self._absence is None else ()
 
     # what happens on it
 
@@ -191,9 +194,9 @@ class Bus:
 
     async def _carry_out(self, driven: Driven, order: Order) -> None:
         assert driven.device is not None
-        plan = driven.device.plan(order.command)
         if driven.absence is not None:
             await self._find_again(driven, order.deadline)
+        plan = driven.device.plan(order.command)
         before = driven.heard
         for request in plan.requests:
             try:
@@ -229,6 +232,8 @@ class Bus:
             if self._remaining(deadline) <= 0:
                 raise DeviceTimeout("the gateway took the order, and the device did not show it in time")
             look = NEXT_LOOK
+            if self._absence is not None:
+                continue  # it may come back in time; who called it now would only be one more
             try:
                 await self._asking.ask(driven, deadline)
             except (Declined, NotSent, Unanswered) as error:

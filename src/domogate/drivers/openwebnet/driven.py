@@ -28,6 +28,10 @@ class Driven:
         """One order at a time: the next would undo what the first waits to see."""
         self._waiting: set[asyncio.Future[None]] = set()
 
+    def is_driven_as(self, module: Module) -> bool:
+        """Whether it goes on with all that is known of it, whatever else changed."""
+        return (module.kind, module.options) == (self.module.kind, self.module.options)
+
     def is_heard(self, at: float) -> None:
         self.heard += 1
         self.heard_at = at

@@ -74,8 +74,11 @@ class OpenWebNet:
         after: dict[Id, Driven] = {}
         for placed in modules:
             known = before.get(placed.module.id)
-            # What did not change goes on with all that is known of it.
-            after[placed.module.id] = known if known and known.module == placed.module else self._make(plant_id, placed)
+            if known is not None and known.is_driven_as(placed.module):
+                known.module = placed.module
+            else:
+                known = self._make(plant_id, placed)
+            after[placed.module.id] = known
         kept = set(after.values())
         self._drop([driven for driven in before.values() if driven not in kept])
         self._plants[plant_id] = after

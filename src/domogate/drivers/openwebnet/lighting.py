@@ -46,6 +46,8 @@ class Actuator(Device):
         assert where is not None  # the options were checked
         self.where = where
         self.groups = frozenset(options.get("groups", ()))
+        self.times_shown = 0
+        """How often the actuator itself told its state; a meter beside it knows nothing of that."""
         super().__init__(kind, options, last)
 
     @property
@@ -78,6 +80,7 @@ class Actuator(Device):
             self.show(on=True, level=what * 10, at=at)
         else:
             return False
+        self.times_shown += 1
         return True
 
     def show(self, *, on: bool, level: int | None, at: float) -> None:
@@ -85,7 +88,9 @@ class Actuator(Device):
         raise NotImplementedError
 
     def switching(self, on: bool) -> Plan:
-        return Plan((Normal(WHO, ON if on else OFF, self.written),), lambda: getattr(self.state, "on", None) is on)
+        before = self.times_shown
+        request = Normal(WHO, ON if on else OFF, self.written)
+        return Plan((request,), lambda: self.times_shown > before and getattr(self.state, "on", None) is on)
 
 
 class Light(Actuator):
@@ -101,7 +106,7 @@ class Light(Actuator):
 
     def begin(self, last: State | None) -> None:
         self._color: Color | None = last.color if isinstance(last, LightState) else None
-        self._level: int | None = last.level if isinstance(last, LightState) and self.levels > 1 else None
+        self._level: int | None = last.level or None if isinstance(last, LightState) and self.levels > 1 else None
 
     @property
     def questions(self) -> tuple[Request, ...]:
@@ -129,6 +134,7 @@ class Light(Actuator):
         return False
 
     def _show_exactly(self, level: int, at: float) -> None:
+        self.times_shown += 1
         self._level = level or self._level
         self.show(on=level > 0, level=None, at=at)
 
@@ -148,6 +154,8 @@ class Light(Actuator):
             check_bounds("hue", command.color.hue, 0, 360)
             check_bounds("saturation", command.color.saturation, 0, 100)
             check_bounds("value", command.color.value, 0, 100)
+        if command == SetLight():
+            return Plan((), lambda: True)  # all stays as it is
         if command.on is False or command.level == 0:
             return self.switching(False)
         if command.color is not None:

@@ -14,6 +14,9 @@ REPLY_PATIENCE = 4.0
 MOST_WAITING = 500
 """Gateways take some twenty frames a second: whoever comes behind so many would only wait in vain."""
 
+REFUSED_FOR = 61.0
+"""A gateway that refused the password is left alone for so long: it counts, and locks out whoever insists."""
+
 MOST_IDLE = 15.0
 """Gateways hang up after half a minute; a session unused for longer than this is not used any more."""
 
@@ -40,6 +43,8 @@ class CommandLine:
         self._waiting = 0
         self._session: Session | None = None
         self._hang_up: asyncio.TimerHandle | None = None
+        self._refusal = ""
+        self._refused_until = 0.0
 
     async def exchange(self, request: Request, deadline: float, on_frame: Callable[[Frame], None]) -> bool:
         """Send it and hand on what is answered; True is ACK, False is NACK. Raises NotSent, Unanswered."""
@@ -87,12 +92,17 @@ class CommandLine:
         if self._session is not None and self._session.is_open:
             return self._session
         self.close()
+        if asyncio.get_running_loop().time() < self._refused_until:
+            raise NotSent(self._refusal)
         try:
             async with asyncio.timeout(max(0.0, deadline - self._clock.now())):
                 self._session = await open_session(self._gateway, SessionKind.COMMAND)
         except TimeoutError as error:
             raise NoTime(f"{self._gateway.address} opened no session until the time was up") from error
-        except (SessionLost, SessionRefused) as error:
+        except SessionLost as error:
+            raise NotSent(str(error)) from error
+        except SessionRefused as error:
+            self._refusal, self._refused_until = str(error), asyncio.get_running_loop().time() + REFUSED_FOR
             raise NotSent(str(error)) from error
         return self._session
 
