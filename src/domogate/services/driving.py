@@ -75,8 +75,7 @@ class Driving:
         """Start the drivers; plants wake in the background, so that the gateway is ready at once."""
         await self._supervisor.start()
         self._started = True
-        for name in self._supervisor.names:
-            self._begin(self._wake_plants_of(name), f"waking of the plants of {name}")
+        self._begin(self._wake_plants(), "waking of plants")
         await self._orders.start()
         self._begin(self._take_up_queued(), "taking up queued orders")
 
@@ -128,13 +127,21 @@ class Driving:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def _wake_plants_of(self, driver: str) -> None:
-        lasting = driver not in MAY_SLEEP
+    async def _wake_plants(self) -> None:
+        """All that have a real device, and of the others as many as there is room for; no driver waits for another."""
         try:
-            plant_ids = await self._store.list_plant_ids(driver, _ALL_PLANTS if lasting else self._awake_plants)
-            await self._awake.wake(plant_ids, lasting=lasting)
+            lasting: set[Id] = set()
+            for name in self._supervisor.names:
+                if name not in MAY_SLEEP:
+                    plant_ids = await self._store.list_plant_ids(name, _ALL_PLANTS)
+                    lasting.update(plant_ids)
+                    self._begin(self._awake.wake(plant_ids, lasting=True), f"waking of the plants of {name}")
+            for name in self._supervisor.names:
+                if name in MAY_SLEEP:
+                    plant_ids = await self._store.list_plant_ids(name, self._awake_plants + len(lasting))
+                    await self._awake.wake(plant_id for plant_id in plant_ids if plant_id not in lasting)
         except Exception as error:
-            _log.error("plants not woken, they will be when they are asked", driver=driver, exc_info=error)
+            _log.error("plants not woken, they will be when they are asked", exc_info=error)
 
     async def _driver_came(self, name: str) -> None:
         await self._awake.driver_came(name)
