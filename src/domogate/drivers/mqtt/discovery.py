@@ -1,26 +1,28 @@
-"""What a broker announces, as modules that an estate can take up: Zigbee2MQTT's list of devices, Tasmota's discovery messages."""
+"""What a broker announces, as modules that an estate can take up."""
 
 import asyncio
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
-from domogate.drivers.mqtt.announcements import of_tasmota, of_zigbee2mqtt
+from domogate.drivers.mqtt.announcements import Draft, of_tasmota, of_zigbee2mqtt
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.connection import BrokerRefused
+from domogate.drivers.mqtt.connection import BrokerRefused, Connection
 from domogate.drivers.mqtt.facts import Unreadable, read_json
 from domogate.drivers.mqtt.link import open_connection
+from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
 """The list of devices is one message, some kilobytes for each device."""
 _MOST_TOPICS = 20_000
 _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
-_ANNOUNCED = ("+/bridge/devices", "tasmota/discovery/+/config", "tasmota/discovery/+/sensors")
+_DEVICES, _CONFIG = "/bridge/devices", "/config"
+_ANNOUNCED = (f"+{_DEVICES}", f"tasmota/discovery/+{_CONFIG}", "tasmota/discovery/+/sensors")
 _LONGEST_NAME = 50
 _UNSUPPORTED_VERSION = 0x84
 
@@ -54,7 +56,7 @@ async def listen(broker: MqttBroker, seconds: float, base: str | None = None) ->
         if len(heard) < _MOST_TOPICS:
             heard[topic.decode(errors="replace")] = payload
 
-    async def connect(version: int) -> Any:
+    async def connect(version: int) -> Connection:
         return await open_connection(
             broker, f"domogate-discover-{uuid.uuid4().hex[:8]}", version, take, largest_packet=_LARGEST_ANNOUNCEMENT
         )
@@ -66,7 +68,7 @@ async def listen(broker: MqttBroker, seconds: float, base: str | None = None) ->
             raise
         connection = await connect(V311)
     try:
-        filters = [(topic, 0) for topic in (*_ANNOUNCED, *((f"{base}/bridge/devices",) if base else ()))]
+        filters = [(topic, 0) for topic in (*_ANNOUNCED, *((f"{base}{_DEVICES}",) if base else ()))]
         for (topic, _), reason in zip(filters, await connection.subscribe(filters), strict=True):
             if reason >= FAILURE:
                 raise PermissionError(f"the broker does not let the gateway subscribe to {topic}: {words_for(reason)}")
@@ -80,31 +82,26 @@ def find_modules(heard: Mapping[str, bytes], broker: str | None = None) -> tuple
     """What can be made of announcements. `broker`: its name, for options, where there are several."""
     found: list[Found] = []
     passed: list[PassedOver] = []
-    for device in _every_device(heard, passed):
-        if isinstance(device, PassedOver):
-            passed.append(device)
-            continue
-        options = {**device.options, **({} if broker is None else {"broker": broker})}
-        identity = Id(str(uuid.uuid5(_NAMESPACE, device.key)))
-        found.append(Found(identity, device.name[:_LONGEST_NAME], device.kind, options, device.about))
+    for draft in _every_draft(heard):
+        options = {**draft.options, **({} if broker is None else {"broker": broker})}
+        problem = draft.why or next((words for _, words in find_option_problems(draft.kind, options)), "")
+        if problem:
+            passed.append(PassedOver(draft.name, problem))
+        else:
+            identity = Id(str(uuid.uuid5(_NAMESPACE, draft.key)))
+            found.append(Found(identity, draft.name[:_LONGEST_NAME], draft.kind, options, draft.about))
     return found, passed
 
 
-def _every_device(heard: Mapping[str, bytes], passed: list[PassedOver]) -> Iterator[Any]:
-    for topic in sorted(heard):
-        if not heard[topic]:
+def _every_draft(heard: Mapping[str, bytes]) -> Iterator[Draft]:
+    for topic, payload in sorted(heard.items()):
+        if not payload:
             continue  # an announcement that was taken back
         try:
-            said = read_json(heard[topic])
-            if topic.endswith("/bridge/devices"):
-                drafts: Sequence[Any] = list(of_zigbee2mqtt(topic.removesuffix("/bridge/devices"), said))
-            elif topic.endswith("/config"):
-                sensors = heard.get(f"{topic.removesuffix('/config')}/sensors")
-                drafts = list(of_tasmota(said, read_json(sensors) if sensors else None))
-            else:
-                continue
+            if topic.endswith(_DEVICES):
+                yield from list(of_zigbee2mqtt(topic.removesuffix(_DEVICES), read_json(payload)))
+            elif topic.endswith(_CONFIG):
+                sensors = heard.get(f"{topic.removesuffix(_CONFIG)}/sensors")
+                yield from list(of_tasmota(read_json(payload), read_json(sensors) if sensors else None))
         except Unreadable as unreadable:
-            passed.append(PassedOver(topic, f"the announcement cannot be read: {unreadable}"))
-            continue
-        for draft in drafts:
-            yield PassedOver(draft.name, draft.why) if draft.why else draft
+            yield Draft(topic, topic, why=f"the announcement cannot be read: {unreadable}")
