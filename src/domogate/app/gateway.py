@@ -12,6 +12,7 @@ from domogate.app.parts import (
     build_keyring,
     build_people,
     build_signer,
+    driver_arguments,
     find_successor_secret,
     new_subscription,
     open_store,
@@ -89,7 +90,7 @@ class Gateway:
         )
         self.origins = Origins(self.store)
         self.world = World(self.store, max_modules=settings.world_modules)
-        drivers = build_drivers(self.clock, {"simulator": {"seed": settings.simulator_seed, "tick": settings.simulator_tick}})
+        drivers = build_drivers(self.clock, driver_arguments(settings))
         self.orders = Orders(self.store, self.clock)
         self.driving = Driving(self.store, drivers, self.clock, self.orders, awake_plants=settings.simulator_awake_plants)
         self.fabric = InProcessFabric(self.clock)

@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -81,6 +82,19 @@ def _build_mail(settings: Settings) -> Mail:
         settings.smtp_password,
         settings.smtp_security,
     )
+
+
+def driver_arguments(settings: Settings) -> dict[str, dict[str, Any]]:
+    """What each driver's constructor takes besides the clock."""
+    return {
+        "simulator": {
+            "seed": settings.simulator_seed,
+            "tick": settings.simulator_tick,
+            "speed": settings.simulator_speed,
+        },
+        "mqtt": {"brokers": settings.mqtt_brokers},
+        "openwebnet": {"gateways": settings.openwebnet_gateways},
+    }
 
 
 async def find_successor_secret(store: Store) -> bytes:

@@ -47,6 +47,8 @@ FLAGS: dict[str, Flag] = {
     "device_deadline": Flag("SECONDS", "Within which a device must answer (408).", _DEVICES),
     "state_max_age": Flag("SECONDS", "How old a state may be before the device is asked again.", _DEVICES),
     "state_max_ages": Flag("KIND=SECONDS,…", "The same for some kinds of devices.", _DEVICES),
+    "mqtt_brokers": Flag("JSON", "Brokers for the driver mqtt; easier in the TOML file.", _DEVICES),
+    "openwebnet_gateways": Flag("JSON", "Gateways for the driver openwebnet; easier in the TOML file.", _DEVICES),
     "simulator_seed": Flag("NUMBER", "The same seed gives the same simulated life.", _DEVICES),
     "simulator_tick": Flag("SECONDS", "How often simulated devices move.", _DEVICES),
     "simulator_speed": Flag("NUMBER", "How much faster than real time simulated plants live.", _DEVICES, also="--speed"),
