@@ -154,6 +154,7 @@ class DrivenModule:
             if self._quiet is not None and self._quiet.why is Why.NEVER_SEEN:
                 self._quiet = None
         elif self._voices.get(topic) is None:
+            self.heard_at = None  # once it is back, it may be in another state
             self._voices[topic] = Absence(Why.SAID_SO, now, f"{topic}: {payload[:100].decode(errors='replace')}")
 
     def _merge(self, facts: Facts, now: float) -> None:

@@ -11,6 +11,7 @@ import structlog
 
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.ids import Id
 from domogate.domain.reachability import Why
 from domogate.domain.states import Report
 from domogate.drivers.mqtt.broker import MqttBroker
@@ -45,6 +46,7 @@ class Station:
         self._note = note
         self._link = Link(broker, deliver=self._deliver, serve=self._serve, lost=self._lose)
         self._inbox = Inbox()
+        self._modules: dict[tuple[Id, Id], DrivenModule] = {}
         self._routes: dict[bytes, list[DrivenModule]] = {}
         self._urgent: dict[bytes, int] = {}
         """Topics that somebody waits to hear on, and how many do."""
@@ -68,9 +70,10 @@ class Station:
 
     def close(self) -> None:
         gone = DeviceOffline("the driver is stopping")
-        for module in self._every_module():
+        for module in self._modules.values():
             module.end_waits(gone)
             module.gone = True
+        self._modules.clear()
         self._routes.clear()
         if self._connection is not None:
             self._connection.close()
@@ -78,6 +81,7 @@ class Station:
     # who is there
 
     def add(self, module: DrivenModule) -> None:
+        self._modules[module.plant_id, module.id] = module
         for topic, how in module.speech.topics.items():
             self._routes.setdefault(topic.encode(), []).append(module)
             self._inbox.listen(topic.encode(), how.keep)
@@ -91,6 +95,7 @@ class Station:
     def remove(self, module: DrivenModule) -> None:
         module.gone = True
         module.end_waits(DeviceOffline("nobody drives this module any more"))
+        self._modules.pop((module.plant_id, module.id), None)
         for topic in map(str.encode, module.speech.topics):
             left = [one for one in self._routes.get(topic, ()) if one is not module]
             if left:
@@ -99,9 +104,6 @@ class Station:
                 self._routes.pop(topic, None)
                 self._inbox.leave(topic)
         self._changed.set()
-
-    def _every_module(self) -> Iterable[DrivenModule]:
-        return {id(module): module for modules in self._routes.values() for module in modules}.values()
 
     # the connection
 
@@ -126,7 +128,7 @@ class Station:
         self._subscribed.difference_update(gone)
         self._subscribed.update(new)
         wanted = [(topic.decode(), self._qos_of(topic)) for topic in new]
-        waiting = [module for module in self._every_module() if module.listening_since is None]
+        waiting = [module for module in self._modules.values() if module.listening_since is None]
         reasons = await connection.subscribe(wanted)
         now = self._clock.now()
         for module in waiting:
@@ -148,7 +150,7 @@ class Station:
     def _lose(self, why: Why, evidence: str) -> None:
         self._connection, self._trouble = None, (why, evidence)
         now = self._clock.now()
-        for module in self._every_module():
+        for module in self._modules.values():
             module.lose_way(why, evidence, now)
             self._note(module)
         self._turn_over()
@@ -220,7 +222,7 @@ class Station:
 
     def look(self) -> None:
         """Notice who is silent, and say what could not be read meanwhile."""
-        for module in self._every_module():
+        for module in self._modules.values():
             module.check_quiet(self._clock.now(), NEVER_AFTER)
             self._note(module)
         self.complaints.say()
