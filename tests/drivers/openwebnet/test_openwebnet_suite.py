@@ -10,7 +10,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening
+from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening, outbox
 from domogate.ports import Placed
 from support.driver_suite import Bench, DriverSuite
 from support.openwebnet_gateway import BusGateway, BusLight, BusMeter
@@ -85,5 +85,6 @@ class TestOpenWebNet(DriverSuite):
     async def bench(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
         monkeypatch.setattr(listening, "FIRST_DELAY", 0.05)
         monkeypatch.setattr(listening, "LONGEST_DELAY", 0.2)
+        monkeypatch.setattr(outbox, "PAUSE_AFTER_FAILURE", 0.1)
         async with OpenWebNetBench() as bench:
             yield bench

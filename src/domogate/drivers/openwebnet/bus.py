@@ -1,7 +1,7 @@
 """One gateway and the bus behind it: what is heard there goes to the devices it is about, and orders become frames."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any
 
 import structlog
@@ -41,10 +41,10 @@ class Bus:
     ) -> None:
         self.gateway = gateway
         self._clock = clock
-        self._tell = tell
+        self._report = tell
         self._on_failure = on_failure
         self._line = CommandLine(gateway, clock)
-        self._asking = Asking(clock, self._line, self._hear, tell)
+        self._asking = Asking(clock, self._line, self._hear, self._tell)
         self._listening = Listening(
             gateway, on_up=self._is_up, on_frame=self._hear_event, on_down=self._is_down, is_there=self._is_there
         )
@@ -76,15 +76,15 @@ class Bus:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_failure(error)
 
-    async def stop(self) -> None:
+    def stop(self) -> Awaitable[object]:
+        """It is stopped at once, and may be started again at once; what is returned waits until nothing is left of it."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
-        # Before anything is awaited: it may be started again in the meantime.
         self._asking.forget_all()
         self._settled.clear()
         self._absence = None
-        await asyncio.gather(self._line.stop(), *tasks, return_exceptions=True)
+        return asyncio.gather(self._line.stop(), *tasks, return_exceptions=True)
 
     # what it holds
 
@@ -111,6 +111,10 @@ class Bus:
 
     def _list_within_reach(self) -> Iterable[Driven]:
         return self._driven if self._absence is None else ()
+
+    def _tell(self, driven: Driven) -> None:
+        if driven in self._driven:  # it may have been taken away while it was asked
+            self._report(driven)
 
     # what happens on it
 

@@ -1,7 +1,7 @@
 """The command session of one gateway: one question at a time, each under its own deadline."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from domogate.drivers.openwebnet.frames import Ack, Frame, Nack, Request
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
@@ -117,12 +117,16 @@ class CommandLine:
             self._session.abandon()
             self._session = None
 
-    async def stop(self) -> None:
-        """Close it and wait until it is closed."""
+    def stop(self) -> Awaitable[None]:
+        """It is closed at once; what is returned waits until nothing is left of it."""
         session = self._session
         self.close()
-        if session is not None:
-            await session.close()
+        return _wait_closed(session)
+
+
+async def _wait_closed(session: Session | None) -> None:
+    if session is not None:
+        await session.close()
 
 
 async def _read_answer(session: Session, on_frame: Callable[[Frame], None]) -> bool:
