@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from domogate.domain.reachability import Absence
-from domogate.domain.safety import Failure
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure
 
 
 class Unit(StrEnum):
@@ -153,6 +153,15 @@ class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     failures: tuple[Failure, ...] = ()
     alert: bool | None = None
     alert_changed_at: float | None = None
+    charge: int | None = None
+    """A unit's battery, 0..100 percent."""
+    charging_since: float | None = None
+    """Since when that battery has been charging or full, without having been used."""
+    testing: EmergencyTestKind | None = None
+    """The test that is under way."""
+    function_test: EmergencyTest | None = None
+    duration_test: EmergencyTest | None = None
+    """The last of each that came to its end."""
 
 
 State = (
