@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.stores.codec import NUL, decode_command, to_json
-from domogate.stores.engine import chunked, execute_many
+from domogate.stores.engine import chunked
 from domogate.stores.tables import orders
 from domogate.stores.transaction import Transaction
 
@@ -112,9 +112,9 @@ def change_orders(tx: Transaction, changes: Sequence[OrderChange]) -> list[Any]:
             # Written even where nothing is known of it: the statement itself passes over those that have ended.
             ended.append({"of_id": change.order_id, "end": change.state.value, "at": change.at, "words": change.problem})
             answers.append(None)
-    execute_many(tx.connection, _INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
-    execute_many(tx.connection, _MARK, [row for row in marked if row["of_id"] not in texts])
-    execute_many(tx.connection, _END, [row for row in ended if row["of_id"] not in texts])
+    tx.execute_bulk(_INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
+    tx.execute_bulk(_MARK, [row for row in marked if row["of_id"] not in texts])
+    tx.execute_bulk(_END, [row for row in ended if row["of_id"] not in texts])
     return answers
 
 

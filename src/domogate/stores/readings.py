@@ -143,19 +143,24 @@ class ReadingKeeper:
 
     def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
         """Of known modules only. The same measure at the same millisecond is replaced."""
-        if not readings:
-            return
-        keys = {(module_id, measure, reading.unit.value) for module_id, measure, reading in readings}
-        if unknown := keys - self._series.keys():
-            self._find(tx, unknown)
+        try:
+            rows = self._to_rows(readings)
+        except KeyError:
+            self._find(tx, {(module_id, measure, reading.unit.value) for module_id, measure, reading in readings})
+            rows = self._to_rows(readings)
+        tx.execute_bulk(self._upsert, rows)
+
+    def _to_rows(self, readings: Sequence[tuple[str, str, Reading]]) -> list[dict[str, float]]:
+        numbers = self._series
         rows = []
         for module_id, measure, reading in readings:
-            hour, ms = divmod(to_moment(reading.at), HOUR_MS)
-            number = self._series[module_id, measure, reading.unit.value]
+            hour, ms = divmod(round(reading.at * 1000), HOUR_MS)
+            number = numbers[module_id, measure, reading.unit.value]
             rows.append({"hour": hour, "series": number, "ms": ms, "value": reading.value})
-        execute_many(tx.connection, self._upsert, rows)
+        return rows
 
-    def _find(self, tx: Transaction, unknown: set[tuple[str, str, str]]) -> None:
+    def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:
+        unknown = keys - self._series.keys()
         self._look_up(tx.connection, {module_id for module_id, _, _ in unknown} - self._looked_up)
         new = sorted(unknown - self._series.keys())
         execute_many(

@@ -13,7 +13,7 @@ from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence
 from domogate.domain.states import Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
-from domogate.stores.engine import Database, chunked, execute_many
+from domogate.stores.engine import Database, chunked
 from domogate.stores.readings import LATEST, ReadingKeeper
 from domogate.stores.tables import changes, modules, states
 from domogate.stores.transaction import Transaction
@@ -30,7 +30,7 @@ _STATES_OF = select(states.c.module_id, states.c.state, states.c.reachable, stat
 
 
 class _Latest(NamedTuple):
-    """A module's state with its text, and whether it can be reached."""
+    """A module's state with its text, or that alone (most are never looked at), and whether it can be reached."""
 
     state: State | None
     text: str | None
@@ -108,7 +108,8 @@ class Recorder:
                 # Away still, and nothing new is said of why: no news.
                 if reachable == known.reachable and absence in (None, known.absence):
                     continue
-                state, text = known.state, known.text
+                text = known.text
+                state = known.state if known.state is not None or text is None else decode_state(text)
             latest[module_id] = _Latest(state, text, reachable, absence)
             changed[module_id] = report.at
             tx.emit(
@@ -121,8 +122,7 @@ class Recorder:
                     absence=absence,
                 )
             )
-        execute_many(
-            tx.connection,
+        tx.execute_bulk(
             self._upsert_states,
             [
                 {
@@ -152,12 +152,7 @@ class Recorder:
         found: dict[str, _Latest] = {}
         for ids in chunked(silent):
             for module_id, text, reachable, absence in connection.execute(_STATES_OF, {"ids": ids}):
-                found[module_id] = _Latest(
-                    None if text is None else decode_state(text),
-                    text,
-                    reachable,
-                    None if absence is None else decode_absence(absence),
-                )
+                found[module_id] = _Latest(None, text, reachable, None if absence is None else decode_absence(absence))
         return found
 
 
