@@ -5,7 +5,7 @@ It is written for many small messages: what is published goes to `deliver` as by
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from domogate.drivers.mqtt import packets
 from domogate.drivers.mqtt.packets import FAILURE, V5, Malformed
@@ -160,8 +160,7 @@ class Connection(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of another make
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end(self._goodbye or (f"the connection broke: {exc}" if exc else "the broker closed the connection"))
