@@ -264,6 +264,12 @@ class TestTroubleOnTheBus:
             monkeypatch.setattr(first.device, "hear", choke)
             await gateway.happen("*1*1*11##", "*1*1*12##")
             await house.shown(lamps[1], LightState(on=True))
+            with pytest.raises(DeviceTimeout):
+                await house.ask(lamps[0], within=0.2)
+            failing = asyncio.create_task(house.driver.wait_failed())
+            assert (await house.tell(lamps[1], SetLight(on=False))).state == LightState(on=False)
+            assert not failing.done()
+            failing.cancel()
 
     async def test_in_a_flood_the_newest_state_wins_and_reports_are_few(self) -> None:
         lights = [BusLight(f"{area}{point}") for area in range(1, 10) for point in range(1, 10)]
@@ -367,6 +373,18 @@ class TestTroubleWithTheGateway:
                 assert not (await house.ask(lamp)).reachable
             await asyncio.sleep(0.1)
             assert gateway.wrong_passwords == 1
+
+    async def test_let_in_at_last_it_says_what_is_wrong_with_each_module_and_no_more_with_the_password(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(listening, "FIRST_DELAY_REFUSED", 0.02)
+        async with BusGateway(password="12345") as gateway, living(config(gateway, password="54321")) as house:
+            lamp = place(DeviceKind.LIGHT, where="11")
+            await house.driver.attach(PLANT, [lamp])
+            await house.heard.report_of(lamp, lambda it: not it.reachable)
+            gateway.password = "54321"
+            report = await house.heard.report_of(lamp, lambda it: it.absence is not None and "NACK" in it.absence.evidence)
+            assert not report.reachable
 
     async def test_no_gateway_there_at_first_and_then_it_comes(self) -> None:
         async with BusGateway(BusLight("11")) as gateway:

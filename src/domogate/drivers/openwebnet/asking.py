@@ -120,8 +120,8 @@ class Asking:
 
     def _miss(self, driven: Driven, why: Why, evidence: str) -> None:
         driven.missed += 1
-        if driven.absence is not None and driven.absence.why is not Why.CONNECTION_LOST:
-            return
+        if driven.missed > MISSES:
+            return  # that it is gone has been told
         if driven.missed < MISSES:
             self.want((driven,))
         else:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -26,6 +26,8 @@ FIRST_LOOK = 0.3
 NEXT_LOOK = 1.0
 SPACING = 5.0
 """What many were told at once is followed by one question to all of them, and not again so soon."""
+N = TypeVar("N", Normal, Normal | DimensionReading)
+
 _DEVICE_TYPE = DimensionRequest(13, "", 15)
 
 
@@ -156,14 +158,23 @@ class Bus:
         key = find_key(frame.who, frame.where)
         if key is None:
             return
-        now = self._clock.now()
         for driven in self._by_key.get((frame.who, key), ()):
             assert driven.device is not None
-            if driven.device.hear(frame, now):
-                driven.is_heard(now)
-                self._tell(driven)
-            elif driven.device.must_be_asked(frame):
+            if not self._let_hear(driven, frame, driven.device.hear) and driven.device.must_be_asked(frame):
                 self._asking.want((driven,))
+
+    def _let_hear(self, driven: Driven, frame: N, hear: Callable[[N, float], bool]) -> bool:
+        """What one device chokes on stops neither the others nor the session."""
+        now = self._clock.now()
+        try:
+            is_heard = hear(frame, now)
+        except Exception as error:
+            _log.error("frame not understood", module_id=driven.module.id, frame=frame.to_frame(), exc_info=error)
+            return False
+        if is_heard:
+            driven.is_heard(now)
+            self._tell(driven)
+        return is_heard
 
     def _hear_of_many(self, command: Normal) -> None:
         """What all, an area or a group were told: each is in that state now, and one question makes sure of it."""
@@ -173,9 +184,7 @@ class Bus:
             device = driven.device
             if device is not None and any(who == command.who for who, _ in device.keys) and device.concerns(command.where):
                 concerned = True
-                if device.overhear(command, now):
-                    driven.is_heard(now)
-                    self._tell(driven)
+                self._let_hear(driven, command, device.overhear)
         request = StatusRequest(command.who, command.where)
         if concerned and now - self._followed.get(request, 0.0) >= SPACING:
             self._followed[request] = now

@@ -1,7 +1,7 @@
 """The driver: which module is behind which gateway, and the same answers as every driver gives."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from domogate.domain.commands import Order
@@ -115,7 +115,7 @@ class OpenWebNet:
     def _bus_of(self, driven: Driven) -> Bus:
         return self._buses[driven.module.options.get("gateway", next(iter(self._buses)))]
 
-    def _drop(self, gone: Sequence[Driven] | Any) -> None:
+    def _drop(self, gone: Iterable[Driven]) -> None:
         dropped = set(gone)
         for driven in dropped:
             if driven.device is not None:

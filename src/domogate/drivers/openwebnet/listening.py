@@ -86,14 +86,8 @@ class Listening:
         finally:
             self._tell_unreadable(session.unreadable - unreadable)
         for frame in frames:
-            self._hand_on(frame)
-        await asyncio.sleep(0)  # in a flood, others get their turn
-
-    def _hand_on(self, frame: Frame) -> None:
-        try:
             self._on_frame(frame)
-        except Exception as error:
-            _log.error("frame not understood", gateway=self._gateway.name, frame=frame.to_frame(), exc_info=error)
+        await asyncio.sleep(0)  # in a flood, others get their turn
 
     def _tell_unreadable(self, count: int) -> None:
         now = asyncio.get_running_loop().time()

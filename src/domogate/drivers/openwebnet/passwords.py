@@ -21,10 +21,6 @@ class Algorithm(IntEnum):
     SHA1 = 1
     SHA256 = 2
 
-    @property
-    def digest_digits(self) -> int:
-        return 2 * len(self._hex(""))
-
     def _hex(self, text: str) -> str:
         if self is Algorithm.SHA1:
             return hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 (the protocol of older gateways knows nothing better)
