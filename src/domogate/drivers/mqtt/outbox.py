@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
@@ -13,7 +14,9 @@ from domogate.ports import Clock, ReportSink
 _log = structlog.get_logger(__name__)
 
 PAUSE = 0.25
-"""Seconds between two batches of the same plant, at least."""
+"""Seconds between two reports of the same module, at least."""
+BATCH = 50
+"""So few at once that nobody else is held up for more than a moment."""
 SHARE = 4.0
 """After a batch that took a second to be taken, so many are waited: whoever takes reports has time for others."""
 RETRY = 1.0
@@ -58,17 +61,19 @@ class Outbox:
     async def _send(self) -> None:
         try:
             while self._waiting:
-                pause = await self._send_batch()
-                await asyncio.sleep(pause)
+                begun = time.monotonic()
+                waiting, self._waiting = list(self._waiting.values()), {}
+                for start in range(0, len(waiting), BATCH):
+                    await asyncio.sleep(await self._send_batch(waiting[start : start + BATCH]))
+                await asyncio.sleep(max(0.0, begun + PAUSE - time.monotonic()))
         finally:
             self._sending = None
 
-    async def _send_batch(self) -> float:
+    async def _send_batch(self, modules: Sequence[Newsworthy]) -> float:
         """How long to wait before the next."""
-        waiting, self._waiting = self._waiting, {}
         begun = time.monotonic()
         # Nothing may be awaited between taking the news and handing it on: an order confirmed then would be overwritten.
-        news = [module for module in waiting.values() if module.has_news]
+        news = [module for module in modules if module.has_news]
         reports = [module.report(self._clock.now()) for module in news]
         if not reports:
             return 0.0
@@ -78,6 +83,6 @@ class Outbox:
             _log.error("reports not taken, they are kept", plant_id=self._plant_id, reports=len(reports), exc_info=error)
             for module in news:
                 module.unreport()
-                self._waiting.setdefault(module.id, module)
+                self._waiting[module.id] = module
             return RETRY
-        return max(PAUSE, SHARE * (time.monotonic() - begun))
+        return SHARE * (time.monotonic() - begun)

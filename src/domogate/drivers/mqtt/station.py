@@ -29,7 +29,7 @@ _log = structlog.get_logger(__name__)
 
 READ_EVERY = 0.05
 """Seconds in which messages gather before they are read: of each topic only the newest is."""
-AT_ONCE = 100
+AT_ONCE = 50
 """So many messages are read before others get their turn."""
 ASK_AFTER, ASK_PACE = 1.0, 0.1
 """Retained messages come first; then modules that said nothing are asked, few at a time: radio networks are slow."""
