@@ -191,7 +191,7 @@ class Driving:
             return _again(known)
         try:
             self._check_time(order, errand)
-            errand.on_late = partial(self._orders.end, order, DeviceTimeout("the device did not confirm in time"))
+            errand.on_late = partial(self._expire, order)
             errand.at_driver = True
             report = await self._answer_of(plant, driver, partial(driver.execute, order), order.module_id, is_order=True)
         except Fault as fault:
@@ -207,6 +207,9 @@ class Driving:
         # Nothing may be awaited between the device's answer and this: a later report would be overwritten by an earlier one.
         await self._recording.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
         return report
+
+    async def _expire(self, order: Order) -> None:
+        await self._orders.end(order, DeviceTimeout("the device did not confirm in time"))
 
     def _driver_for(self, order: Order, plant: AwakePlant) -> Driver:
         if plant.covering and plant.covering.find(order.module_id, InjectedFault.OFFLINE, self._clock.now()):
