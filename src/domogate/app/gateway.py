@@ -9,6 +9,7 @@ from domogate.app.parts import (
     DAY,
     SigningKeyDesk,
     SystemClock,
+    build_history,
     build_keyring,
     build_people,
     build_signer,
@@ -39,7 +40,6 @@ from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.control import Control
 from domogate.services.driving import Driving
-from domogate.services.history import History
 from domogate.services.injections import FaultDesk, FaultTimer
 from domogate.services.orders import Orders
 from domogate.services.origins import Origins
@@ -106,15 +106,7 @@ class Gateway:
         self.scenes = Scenes(self.control)
         self.fault_desk = FaultDesk(self.store, self.clock, self.audit)
         self.fault_timer = FaultTimer(self.fault_desk, self.clock)
-        self.history = History(
-            self.store,
-            self.clock,
-            changes_kept=settings.changes_kept_days * DAY,
-            readings_raw=settings.readings_raw_days * DAY,
-            readings_kept=settings.readings_kept_days * DAY,
-            orders_kept=settings.orders_kept_days * DAY,
-            most_readings=settings.readings_most,
-        )
+        self.history = build_history(settings, self.store, self.clock)
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
@@ -257,6 +249,9 @@ class Gateway:
                 audit=self.audit,
                 new_subscription=new_subscription,
                 signing_keys=SigningKeyDesk(self.store, self.clock, settings.signing_algorithm),
+                devices=management.Devices(
+                    self.world, self.control, self.scenes, self.fault_desk, self.history, self.driving.list_drivers
+                ),
                 base_url=settings.base_url,
                 version=__version__,
                 max_body=settings.max_body,

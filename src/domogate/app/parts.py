@@ -16,6 +16,7 @@ from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Hasher, Store
 from domogate.services.audit import AuditLog
+from domogate.services.history import History
 from domogate.services.people import Mail, People
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
@@ -81,6 +82,18 @@ def _build_mail(settings: Settings) -> Mail:
         settings.smtp_user,
         settings.smtp_password,
         settings.smtp_security,
+    )
+
+
+def build_history(settings: Settings, store: Store, clock: Clock) -> History:
+    return History(
+        store,
+        clock,
+        changes_kept=settings.changes_kept_days * DAY,
+        readings_raw=settings.readings_raw_days * DAY,
+        readings_kept=settings.readings_kept_days * DAY,
+        orders_kept=settings.orders_kept_days * DAY,
+        most_readings=settings.readings_most,
     )
 
 

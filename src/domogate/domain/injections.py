@@ -1,4 +1,4 @@
-"""Faults on demand: what an operator or the developer of an app has a plant or module suffer (docs/faults.md)."""
+"""Faults on demand: what an operator or the developer of an app has a plant or module suffer (docs/operating-devices.md)."""
 
 from enum import StrEnum
 
