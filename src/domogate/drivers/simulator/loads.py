@@ -7,7 +7,7 @@ import msgspec
 from domogate.drivers.simulator.chance import Chance
 
 _NOISE = 0.03
-_SAMPLES = 48
+_SAMPLES = 16
 
 
 class Load(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ _STEPS = 100
 _MEMORY = 2 * 86_400.0
 """What was longer ago than this no longer matters to a room's temperature."""
 _SUN = 7.0
-_DRAUGHT = 6.0
+_DRAUGHT = 4.0
 _AIRING_SPAN = 6 * 3600.0
 _AIRING = 720.0
 
@@ -43,14 +43,14 @@ class Furniture(Protocol):
 class Room:
     """Nears what surrounds it, slowly: outdoors, made warmer by heating, appliances and the sun through its windows."""
 
-    __slots__ = ("_chance", "_constant", "_furniture", "_leaves_open", "_until", "_weather", "celsius", "thermostats")
+    __slots__ = ("_chance", "_constant", "_furniture", "_leaves_open", "_weather", "celsius", "lived_until", "thermostats")
 
     def __init__(self, chance: Chance, weather: Weather, celsius: float, now: float) -> None:
         self._chance = chance
         self._weather = weather
         self._constant = chance.between("time constant", 12, 20) * 3600
         self._leaves_open = chance.of("airing") * (_AIRING_SPAN - _AIRING)
-        self._until = now
+        self.lived_until = now
         self.celsius = celsius
         self.thermostats: list[Regulating] = []
         self._furniture: Sequence[Furniture] = ()
@@ -62,7 +62,7 @@ class Room:
 
     def live(self, now: float) -> None:
         """Let time pass until `now`. What regulates has then decided for now."""
-        at = max(self._until, now - _MEMORY)
+        at = max(self.lived_until, now - _MEMORY)
         if now > at:
             step = max(_STEP, (now - at) / _STEPS)
             inside = sum(one.warmth for one in self._furniture)
@@ -75,7 +75,7 @@ class Room:
                 constant = self._constant / (_DRAUGHT if self._is_aired(at) else 1)
                 self.celsius = surrounded_by + (self.celsius - surrounded_by) * exp(-passing / constant)
                 at += passing
-        self._until = now
+        self.lived_until = now
         for one in self.thermostats:
             one.regulate(now, self.celsius)
 

@@ -15,6 +15,8 @@ from domogate.drivers.simulator.rooms import Room
 _DAY = 86_400.0
 _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
+_LOOK_EVERY = 20.0
+"""A room is slow: it need not be looked at in every tick."""
 _BOOST_LASTS = 1800.0
 
 # What each mode aims at beside the set point: by function.
@@ -44,7 +46,7 @@ class Thermostat(Device[ThermostatState]):
     def __init__(self, module: Module, state: ThermostatState | None, start: Start) -> None:
         self._programs = _programs_of(module)
         super().__init__(module, state, start)
-        self._gain = self.chance.between("gain", 32, 44)
+        self._gain = self.chance.between("gain", 46, 60)
         self._cadence = Cadence(self.chance, "measure", start.measure_every, start.now)
         self._measured_at = start.now
         self._period = self._period_at(start.now if state is None else start.since)
@@ -83,8 +85,11 @@ class Thermostat(Device[ThermostatState]):
     # time
 
     def evolve(self, now: float) -> None:
-        self.room.live(now)
-        if self._cadence.is_due(now):
+        due = self._cadence.is_due(now)
+        ends = self.state.activation_time
+        if due or (ends is not None and now >= ends) or not 0 <= now - self.room.lived_until < _LOOK_EVERY:
+            self.room.live(now)
+        if due:
             self._measure(now)
 
     def regulate(self, at: float, celsius: float) -> float:
