@@ -34,9 +34,7 @@ def flood_with_mqtt(directory: Path, seconds: float, seed: int, say: Callable[[s
                 p99 = _steady(flooded, chance)
                 burst = _burst(flooded, chance)
                 rounds, worst = rounds + 1, max(worst, p99)
-                say(
-                    f"E8 under {STEADY} a second: p99 {p99 * 1000:.2f} ms; after {BURST} a second all shown in {burst:.1f} s"
-                )
+                say(f"E8 under {STEADY} a second: p99 {p99 * 1000:.2f} ms; after {BURST} a second all shown in {burst:.1f} s")
                 assert p99 <= TIMES_IDLE * max(idle, LEAST_IDLE), f"p99 {p99 * 1000:.2f} ms, idle {idle * 1000:.2f} ms"
         quarter = max(1, len(watch.seen) // 4)
         first, last = median(watch.seen[quarter : 2 * quarter]), median(watch.seen[-quarter:])

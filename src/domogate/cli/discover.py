@@ -34,7 +34,7 @@ async def discover_mqtt(
     as_json: AsJson = False,
 ) -> None:
     """List what Zigbee2MQTT and Tasmota announce on a broker, as modules for the estate file."""
-    known: tuple[MqttBroker, ...] = tuple(getattr(settings, "mqtt_brokers", ()))
+    known = settings.mqtt_brokers
     chosen = _from_flags(url, username, password_file, ca_file) if url is not None else _from_settings(known, broker)
     if url is not None and broker is not None:
         raise WrongUsage("--broker names one from the settings, --url any other; give one of them.")

@@ -23,4 +23,3 @@ class TestFlood:
             with flooded.flooded(messages, RATE):
                 assert flooded.read_for(2.0, chance), "E8 answers, and 200 each time"
             eventually(lambda: not flooded.find_stale(messages), "every lamp shows what was last said of it")
-
