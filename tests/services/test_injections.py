@@ -107,6 +107,10 @@ class TestOffline:
             await desk.inject(plant, None, InjectedFault.OFFLINE)
             await driving.settled()
             assert not any(store.state_of(plant, module.id).reachable for module in (LAMP, REMOTE, UNIT, CONTROLLER))
+            await desk.clear(plant)
+            await driving.settled()
+            assert all(store.state_of(plant, module.id).reachable for module in (LAMP, REMOTE, UNIT, CONTROLLER))
+            assert store.state_of(plant, SCENE.id) is None, "a scene is no device"
 
     async def test_answers_orders_and_questions_in_the_devices_place(self, store, driver, desk, plant):
         async with running(store, driver) as driving:

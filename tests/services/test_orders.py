@@ -202,6 +202,13 @@ class TestAnOrderUnderAKey:
             record = await house.control.order(plant, LAMP.id, ON, deadline=clock.now() + 0.02)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, NOON)
 
+    async def test_that_comes_too_late_has_expired_and_is_not_sent(self, house, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        async with house:
+            record = await house.control.order(plant, LAMP.id, ON, deadline=clock.now() - 1)
+        assert (record.state, record.sent_at) == (OrderState.EXPIRED, None)
+        assert driver.orders == []
+
 
 class TestAScene:
     def make_scene(self, *steps: tuple[object, SetLight]) -> object:

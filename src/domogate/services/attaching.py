@@ -134,7 +134,12 @@ class Attaching:
         now = self._clock.now()
         await self._recording.push(self._alerts.know(stored, now))
         if plant.covering:
-            news = [report for module_id in plant.driver_of for report in _covered_news(plant, stored, module_id, now)]
+            news = [
+                report
+                for devices in plant.devices_of.values()
+                for module_id in devices
+                for report in _covered_news(plant, stored, module_id, now)
+            ]
             await self._recording.push(self._alerts.complete(news))
         plant.is_loaded = True
         for name in plant.attached - placed.keys():
@@ -255,6 +260,8 @@ def _lifted(stored: StoredPlant, before: Covering, after: Covering) -> Sequence[
     """Modules of which something was covered, or said to be away, that is not any more."""
     lifted = []
     for module in stored.topology.every_module():
+        if module.kind is DeviceKind.SCENE:
+            continue
         known = stored.states.get(module.id)
         left_over = known is not None and _is_injected(known.absence) and not after.is_offline(module.id)
         if left_over or (before and before.faults_of(module.id) - after.faults_of(module.id)):

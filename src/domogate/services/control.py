@@ -20,7 +20,7 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, Module
 from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fabric
-from domogate.services.orders import ENDS, Orders, is_same_wish
+from domogate.services.orders import ENDS, Orders, end_after, is_same_wish
 from domogate.services.world import ModuleView
 
 _PLUG = DeviceKind.PLUG
@@ -116,14 +116,17 @@ class Control:
                 raise OrderKeyTaken("this idempotency key was used for another command")
             if known.state in ENDS:
                 return known
-        problem = ""
+        state, problem = OrderState.CONFIRMED, ""
         try:
             await self._fabric.execute(order)
         except (DeviceOffline, DeviceTimeout, DeviceRefused) as fault:
-            problem = fault.message
-        return await self._find_ended(order) or OrderRecord(
-            order, OrderState.FAILED, queued_at=self._clock.now(), ended_at=self._clock.now(), problem=problem
-        )
+            state, problem = end_after(fault), fault.message
+        kept = await self._find_ended(order)
+        if kept is not None:
+            return kept
+        # It came to nothing before anybody put it on disk: nobody drives anything, or its time was up when it came.
+        now = self._clock.now()
+        return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
 
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Its record; who asks is answered at the deadline even if the end is not on disk by then."""

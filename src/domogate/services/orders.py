@@ -77,9 +77,8 @@ class Orders:
 
     async def end(self, order: Order, fault: Fault) -> None:
         """It was not confirmed. That this could not be written is logged: it will be settled later."""
-        state = OrderState.EXPIRED if isinstance(fault, DeviceTimeout) else OrderState.FAILED
         try:
-            await self._store.end_order(OrderEnd(order.id, state, self._clock.now(), fault.message))
+            await self._store.end_order(OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
         except Exception as error:
             _log.error("end of an order not kept", order_id=order.id, plant_id=order.plant_id, exc_info=error)
 
@@ -125,6 +124,10 @@ class Orders:
 def is_same_wish(kept: Order, asked: Order) -> bool:
     """Whether the one asks for what the other asked for: the same command on the same module."""
     return (kept.plant_id, kept.module_id, kept.command) == (asked.plant_id, asked.module_id, asked.command)
+
+
+def end_after(fault: Fault) -> OrderState:
+    return OrderState.EXPIRED if isinstance(fault, DeviceTimeout) else OrderState.FAILED
 
 
 def fault_of(record: OrderRecord) -> Fault | None:
