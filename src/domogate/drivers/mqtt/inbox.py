@@ -17,8 +17,6 @@ class Inbox:
         self._newest: dict[bytes, bytes] = {}
         self._parts: dict[bytes, deque[bytes]] = {}
         self._filled = asyncio.Event()
-        self.taken = 0
-        """How many messages came in."""
 
     def listen(self, topic: bytes, keep: Keep) -> None:
         """Of two who listen to the same topic, the one who wants more gets it for both."""
@@ -31,7 +29,6 @@ class Inbox:
         self._parts.pop(topic, None)
 
     def put(self, topic: bytes, payload: bytes) -> None:
-        self.taken += 1
         keep = self._kept.get(topic)
         if keep is Keep.NEWEST:
             self._newest[topic] = payload

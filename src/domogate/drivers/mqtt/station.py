@@ -58,6 +58,8 @@ class Station:
         self._to_ask: deque[DrivenModule] = deque()
         self._asking = asyncio.Event()
         self.complaints = Complaints(broker.name)
+        self.received = 0
+        """How many messages came in."""
 
     def jobs(self) -> Iterable[tuple[str, Callable[[], Coroutine[Any, Any, None]]]]:
         """What is to run for as long as the station is there, by name."""
@@ -163,6 +165,7 @@ class Station:
     # what comes in
 
     def _deliver(self, topic: bytes, payload: bytes) -> None:
+        self.received += 1
         if topic in self._urgent:
             for earlier in self._inbox.take_of(topic):
                 self._read(topic, earlier)
