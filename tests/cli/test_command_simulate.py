@@ -56,6 +56,7 @@ class TestSimulate:
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "simulated-day.svg"
 
 
+@pytest.mark.slow
 class TestSimulateDay:
     def test_the_picture_in_the_documents_is_what_the_command_draws(self, domogate: CommandLine, tmp_path: Path) -> None:
         assert domogate.bare("simulate", "day", "--seed", "1", "--out", str(tmp_path / "day.svg")).exit_code == 0
