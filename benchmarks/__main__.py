@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 from benchmarks.identity import IDENTITY
+from benchmarks.readings import READINGS
 from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
 from benchmarks.scenarios import Row
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | READINGS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

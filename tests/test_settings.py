@@ -328,3 +328,35 @@ class TestCompleteness:
             if default in ((), {}):
                 expected = "none"
             assert shown == (expected or (f"{default:.12g}" if isinstance(default, float) else str(default))), field.name
+
+
+class TestTablesOfDrivers:
+    def test_brokers_and_gateways_are_tables_of_the_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "domogate.toml"
+        file.write_text(
+            '[[mqtt_brokers]]\nname = "house"\nurl = "mqtts://broker.example"\nusername = "u"\npassword = "p4ss"\n'
+            '[[openwebnet_gateways]]\nname = "bus"\nhost = "192.0.2.7"\npassword = "12345"\n'
+        )
+        settings = load_settings({}, {}, file)
+        assert [(broker.name, broker.port) for broker in settings.mqtt_brokers] == [("house", 8883)]
+        assert [gateway.address for gateway in settings.openwebnet_gateways] == ["192.0.2.7:20000"]
+
+    def test_a_variable_holds_them_as_json(self) -> None:
+        settings = load_settings({}, {"DOMOGATE_MQTT_BROKERS": '[{"url": "mqtt://broker.example"}]'})
+        assert [broker.host for broker in settings.mqtt_brokers] == ["broker.example"]
+
+    @pytest.mark.parametrize(
+        ("variable", "text", "words"),
+        [
+            ("DOMOGATE_MQTT_BROKERS", '[{"url": "http://broker.example", "password": "p4ss"}]', "mqtt://"),
+            ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a", "password": "p4ss"}]', "username"),
+            ("DOMOGATE_MQTT_BROKERS", '[{"url": "mqtt://a"}, {"url": "mqtt://b"}]', "name of its own"),
+            ("DOMOGATE_MQTT_BROKERS", "mqtt://a", "a JSON list of brokers"),
+            ("DOMOGATE_OPENWEBNET_GATEWAYS", '[{"name": "bus", "host": "h", "password": "p4ss-word"}]', "password"),
+        ],
+    )
+    def test_a_mistake_is_told_without_repeating_a_password(self, variable: str, text: str, words: str) -> None:
+        with pytest.raises(BadSettings) as told:
+            load_settings({}, {variable: text})
+        assert words in str(told.value)
+        assert "p4ss" not in str(told.value)

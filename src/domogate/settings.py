@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, get_args, get_origin
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.openwebnet import OpenWebNetGateway
 from domogate.identity.profiles import IssuerProfile
-from domogate.settings_rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, RULES, SECRET, Wrong
+from domogate.settings_rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, RULES, SECRET, TABLES, Wrong
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,9 +50,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state_max_age: float = 60.0
     """How old a state may be before the device is asked again; `state_max_ages` says otherwise for a kind."""
     state_max_ages: dict[DeviceKind, float] = {}
+    mqtt_brokers: tuple[MqttBroker, ...] = ()
+    """Brokers that modules of the driver `mqtt` are reached through; in the TOML file as [[mqtt_brokers]]."""
+    openwebnet_gateways: tuple[OpenWebNetGateway, ...] = ()
+    """Gateways of MyHome buses, for the driver `openwebnet`; in the TOML file as [[openwebnet_gateways]]."""
     simulator_seed: int = 1
     simulator_tick: float = 5.0
+    simulator_speed: float = 1.0
+    """How much faster than real time simulated plants live."""
     simulator_awake_plants: int = 100
+    """How many purely simulated plants are kept moving at once; a plant with a real device always is."""
 
     # identity
     access_token_lifetime: float = 3600.0
@@ -92,7 +101,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     world_modules: int = 200_000
     """How many modules the read model may hold at once."""
     changes_kept_days: float = 7.0
-    readings_kept_days: float = 30.0
+    readings_raw_days: float = 7.0
+    """For so long readings are kept as they were measured; then one summary an hour, until `readings_kept_days`."""
+    readings_kept_days: float = 365.0
+    readings_most: int = 20_000_000
+    """How many readings and summaries are kept at most; the oldest go first."""
+    orders_kept_days: float = 30.0
     removed_plants_kept_days: float = 30.0
     audit_kept_days: float | None = None
     """None: the audit log is kept for ever."""
@@ -248,7 +262,7 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
     try:
         converted = msgspec.convert(value, kind, strict=not from_text)
     except (msgspec.ValidationError, OverflowError) as error:
-        if kind == tuple[IssuerProfile, ...]:
+        if kind in TABLES:
             raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed: {error}") from None
         raise Wrong(f"{KIND_OF_VALUE[kind]} is allowed{_kinds_hint(kind)}") from None
     if kind == dict[str, str]:
@@ -257,11 +271,11 @@ def _convert(value: object, kind: Any, from_text: bool) -> Any:
 
 
 def _read_text(text: str, kind: Any) -> object:
-    if kind == tuple[IssuerProfile, ...]:
+    if kind in TABLES:
         try:
             return msgspec.json.decode(text)
         except msgspec.DecodeError:
-            raise Wrong("a JSON list of issuers is allowed") from None
+            raise Wrong(f"a JSON list of {TABLES[kind]} is allowed") from None
     if kind == tuple[str, ...]:
         return [part.strip() for part in text.split(",") if part.strip()]
     if get_origin(kind) is dict:

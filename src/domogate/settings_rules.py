@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt import MqttBroker
+from domogate.drivers.openwebnet import OpenWebNetGateway
 from domogate.identity.profiles import IssuerProfile
 
 
@@ -15,7 +17,8 @@ class Wrong(Exception):
     """What is wrong with one value, or with one entry of a table."""
 
 
-SECRET = frozenset(("database", "echo_url", "smtp_password"))  # may hold a password: never repeated in a message
+# May hold a password: never repeated in a message.
+SECRET = frozenset(("database", "echo_url", "smtp_password", "mqtt_brokers", "openwebnet_gateways"))
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _LOG_FORMATS = ("text", "json")
 OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|[a-z][a-z0-9-]*")
@@ -126,6 +129,13 @@ def _readable_file(value: Path) -> Path:
         raise Wrong(f"the file cannot be read: {error.strerror}") from None
 
 
+def _named_differently(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    names = [entry.name for entry in value]
+    if len(set(names)) < len(names):
+        raise Wrong("each needs a name of its own, by which modules call it")
+    return value
+
+
 RULES: dict[str, Callable[[Any], Any]] = {
     "database": _database,
     "host": _host,
@@ -145,8 +155,11 @@ RULES: dict[str, Callable[[Any], Any]] = {
     "device_deadline": _positive,
     "state_max_age": _between(0, 1e9),
     "state_max_ages": _ages,
+    "mqtt_brokers": _named_differently,
+    "openwebnet_gateways": _named_differently,
     "simulator_seed": _between(0, (1 << 63) - 1),
     "simulator_tick": _positive,
+    "simulator_speed": _between(0.01, 10_000),
     "simulator_awake_plants": _between(0, 1_000_000),
     "access_token_lifetime": _positive,
     "id_token_lifetime": _positive,
@@ -167,12 +180,22 @@ RULES: dict[str, Callable[[Any], Any]] = {
     "echo_deadline": _positive,
     "world_modules": _between(1, 1 << 40),
     "changes_kept_days": _positive,
+    "readings_raw_days": _positive,
     "readings_kept_days": _positive,
+    "readings_most": _between(1_000, 1 << 40),
+    "orders_kept_days": _positive,
     "removed_plants_kept_days": _positive,
     "audit_kept_days": _positive,
     "log_level": _one_of(*_LOG_LEVELS),
     "log_format": _one_of(*_LOG_FORMATS),
 }
+
+TABLES: dict[object, str] = {
+    tuple[IssuerProfile, ...]: "issuers",
+    tuple[MqttBroker, ...]: "brokers",
+    tuple[OpenWebNetGateway, ...]: "gateways",
+}
+"""Settings that are lists of tables in the TOML file, and JSON elsewhere."""
 
 KIND_OF_VALUE: dict[object, str] = {
     int: "a whole number",
@@ -181,7 +204,7 @@ KIND_OF_VALUE: dict[object, str] = {
     str: "a text",
     Path: "a path",
     tuple[str, ...]: "a list of texts",
-    tuple[IssuerProfile, ...]: "a list of tables, in the TOML file,",
+    **dict.fromkeys(TABLES, "a list of tables, in the TOML file,"),
     dict[DeviceKind, float]: "a table of numbers by device kind",
     dict[str, str]: "a table of dates by family or operation",
 }

@@ -78,7 +78,7 @@ class TestHelp:
         shown = domogate.bare()
         for name in (
             *("init", "serve", "demo", "estate", "user", "client", "plant", "key", "token", "signing-key", "audit"),
-            *("simulate", "openapi", "backup", "restore", "version"),
+            *("module", "order", "readings", "fault", "simulate", "discover", "openapi", "backup", "restore", "version"),
         ):
             assert name in shown.output
 

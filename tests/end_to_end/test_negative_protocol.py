@@ -39,6 +39,8 @@ class TestMethods:
     def test_another_method_is_405_and_told_which_are_allowed(self, demo: Gateway, operation: Operation, method: str) -> None:
         _, target = demo.case(operation)
         verb = {"GET": "POST", "POST": "GET"}[operation.method] if method == "the other one" else method
+        if verb == "POST" and operation in (E8, E12):
+            verb = "PUT"  # their paths have a POST, by an extension
         answer = ask(demo, operation, operation.url(target), verb)
         expect_refusal(operation, answer, 405)
         assert operation.method in [name.strip() for name in answer.headers["allow"].split(",")]

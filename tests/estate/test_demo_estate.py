@@ -12,12 +12,13 @@ from domogate.domain.people import GrantType, Scope, Standing
 from domogate.domain.plants import Module, PlantStatus, PlantType, SceneDetail
 from domogate.domain.safety import FailureType, SparePartType, in_failure
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode, Unit
+from domogate.drivers import OPTION_CHECKS
 from domogate.estate import EstateFile, demo_text, read_estate
 
 
 @pytest.fixture(scope="module")
 def file() -> EstateFile:
-    return read_estate(demo_text(), "demo.yaml", drivers={"simulator"})
+    return read_estate(demo_text(), "demo.yaml", drivers=OPTION_CHECKS)
 
 
 @pytest.fixture(scope="module")

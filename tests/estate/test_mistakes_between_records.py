@@ -2,6 +2,7 @@
 
 import pytest
 
+from domogate.drivers import OPTION_CHECKS
 from domogate.estate import read_estate
 from support.estate_mistakes import LAMP, OTHER, house, mistakes, module, modules, the_mistake
 
@@ -29,9 +30,23 @@ class TestIdentity:
         assert read_estate(module(f"internalId: {LAMP}, kind: light"), "x").estate.plants
 
     def test_a_driver_that_is_not_there(self) -> None:
-        told = the_mistake(module("kind: light, driver: simulatr"), drivers=["simulator", "mqtt"])
-        assert (told.problem, told.allowed) == ("there is no driver 'simulatr'", "mqtt, simulator")
+        told = the_mistake(module("kind: light, driver: simulatr"), drivers=OPTION_CHECKS)
+        assert (told.problem, told.allowed) == ("there is no driver 'simulatr'", "mqtt, openwebnet, simulator")
         assert told.hint == "Did you mean 'simulator'?"
+
+    def test_options_that_a_driver_does_not_know(self) -> None:
+        told = the_mistake(module("kind: light, options: {simulate: sleeping}"), drivers=OPTION_CHECKS)
+        assert told.path == "plants[0].modules[0].options.simulate"
+
+    @pytest.mark.parametrize("driver", ["mqtt", "openwebnet"])
+    def test_a_real_module_without_a_word_on_how_to_reach_it(self, driver: str) -> None:
+        found = mistakes(module(f"kind: light, driver: {driver}"), drivers=OPTION_CHECKS)
+        assert found
+        assert {told.path for told in found} == {"plants[0].modules[0]"}
+
+    def test_a_module_of_a_kind_that_a_driver_cannot_drive(self) -> None:
+        options = "options: {where: '12'}"
+        assert mistakes(module(f"kind: emergency unit, driver: openwebnet, {options}"), drivers=OPTION_CHECKS)
 
 
 class TestPeople:

@@ -48,6 +48,9 @@ class TestAnOperation:
             ({"errors": frozenset({400, 401, 404, 418})}, "no fault leads to"),
             ({"errors": frozenset({400, 401, 404, 469})}, "469 and 470"),
             ({"errors": frozenset({401})}, "lists no status for MalformedId"),
+            ({"id": "X0"}, "extensions, and only they"),
+            ({"extension": "it was needed"}, "extensions, and only they"),
+            ({"path": "plants/{plantId:plant}/{ambientId:ambient}", "kinds": frozenset()}, "go together"),
         ],
     )
     def test_that_contradicts_itself_is_refused(self, differences, complaint):
@@ -78,6 +81,11 @@ class TestAFamily:
 
     def test_has_a_root_and_a_slug_of_its_own(self):
         assert len({family.root for family in FAMILIES}) == len({family.slug for family in FAMILIES}) == 9
+
+    def test_the_specifications_operations_are_twenty_and_the_others_are_marked(self):
+        ids = [(one.id, bool(one.extension)) for family in FAMILIES for one in family.operations]
+        assert sorted(name for name, extension in ids if not extension) == sorted(f"E{number}" for number in range(1, 21))
+        assert sorted(name for name, extension in ids if extension) == ["X1", "X2", "X3", "X4", "X5"]
 
     def test_only_the_demonstration_needs_no_scope(self):
         assert [one.id for family in FAMILIES for one in family.operations if one.scopes == NO_SCOPE] == ["E20"]

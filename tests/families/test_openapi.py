@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
@@ -26,5 +27,22 @@ class TestTheOpenApiDocument:
     def test_says_what_is_deprecated(self, family):
         for path in openapi_document(family, base_url="http://x", version="1")["paths"].values():
             for described in path.values():
-                expected = described["operationId"] in {"E1", "E2", "E3", "E4", "E11", "E14", "E15"}
+                expected = described["operationId"] in {"E1", "E2", "E3", "E4", "E11", "E14", "E15", "X5"}
                 assert described.get("deprecated", False) is expected
+
+    def test_marks_extensions_and_says_why_they_are_there(self, family):
+        paths = openapi_document(family, base_url="http://x", version="1")["paths"]
+        for operation in family.operations:
+            described = paths[f"{family.prefix}/{operation.contract_path}"][operation.method.lower()]
+            assert described.get("x-extension", False) is operation.id.startswith("X")
+            assert ("Extension" in described.get("description", "")) is operation.id.startswith("X")
+            assert operation.extension in described.get("description", "")
+
+    def test_an_operation_beside_it_stays_as_it_is(self, family):
+        """POST on a path of the specification does not change its GET."""
+        document = openapi_document(family, base_url="http://x", version="1")
+        own = [operation for operation in family.operations if not operation.extension]
+        alone = openapi_document(msgspec.structs.replace(family, operations=tuple(own)), base_url="http://x", version="1")
+        for path, methods in alone["paths"].items():
+            for method, described in methods.items():
+                assert document["paths"][path][method] == described

@@ -3,9 +3,9 @@
 import pytest
 
 from domogate.families import FAMILIES
+from support.extension_operations import WITH_EXTENSIONS
 from support.fuzzing import fuzz, list_documents
 from support.gateway import Gateway
-from support.spec_operations import BY_NAME
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +27,6 @@ class TestEveryDocument:
         for name, statuses in outcome.answers.items():
             assert statuses[200] > 0, f"{name} was never asked so that it answered 200: {dict(statuses)}"
             assert statuses[401] > 0, f"{name} was never asked without credentials: {dict(statuses)}"
-            if BY_NAME[name].about_a_plant:
+            if WITH_EXTENSIONS[name].about_a_plant:
                 assert statuses.keys() & {400, 404}, f"{name} was never asked about what does not exist: {dict(statuses)}"
         print(f"{slug}: {outcome.requests} requests", {name: dict(statuses) for name, statuses in outcome.answers.items()})  # noqa: T201

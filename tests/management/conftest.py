@@ -11,3 +11,16 @@ from support.management import office as open_office
 async def office(tmp_path: Path) -> AsyncIterator[Office]:
     async with open_office(tmp_path) as opened:
         yield opened
+
+
+@pytest.fixture
+async def driven(office: Office) -> AsyncIterator[Office]:
+    """With its drivers running."""
+    driving = office.workshop.driving
+    await driving.start()
+    await driving.settled()
+    try:
+        yield office
+    finally:
+        await office.workshop.scenes.finish()
+        await driving.stop()

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 import pytest
 from structlog.testing import capture_logs
 
-from domogate.domain.commands import SetLight
+from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
 from domogate.domain.plants import PlantStatus
@@ -14,6 +14,7 @@ from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import StoredState
 from domogate.services import driving as driving_module
 from domogate.services.driving import Driving
+from domogate.services.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
@@ -39,7 +40,9 @@ def driver(clock) -> ObedientDriver:
 
 @asynccontextmanager
 async def running(store: FakeStore, *drivers: ObedientDriver, awake_plants: int = 10) -> AsyncIterator[Driving]:
-    driving = Driving(store, {driver.name: driver for driver in drivers}, drivers[0].clock, awake_plants=awake_plants)
+    clock = drivers[0].clock
+    named = {driver.name: driver for driver in drivers}
+    driving = Driving(store, named, clock, Orders(store, clock), awake_plants=awake_plants)
     store.listen(driving.apply)
     await driving.start()
     try:
@@ -91,7 +94,7 @@ class TestAnOrder:
                     await driving.execute(order)
         assert driver.orders == [order]
 
-    async def test_that_was_cut_off_is_never_tried_again(self, store, driver):
+    async def test_whose_caller_gave_up_goes_on_to_its_own_end(self, store, driver):
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         driver.pause = asyncio.Event()
@@ -103,11 +106,26 @@ class TestAnOrder:
             first.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await first
+            assert driver.cancelled == 0
+            driver.pause.set()
+            assert (await driving.execute(order)).state == ON
+        assert driver.orders == [order]
+        assert store.orders[order.id].state is OrderState.CONFIRMED
+
+    async def test_that_was_cut_off_is_never_tried_again(self, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 0.02)
+        driver.pause = asyncio.Event()
+        async with running(store, driver) as driving:
+            await driving.settled()
+            with pytest.raises(DeviceTimeout):
+                await driving.execute(order)
             assert driver.cancelled == 1
             driver.pause = None
             with pytest.raises(DeviceTimeout):
                 await driving.execute(order)
         assert driver.orders == [order]
+        assert store.orders[order.id].state is OrderState.EXPIRED
 
     async def test_is_forgotten_when_many_others_have_come(self, store, driver, monkeypatch):
         monkeypatch.setattr(driving_module, "_REMEMBERED_ORDERS", 3)
@@ -148,7 +166,8 @@ class TestAnOrder:
             with pytest.raises(DeviceTimeout):
                 await fabric.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 0.005))
             store.gate.set()
-            await driving.settled()
+            while store.state_of(plant, LAMP.id) is None:
+                await asyncio.sleep(0)
             assert store.state_of(plant, LAMP.id).state == ON
 
     @pytest.mark.parametrize("fault", [DeviceOffline, DeviceTimeout, DeviceRefused])
@@ -314,7 +333,7 @@ class TestStarting:
 
     async def test_attaches_nothing_to_drivers_that_do_not_run_yet(self, store, driver, clock):
         plant = store.add_plant(LAMP)
-        driving = Driving(store, {driver.name: driver}, clock, awake_plants=5)
+        driving = Driving(store, {driver.name: driver}, clock, Orders(store, clock), awake_plants=5)
         store.listen(driving.apply)
         store.change_plant(plant, LAMP, SECOND_LAMP)
         await driving.settled()
@@ -331,14 +350,17 @@ class TestStarting:
             assert sorted(driver.attached) == plants[:4]
         assert len(store.loads) == 4
 
-    async def test_gives_each_driver_its_turn(self, store, clock):
+    async def test_wakes_every_plant_with_a_real_device_however_few_may_be_awake(self, store, clock):
         simulator, mqtt = ObedientDriver(clock), ObedientDriver(clock, "mqtt")
         for _ in range(4):
             store.add_plant(make_module(DeviceKind.LIGHT))
             store.add_plant(make_module(DeviceKind.LIGHT, driver="mqtt"))
-        async with running(store, simulator, mqtt, awake_plants=4) as driving:
+        both = store.add_plant(make_module(DeviceKind.LIGHT), make_module(DeviceKind.LIGHT, driver="mqtt"))
+        async with running(store, simulator, mqtt, awake_plants=2) as driving:
             await driving.settled()
-            assert (len(simulator.attached), len(mqtt.attached)) == (2, 2)
+            assert len(mqtt.attached) == 5
+            assert len(simulator.attached.keys() - {both}) == 2
+            assert both in simulator.attached
 
     async def test_goes_on_without_a_driver_that_does_not_start(self, store, driver, clock):
         broken = ObedientDriver(clock, "broken")

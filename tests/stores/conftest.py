@@ -1,5 +1,6 @@
 """Every test that asks for a `store` runs on SQLite and on PostgreSQL."""
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 
 from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.engine import open_database
+from domogate.stores.migrate import HEAD, migrate
 from support.postgres import PostgresServer, postgres_server
 from support.stores import SMALL, HandClock, OpenStore
 
@@ -18,8 +21,40 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database that is as new and has its tables: making them takes longer than most tests."""
+    path = tmp_path_factory.mktemp("migrated") / "domogate.db"
+    database = open_database(sqlite_url(path))
+    migrate(database)
+    with database.writing.connect() as connection:
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]
+    database.close()
+    return path
+
+
+@pytest.fixture(params=ENGINES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
+    """Of a database with empty tables."""
+    if request.param == "sqlite":
+        shutil.copy(migrated_file, tmp_path / "domogate.db")
+        return sqlite_url(tmp_path / "domogate.db")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    url = server.empty_tables(HEAD)
+    if url is None:
+        url = server.empty_database()
+        database = open_database(url)
+        migrate(database)
+        database.close()
+    return url
+
+
+@pytest.fixture(params=ENGINES)
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of a database that has no tables yet."""
     if request.param == "sqlite":
         return sqlite_url(tmp_path / "domogate.db")
     server: PostgresServer = request.getfixturevalue("postgres")

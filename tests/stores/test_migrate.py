@@ -15,16 +15,21 @@ from sqlalchemy import text
 import domogate.stores
 from domogate.domain.people import Client, Grant, GrantType
 from domogate.domain.plants import Invitation
+from domogate.domain.states import Reading, Report, Unit
+from domogate.ports import StoredState
 from domogate.stores import DatabaseTooNew, SqlStore
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision
 from domogate.stores.tables import metadata
-from support.stores import ANNA, GRANT, HOUSE, KEY, NOW, SMALL, HandClock, OpenStore, a_code, a_grant
+from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, HandClock, OpenStore, a_code, a_grant
 
 
 class TestMigrations:
-    async def test_an_empty_database_gets_exactly_the_tables_of_the_code(self, store: SqlStore, database_url: str) -> None:
-        database = open_database(database_url)
+    async def test_an_empty_database_gets_exactly_the_tables_of_the_code(
+        self, open_store: OpenStore, empty_database_url: str
+    ) -> None:
+        await open_store(empty_database_url)
+        database = open_database(empty_database_url)
         try:
             with database.reading.connect() as connection:
                 assert compare_metadata(MigrationContext.configure(connection), metadata) == []
@@ -36,16 +41,16 @@ class TestMigrations:
         scripts = ScriptDirectory(str(Path(domogate.stores.__file__).parent / "migrations"))
         assert scripts.get_current_head() == HEAD
 
-    async def test_a_second_start_keeps_everything(self, open_store: OpenStore, database_url: str) -> None:
-        first = await open_store(database_url)
+    async def test_a_second_start_keeps_everything(self, open_store: OpenStore, empty_database_url: str) -> None:
+        first = await open_store(empty_database_url)
         await first.import_estate(SMALL, prune=False)
         exported = await first.export_estate()
         await first.stop()
-        second = await open_store(database_url)
+        second = await open_store(empty_database_url)
         assert await second.export_estate() == exported
 
-    async def test_processes_that_start_together_take_turns(self, open_store: OpenStore, database_url: str) -> None:
-        stores = await asyncio.gather(*(open_store(database_url) for _ in range(4)))
+    async def test_processes_that_start_together_take_turns(self, open_store: OpenStore, empty_database_url: str) -> None:
+        stores = await asyncio.gather(*(open_store(empty_database_url) for _ in range(4)))
         await asyncio.gather(*(store.list_users() for store in stores))
 
 
@@ -64,6 +69,18 @@ INSERT INTO plants (id, internal_id, name, type, status, marked_as_site)
     VALUES ('{plant}', '{internal}', 'Casa Bianchi', 'house', 'active', {yes});
 INSERT INTO members (plant_id, user_id, owner, position) VALUES ('{plant}', '{anna}', {yes}, 0);
 INSERT INTO invitations (plant_id, email_key, email, position) VALUES ('{plant}', 'c@example.com', 'C@example.com', 0);
+INSERT INTO modules (id, plant_id, position, internal_id, name, kind, driver, options)
+    VALUES ('{plug}', '{plant}', 0, '{plug}', 'Plug', 'plug', 'simulator', '{{}}');
+INSERT INTO modules (id, plant_id, position, internal_id, name, kind, driver, options)
+    VALUES ('{lamp}', '{plant}', 1, '{lamp}', 'Lamp', 'light', 'simulator', '{{}}');
+INSERT INTO states (module_id, state, reachable, at) VALUES ('{lamp}', '{{"of":"light","on":true,"level":40}}', {yes}, 7.5);
+INSERT INTO states (module_id, state, reachable, at) VALUES ('{plug}', NULL, {no}, 8.5);
+INSERT INTO readings (module_id, at, measure, value, unit) VALUES ('{plug}', 1800000000.25, 'power', 61.5, 'watt');
+INSERT INTO readings (module_id, at, measure, value, unit) VALUES ('{plug}', 1800003600.0, 'power', 0.0, 'watt');
+INSERT INTO readings (module_id, at, measure, value, unit) VALUES ('{plug}', 1800003600.0, 'energy', 7.0, 'watt_hour');
+INSERT INTO readings (module_id, at, measure, value, unit) VALUES ('{plug}', 1800007199.9999, 'energy', 8.0, 'watt_hour');
+INSERT INTO readings (module_id, at, measure, value, unit) VALUES ('{lamp}', 0.0, 'power', 5.0, 'watt');
+INSERT INTO readings (module_id, at, measure, value, unit) VALUES ('{lamp}', 1e300, 'power', 6.0, 'watt');
 INSERT INTO changes (cursor, at, plant_id, event) VALUES (41, 1.0, NULL, '{{"was":"user","user_id":"{anna}"}}')
 """
 
@@ -72,8 +89,16 @@ def make_first_database(url: str) -> None:
     """As the first revision made and filled it: written by hand, so that it does not follow the code of today."""
     database = open_database(url)
     scripts = ScriptDirectory(str(Path(domogate.stores.__file__).parent / "migrations"))
-    yes = "1" if url.startswith("sqlite") else "true"
-    ids = {"anna": ANNA.id, "grant": GRANT.id, "key": KEY.id, "plant": HOUSE.id, "internal": HOUSE.internal_id}
+    yes, no = ("1", "0") if url.startswith("sqlite") else ("true", "false")
+    ids = {
+        "lamp": LAMP.id,
+        "plug": PLUG.id,
+        "anna": ANNA.id,
+        "grant": GRANT.id,
+        "key": KEY.id,
+        "plant": HOUSE.id,
+        "internal": HOUSE.internal_id,
+    }
     try:
         with database.writing.begin() as connection:
             with EnvironmentContext(
@@ -81,16 +106,18 @@ def make_first_database(url: str) -> None:
             ) as environment:
                 environment.configure(connection=connection)
                 environment.run_migrations()
-            for statement in FIRST_DATA.format(yes=yes, **ids).split(";"):
+            for statement in FIRST_DATA.format(yes=yes, no=no, **ids).split(";"):
                 connection.exec_driver_sql(statement)
     finally:
         database.close()
 
 
 class TestUpgrade:
-    async def test_a_database_of_the_first_revision_keeps_all_it_holds(self, open_store: OpenStore, database_url: str) -> None:
-        make_first_database(database_url)
-        store = await open_store(database_url)
+    async def test_a_database_of_the_first_revision_keeps_all_it_holds(
+        self, open_store: OpenStore, empty_database_url: str
+    ) -> None:
+        make_first_database(empty_database_url)
+        store = await open_store(empty_database_url)
         client = Client(
             "app",
             "An app",
@@ -109,11 +136,40 @@ class TestUpgrade:
         (plant,) = await store.list_plants(None, 10)
         assert (plant.name, plant.owner, plant.invited) == ("Casa Bianchi", HOUSE.owner, (Invitation("C@example.com"),))
         assert await store.newest_cursor() == 41
+        stored = await store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.states == {
+            LAMP.id: StoredState(LAMP_IS_ON, True, 7.5),
+            PLUG.id: StoredState(None, False, 8.5),
+        }
 
-    async def test_it_is_then_as_good_as_a_new_one(self, open_store: OpenStore, database_url: str) -> None:
-        make_first_database(database_url)
-        store = await open_store(database_url)
-        database = open_database(database_url)
+    async def test_readings_are_the_same_to_the_millisecond(self, open_store: OpenStore, empty_database_url: str) -> None:
+        make_first_database(empty_database_url)
+        store = await open_store(empty_database_url)
+        assert await store.list_readings(PLUG.id, 0, 2 * NOW, 10) == [
+            ("power", Reading(61.5, Unit.WATT, NOW + 0.25)),
+            ("energy", Reading(7.0, Unit.WATT_HOUR, NOW + 3600)),
+            ("power", Reading(0.0, Unit.WATT, NOW + 3600)),
+            ("energy", Reading(8.0, Unit.WATT_HOUR, NOW + 7200)),
+        ]
+        # One that no clock can have dated is all that is lost.
+        assert await store.list_readings(LAMP.id, 0, 1e301, 10) == [("power", Reading(5.0, Unit.WATT, 0.0))]
+        more = Reading(9.0, Unit.WATT_HOUR, NOW + 7200)
+        await store.record([Report(HOUSE.id, PLUG.id, NOW, readings=(("energy", more),))])
+        await store.summarise_readings(NOW + 9000)
+        found = await store.list_summaries(PLUG.id, NOW, 2 * NOW, 3600.0, 10)
+        assert [(each.measure, each.at - NOW, each.last) for each in found] == [
+            ("power", 0.0, 61.5),
+            ("energy", 3600.0, 7.0),
+            ("power", 3600.0, 0.0),
+            ("energy", 7200.0, 9.0),
+        ]
+        assert await store.list_readings(PLUG.id, NOW, 2 * NOW, 10) == [("energy", more)]
+
+    async def test_it_is_then_as_good_as_a_new_one(self, open_store: OpenStore, empty_database_url: str) -> None:
+        make_first_database(empty_database_url)
+        store = await open_store(empty_database_url)
+        database = open_database(empty_database_url)
         try:
             with database.reading.connect() as connection:
                 assert compare_metadata(MigrationContext.configure(connection), metadata) == []
@@ -128,18 +184,18 @@ class TestUpgrade:
         await store.save_user(msgspec.structs.replace(ANNA, operator=True))
         assert await store.delete_client("app")
 
-    async def test_processes_that_upgrade_together_take_turns(self, open_store: OpenStore, database_url: str) -> None:
-        make_first_database(database_url)
-        stores = await asyncio.gather(*(open_store(database_url) for _ in range(3)))
+    async def test_processes_that_upgrade_together_take_turns(self, open_store: OpenStore, empty_database_url: str) -> None:
+        make_first_database(empty_database_url)
+        stores = await asyncio.gather(*(open_store(empty_database_url) for _ in range(3)))
         assert [len(await store.list_users()) for store in stores] == [1, 1, 1]
 
 
 class TestNewerDatabase:
-    async def test_it_stops_the_start_and_says_why(self, open_store: OpenStore, database_url: str) -> None:
-        store = await open_store(database_url)
+    async def test_it_stops_the_start_and_says_why(self, open_store: OpenStore, empty_database_url: str) -> None:
+        store = await open_store(empty_database_url)
         await store._write(lambda tx: tx.connection.execute(text("UPDATE alembic_version SET version_num = '9999'")))
         await store.stop()
-        newer = SqlStore(database_url, clock=HandClock())
+        newer = SqlStore(empty_database_url, clock=HandClock())
         with pytest.raises(DatabaseTooNew, match=r"9999.*newer version"):
             await newer.start()
         with pytest.raises(RuntimeError, match="not running"):

@@ -1,6 +1,9 @@
-"""Reports become last states, changes and readings."""
+"""Reports become last states and changes."""
+
+import pytest
 
 from domogate.domain.events import StateChanged
+from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, states
@@ -94,53 +97,64 @@ class TestRecord:
         assert await state_of(house, PLUG.id) == StoredState(PlugState(on=False), True, NOW)
 
 
-class TestReadings:
-    async def test_they_are_kept_oldest_first_within_the_bounds(self, house: SqlStore) -> None:
-        for second in (3, 1, 2, 4):
-            await house.record([Report(HOUSE.id, PLUG.id, NOW, readings=(watt(second, NOW + second),))])
-        found = await house.list_readings(PLUG.id, NOW + 1, NOW + 3, 10)
-        assert found == [watt(second, NOW + second) for second in (1, 2, 3)]
+class TestAbsence:
+    GONE = Absence(Why.SILENT, NOW - 60, "zigbee2mqtt/lamp")
 
-    async def test_a_limit_keeps_the_newest(self, house: SqlStore) -> None:
-        await house.record([Report(HOUSE.id, PLUG.id, NOW, readings=tuple(watt(n, NOW + n) for n in range(5)))])
-        assert await house.list_readings(PLUG.id, 0, NOW * 2, 2) == [watt(3, NOW + 3), watt(4, NOW + 4)]
+    async def test_why_a_module_is_away_is_kept_and_told(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
+        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW, self.GONE)
+        assert [event.absence for event in ear.events if isinstance(event, StateChanged)] == [self.GONE]
 
-    async def test_the_same_reading_twice_is_one(self, house: SqlStore) -> None:
-        report = Report(HOUSE.id, PLUG.id, NOW, readings=(watt(1, NOW), ("energy", Reading(2, Unit.WATT_HOUR, NOW))))
-        await house.record([report, report])
-        await house.record([report])
-        assert len(await house.list_readings(PLUG.id, 0, NOW * 2, 10)) == 2
+    async def test_another_reason_is_news_and_the_same_or_none_is_not(self, house: SqlStore) -> None:
+        ear = Ear()
+        lost = Absence(Why.CONNECTION_LOST, NOW, "broker gone")
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
+        house.listen(ear)
+        for absence in (self.GONE, None, lost, lost):
+            await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, reachable=False, absence=absence)])
+        assert [event.absence for event in ear.events if isinstance(event, StateChanged)] == [lost]
+        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW + 1, lost)
+
+    async def test_a_module_that_was_never_heard_of_is_away_without_a_state(self, house: SqlStore) -> None:
+        never = Absence(Why.NEVER_SEEN, NOW)
+        await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False, absence=never)])
+        assert await state_of(house, PLUG.id) == StoredState(None, False, NOW, never)
+
+    async def test_it_ends_when_the_module_is_back(self, house: SqlStore) -> None:
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
+        await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, absence=self.GONE)])
+        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, True, NOW + 1)
+
+    async def test_one_since_no_time_at_all_is_refused(self, house: SqlStore) -> None:
+        with pytest.raises(ValueError, match="not finite"):
+            await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=Absence(Why.SILENT, float("nan")))])
 
 
 class TestPrune:
-    async def test_old_changes_and_readings_go_and_new_ones_stay(self, house: SqlStore, clock: HandClock) -> None:
-        await house.record([Report(HOUSE.id, PLUG.id, NOW, readings=(watt(1, NOW), watt(2, NOW + 100)))])
+    async def test_old_changes_go_and_new_ones_stay(self, house: SqlStore, clock: HandClock) -> None:
         clock.at = NOW + 100
         await house.record([Report(HOUSE.id, LAMP.id, NOW + 100, LightState(on=False))])
         newest = await house.newest_cursor()
-        await house.prune(changes_before=NOW + 50, readings_before=NOW + 50)
+        await house.prune(NOW + 50, 0, 0, 99)
         assert [change.cursor for change in await house.list_changes(0, 100)] == [newest]
-        assert await house.list_readings(PLUG.id, 0, NOW * 2, 10) == [watt(2, NOW + 100)]
 
     async def test_the_newest_change_always_stays_so_that_cursors_go_on(self, house: SqlStore) -> None:
         newest = await house.newest_cursor()
-        await house.prune(changes_before=NOW * 2, readings_before=NOW * 2)
+        await house.prune(NOW * 2, NOW * 2, 0, 99)
         assert [change.cursor for change in await house.list_changes(0, 100)] == [newest]
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
         assert await house.newest_cursor() == newest + 1
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(self, house: SqlStore) -> None:
         count = states.PRUNE_CHUNK * 2 + 7
-        reports = [
-            Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100), readings=(watt(n, n),)) for n in range(count)
-        ]
-        await house.record(reports)
+        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100)) for n in range(count)])
         before = house.commits
-        await house.prune(changes_before=NOW + 1, readings_before=count - 1)
+        await house.prune(NOW + 1, 0, 0, 99)
         assert len(await house.list_changes(0, 10_000)) == 1
-        assert await house.list_readings(LAMP.id, 0, NOW, 10) == [watt(count - 1, count - 1)]
-        assert house.commits - before >= 6
+        assert house.commits - before >= 3
 
     async def test_an_empty_store_has_nothing_to_prune(self, store: SqlStore) -> None:
-        await store.prune(NOW, NOW)
+        await store.prune(NOW, NOW, NOW, 0)
         assert await store.newest_cursor() == 0

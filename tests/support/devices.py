@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from domogate.domain.commands import Command, Order
+from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.ids import Id, new_id
+from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType, Topology
 from domogate.domain.states import LightState, Reading, Report, State
 from domogate.ports import Listener, Placed, ReportSink, StoredPlant, StoredState
@@ -64,6 +65,9 @@ class FakeStore:
         self.fails_on: Callable[[Sequence[Report]], bool] = lambda reports: False
         self.gate: asyncio.Event | None = None
         """When set to an Event, records wait for it."""
+        self.orders: dict[str, OrderRecord] = {}
+        self.keeps_orders = True
+        """When False, no order can be put on disk."""
         self._writing: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
         self._cursor = 0
@@ -132,7 +136,8 @@ class FakeStore:
             await self.gate.wait()
         if self.fails_on(reports):
             raise OSError("disk full")
-        self.records.append(list(reports))
+        if reports:
+            self.records.append(list(reports))
         for report in reports:
             self._keep(report)
 
@@ -141,13 +146,113 @@ class FakeStore:
         module_id = Id(report.module_id)
         before = states.get(module_id)
         state = report.state if report.state is not None or before is None else before.state
-        states[module_id] = StoredState(state, report.reachable, report.at)
+        states[module_id] = StoredState(state, report.reachable, report.at, report.absence)
         self.readings.setdefault(module_id, []).extend(report.readings)
         self._tell(
             StateChanged(
-                plant_id=Id(report.plant_id), module_id=module_id, state=state, reachable=report.reachable, at=report.at
+                plant_id=Id(report.plant_id),
+                module_id=module_id,
+                state=state,
+                reachable=report.reachable,
+                at=report.at,
+                absence=report.absence,
             )
         )
+
+    # orders
+
+    async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
+        await asyncio.sleep(0)
+        if not self.keeps_orders:
+            raise OSError("disk full")
+        known = [self.orders.get(order.id) for order in orders]
+        state = OrderState.SENT if sent else OrderState.QUEUED
+        for order in orders:
+            self.orders.setdefault(order.id, OrderRecord(order, state, at, at if sent else None))
+        return known
+
+    async def mark_sent(self, order_id: str, at: float) -> bool:
+        await asyncio.sleep(0)
+        record = self.orders.get(order_id)
+        if record is None or record.state is not OrderState.QUEUED or at >= record.order.deadline:
+            return False
+        self.orders[order_id] = msgspec.structs.replace(record, state=OrderState.SENT, sent_at=at)
+        return True
+
+    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
+        # As the port promises: with its report, in the order of the calls.
+        await self.record(() if report is None else (report,))
+        record = self.orders.get(end.order_id)
+        if record is not None and record.ended_at is None:
+            self.orders[end.order_id] = msgspec.structs.replace(record, state=end.state, ended_at=end.at, problem=end.problem)
+
+    async def settle_orders(self, at: float) -> int:
+        ends = {OrderState.QUEUED: OrderState.EXPIRED, OrderState.SENT: OrderState.UNKNOWN}
+        late = [record for record in self.orders.values() if record.state in ends and record.order.deadline <= at]
+        for record in late:
+            self.orders[record.order.id] = msgspec.structs.replace(record, state=ends[record.state], ended_at=at)
+        return len(late)
+
+    async def find_order(self, order_id: str) -> OrderRecord | None:
+        await asyncio.sleep(0)
+        return self.orders.get(order_id)
+
+    async def list_orders(
+        self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
+    ) -> Sequence[OrderRecord]:
+        await asyncio.sleep(0)
+        return [record for record in reversed(self.orders.values()) if state in (None, record.state)][:limit]
+
+    # faults on demand
+
+    async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
+        stored = self.plants[plant_id]
+        new = {(injection.module_id, injection.fault) for injection in injections}
+        kept = [old for old in stored.injections if (old.module_id, old.fault) not in new]
+        filled = [self._fill(stored, injection) for injection in injections]
+        self.plants[plant_id] = msgspec.structs.replace(stored, injections=(*kept, *filled))
+        self._tell(PlantChanged(plant_id=plant_id, user_ids=()))
+        return True
+
+    def _fill(self, stored: StoredPlant, injection: Injection) -> Injection:
+        known = stored.states.get(injection.module_id) if injection.module_id else None
+        covering = injection.fault in (InjectedFault.BATTERY, InjectedFault.FAILURE)
+        return msgspec.structs.replace(injection, covers=known.state) if known and covering else injection
+
+    async def clear_injections(
+        self,
+        plant_id: Id | None,
+        module_id: Id | None = None,
+        fault: InjectedFault | None = None,
+        *,
+        ended_by: float | None = None,
+    ) -> int:
+        cleared = 0
+        for found_id, stored in tuple(self.plants.items()):
+            gone = [
+                old
+                for old in stored.injections
+                if plant_id in (None, found_id)
+                and module_id in (None, old.module_id)
+                and fault in (None, old.fault)
+                and (ended_by is None or not old.holds(ended_by))
+            ]
+            if gone:
+                cleared += len(gone)
+                kept = tuple(old for old in stored.injections if old not in gone)
+                self.plants[found_id] = msgspec.structs.replace(stored, injections=kept)
+                for old in gone:
+                    if old.covers is not None and old.module_id is not None:
+                        known = stored.states[old.module_id]
+                        stored.states[old.module_id] = msgspec.structs.replace(known, state=old.covers, at=0.0)
+                self._tell(PlantChanged(plant_id=found_id, user_ids=()))
+        return cleared
+
+    async def list_injections(self) -> Sequence[tuple[Id, Injection]]:
+        await asyncio.sleep(0)
+        return [(plant_id, injection) for plant_id, stored in self.plants.items() for injection in stored.injections]
+
+    # history
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
         found = [(what, reading) for what, reading in self.readings.get(module_id, ()) if since <= reading.at <= until]
@@ -173,6 +278,8 @@ class ObedientDriver:
         self.questions: list[Id] = []
         self.running = False
         self.answer: State | None = LightState(on=True)
+        self.answers: dict[Id, State] = {}
+        """By module, where it is not `answer`."""
         self.trouble: BaseException | None = None
         """Raised instead of answering."""
         self.attach_trouble: dict[Id, Exception] = {}
@@ -180,13 +287,23 @@ class ObedientDriver:
         """When set to an Event, orders and questions wait for it."""
         self.attach_pause: asyncio.Event | None = None
         self.cancelled = 0
+        self.starts = 0
+        self.failure: asyncio.Future[Exception] | None = None
+        """Give it a result, and the driver as a whole has failed."""
         self.report: ReportSink | None = None
 
     async def start(self, report: ReportSink) -> None:
         self.report, self.running = report, True
+        self.starts += 1
+        self.failure = asyncio.get_running_loop().create_future()
+
+    async def wait_failed(self) -> Exception:
+        assert self.failure is not None
+        return await asyncio.shield(self.failure)
 
     async def stop(self) -> None:
         self.running = False
+        self.attached.clear()
 
     async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
         if self.attach_pause is not None:
@@ -220,4 +337,4 @@ class ObedientDriver:
             raise
         if self.trouble is not None:
             raise self.trouble
-        return Report(plant_id, module_id, self.clock.now(), state=self.answer)
+        return Report(plant_id, module_id, self.clock.now(), state=self.answers.get(module_id, self.answer))

@@ -11,11 +11,20 @@ import msgspec
 from domogate import management
 from domogate.domain.ids import new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, Grant, GrantType, Subscription, TokenKind, User
+from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as keep_subscription
 from domogate.identity.tokens import TokenVerifier
+from domogate.services.control import Control
+from domogate.services.driving import Driving
+from domogate.services.history import History
+from domogate.services.injections import FaultDesk
+from domogate.services.orders import Orders
+from domogate.services.scenes import Scenes
+from domogate.services.world import World
+from support.devices import ObedientDriver
 from support.people import BASE_URL, Village, village
 
 ISSUER = f"{BASE_URL}/auth"
@@ -41,6 +50,41 @@ def new_subscription(
     return key, keep_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
 
 
+DAY = 86_400.0
+
+
+class Workshop:
+    """The devices of a village: everything real but the drivers, which do as they are told."""
+
+    def __init__(self, of: Village) -> None:
+        self.drivers = {name: ObedientDriver(of.clock, name) for name in ("simulator", "mqtt")}
+        orders = Orders(of.store, of.clock)
+        self.driving = Driving(of.store, self.drivers, of.clock, orders, awake_plants=10)
+        fabric = InProcessFabric(of.clock)
+        fabric.serve(self.driving)
+        control = Control(fabric, orders, of.clock, deadline=5.0, max_age=30.0, max_ages={})
+        self.scenes = Scenes(control)
+        world = World(of.store, max_modules=1000)
+        of.store.listen(world.apply)
+        of.store.listen(self.driving.apply)
+        self.devices = management.Devices(
+            world,
+            control,
+            self.scenes,
+            FaultDesk(of.store, of.clock, of.audit),
+            History(
+                of.store,
+                of.clock,
+                changes_kept=DAY,
+                readings_raw=7 * DAY,
+                readings_kept=365 * DAY,
+                orders_kept=30 * DAY,
+                most_readings=1_000_000,
+            ),
+            self.driving.list_drivers,
+        )
+
+
 class Office:
     """A village that is managed over HTTP by Olga, through the client `console`."""
 
@@ -51,6 +95,7 @@ class Office:
         self.verifier = TokenVerifier(self.keyring, of.store, of.clock, ISSUER, BASE_URL)
         of.store.listen(self.keyring.apply)
         of.store.listen(self.verifier.apply)
+        self.workshop = Workshop(of)
         self.app = management.build(
             of.people,
             of.store,
@@ -59,6 +104,7 @@ class Office:
             audit=of.audit,
             new_subscription=new_subscription,
             signing_keys=RotatingKeys(of),
+            devices=self.workshop.devices,
             base_url=BASE_URL,
             version="1",
             max_body=2000,

@@ -79,8 +79,11 @@ class PostgresServer:
                     raise RuntimeError((self._folder / "log").read_text()) from None
                 time.sleep(0.05)
 
+    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        return psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True)
+
     def _administer(self, statement: str) -> None:
-        with psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True) as connection:
+        with self._connect() as connection:
             connection.execute(statement)
 
     def disconnect_everybody(self) -> None:
@@ -92,7 +95,24 @@ class PostgresServer:
         self.disconnect_everybody()
         self._administer("DROP SCHEMA public CASCADE")
         self._administer("CREATE SCHEMA public")
+        return self._url
+
+    @property
+    def _url(self) -> str:
         return f"postgresql+psycopg://postgres@/postgres?host={self._folder}"
+
+    def empty_tables(self, revision: str) -> str | None:
+        """The same, but with the tables that are there; None: they are not those of this revision."""
+        self.disconnect_everybody()
+        with self._connect() as connection:
+            names = {str(name) for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+            if "alembic_version" not in names:
+                return None
+            if connection.execute("SELECT version_num FROM alembic_version").fetchone() != (revision,):
+                return None
+            tables = ", ".join(sorted(names - {"alembic_version"}))
+            connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+        return self._url
 
     def stop(self) -> None:
         if self._process is not None:

@@ -17,6 +17,9 @@ ALL_SCOPES = (
     "comfort.read",
     "audiovideoterminal.read",
     "safety.read",
+    # of the extensions
+    "light.write",
+    "comfort.write",
 )
 
 PREFIXES = (

@@ -9,9 +9,11 @@ from domogate.app.parts import (
     DAY,
     SigningKeyDesk,
     SystemClock,
+    build_history,
     build_keyring,
     build_people,
     build_signer,
+    driver_arguments,
     find_successor_secret,
     new_subscription,
     open_store,
@@ -38,7 +40,8 @@ from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.control import Control
 from domogate.services.driving import Driving
-from domogate.services.history import History
+from domogate.services.injections import FaultDesk, FaultTimer
+from domogate.services.orders import Orders
 from domogate.services.origins import Origins
 from domogate.services.scenes import Scenes
 from domogate.services.sessions import Sessions
@@ -87,25 +90,23 @@ class Gateway:
         )
         self.origins = Origins(self.store)
         self.world = World(self.store, max_modules=settings.world_modules)
-        drivers = build_drivers(self.clock, {"simulator": {"seed": settings.simulator_seed, "tick": settings.simulator_tick}})
-        self.driving = Driving(self.store, drivers, self.clock, awake_plants=settings.simulator_awake_plants)
+        drivers = build_drivers(self.clock, driver_arguments(settings))
+        self.orders = Orders(self.store, self.clock)
+        self.driving = Driving(self.store, drivers, self.clock, self.orders, awake_plants=settings.simulator_awake_plants)
         self.fabric = InProcessFabric(self.clock)
         self.fabric.serve(self.driving)
         self.control = Control(
             self.fabric,
+            self.orders,
             self.clock,
             deadline=settings.device_deadline,
             max_age=settings.state_max_age,
             max_ages=settings.state_max_ages,
         )
         self.scenes = Scenes(self.control)
-        self.history = History(
-            self.store,
-            self.clock,
-            settings.changes_kept_days * DAY,
-            settings.readings_kept_days * DAY,
-            None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
-        )
+        self.fault_desk = FaultDesk(self.store, self.clock, self.audit)
+        self.fault_timer = FaultTimer(self.fault_desk, self.clock)
+        self.history = build_history(settings, self.store, self.clock)
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
         self._ready = False
@@ -121,6 +122,7 @@ class Gateway:
         await self.admission.start()
         await self.origins.start()
         await self.driving.start()
+        await self.fault_timer.start()
         await self.history.start()
         echo_url = self.settings.echo_url
         if self._embedded_echo is not None:
@@ -140,7 +142,15 @@ class Gateway:
         self.world.apply(changes)
         rare = [change for change in changes if type(change.event) is not StateChanged]
         if rare:
-            for listener in (self.keyring, self.verifier, self._own_verifier, self.admission, self.origins, self.driving):
+            for listener in (
+                self.keyring,
+                self.verifier,
+                self._own_verifier,
+                self.admission,
+                self.origins,
+                self.driving,
+                self.fault_timer,
+            ):
                 listener.apply(rare)
 
     def drain(self) -> None:
@@ -156,6 +166,7 @@ class Gateway:
         if self._embedded_echo is not None:
             await self._embedded_echo.stop()
         await self.history.stop()
+        await self.fault_timer.stop()
         await self.driving.stop()
         await self.admission.stop()
         await self.audit.stop()
@@ -246,6 +257,9 @@ class Gateway:
                 audit=self.audit,
                 new_subscription=new_subscription,
                 signing_keys=SigningKeyDesk(self.store, self.clock, settings.signing_algorithm),
+                devices=management.Devices(
+                    self.world, self.control, self.scenes, self.fault_desk, self.history, self.driving.list_drivers
+                ),
                 base_url=settings.base_url,
                 version=__version__,
                 max_body=settings.max_body,

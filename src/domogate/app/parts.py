@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Hasher, Store
 from domogate.services.audit import AuditLog
+from domogate.services.history import History
 from domogate.services.people import Mail, People
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
@@ -81,6 +83,32 @@ def _build_mail(settings: Settings) -> Mail:
         settings.smtp_password,
         settings.smtp_security,
     )
+
+
+def build_history(settings: Settings, store: Store, clock: Clock) -> History:
+    return History(
+        store,
+        clock,
+        changes_kept=settings.changes_kept_days * DAY,
+        readings_raw=settings.readings_raw_days * DAY,
+        readings_kept=settings.readings_kept_days * DAY,
+        orders_kept=settings.orders_kept_days * DAY,
+        most_readings=settings.readings_most,
+        audit_kept=None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
+    )
+
+
+def driver_arguments(settings: Settings) -> dict[str, dict[str, Any]]:
+    """What each driver's constructor takes besides the clock."""
+    return {
+        "simulator": {
+            "seed": settings.simulator_seed,
+            "tick": settings.simulator_tick,
+            "speed": settings.simulator_speed,
+        },
+        "mqtt": {"brokers": settings.mqtt_brokers},
+        "openwebnet": {"gateways": settings.openwebnet_gateways},
+    }
 
 
 async def find_successor_secret(store: Store) -> bytes:

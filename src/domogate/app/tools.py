@@ -12,6 +12,7 @@ from domogate import __version__
 from domogate.app.parts import (
     SigningKeyDesk,
     SystemClock,
+    build_history,
     build_keyring,
     build_people,
     build_signer,
@@ -24,6 +25,8 @@ from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
 from domogate.ports import Clock, Hasher, Signer, Store
 from domogate.services.audit import AuditLog
+from domogate.services.history import History
+from domogate.services.injections import FaultDesk
 from domogate.services.people import People
 from domogate.settings import Settings
 from domogate.stores import restore
@@ -40,6 +43,8 @@ class Tools(msgspec.Struct, frozen=True):
     people: People
     audit: AuditLog
     signing_keys: SigningKeyDesk
+    fault_desk: FaultDesk
+    history: History
 
 
 @asynccontextmanager
@@ -63,6 +68,8 @@ async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
                 build_people(settings, store, hasher, clock, audit),
                 audit,
                 SigningKeyDesk(store, clock, settings.signing_algorithm),
+                FaultDesk(store, clock, audit),
+                build_history(settings, store, clock),
             )
         finally:
             await audit.stop()

@@ -8,11 +8,16 @@ import domogate.cli.audit as audit
 import domogate.cli.backup as backup
 import domogate.cli.client as client
 import domogate.cli.demo as demo
+import domogate.cli.discover as discover
 import domogate.cli.estate as estate
+import domogate.cli.fault as fault
 import domogate.cli.init as init
 import domogate.cli.key as key
+import domogate.cli.module as module
 import domogate.cli.openapi as openapi
+import domogate.cli.order as order
 import domogate.cli.plant as plant
+import domogate.cli.readings as readings
 import domogate.cli.serve as serve
 import domogate.cli.signing_key as signing_key
 import domogate.cli.simulate as simulate
@@ -34,7 +39,8 @@ cli = typer.Typer(
 NOUNS = (
     *(init, serve, demo, estate),
     *(user, client, plant, key, token, signing_key, audit),
-    *(simulate, openapi, backup, version),
+    *(module, order, readings, fault, simulate, discover),
+    *(openapi, backup, version),
 )
 for noun in NOUNS:
     noun.register(cli)

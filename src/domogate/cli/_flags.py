@@ -20,6 +20,8 @@ class Flag(msgspec.Struct, frozen=True):
     metavar: str
     help: str
     panel: str
+    also: str | None = None
+    """A shorter spelling."""
 
 
 _PLACE, _GUARDS, _DEVICES = "Where", "Protocol guards", "Devices"
@@ -45,9 +47,12 @@ FLAGS: dict[str, Flag] = {
     "device_deadline": Flag("SECONDS", "Within which a device must answer (408).", _DEVICES),
     "state_max_age": Flag("SECONDS", "How old a state may be before the device is asked again.", _DEVICES),
     "state_max_ages": Flag("KIND=SECONDS,…", "The same for some kinds of devices.", _DEVICES),
+    "mqtt_brokers": Flag("JSON", "Brokers for the driver mqtt; easier in the TOML file.", _DEVICES),
+    "openwebnet_gateways": Flag("JSON", "Gateways for the driver openwebnet; easier in the TOML file.", _DEVICES),
     "simulator_seed": Flag("NUMBER", "The same seed gives the same simulated life.", _DEVICES),
     "simulator_tick": Flag("SECONDS", "How often simulated devices move.", _DEVICES),
-    "simulator_awake_plants": Flag("NUMBER", "How many plants are simulated at once.", _DEVICES),
+    "simulator_speed": Flag("NUMBER", "How much faster than real time simulated plants live.", _DEVICES, also="--speed"),
+    "simulator_awake_plants": Flag("NUMBER", "How many purely simulated plants move at once.", _DEVICES),
     "access_token_lifetime": Flag("SECONDS", "Life of an access token.", _IDENTITY),
     "id_token_lifetime": Flag("SECONDS", "Life of an id token.", _IDENTITY),
     "ticket_lifetime": Flag("SECONDS", "Life of a door-entry ticket.", _IDENTITY),
@@ -74,7 +79,10 @@ FLAGS: dict[str, Flag] = {
     "sunset": Flag("NAME=DATE,…", "Removal dates of families or operations (touchpanel=2030-01-31,E11=2029-12-31).", _FAMILIES),
     "world_modules": Flag("NUMBER", "How many modules the read model may hold at once.", _RETENTION),
     "changes_kept_days": Flag("DAYS", "How long changes are kept.", _RETENTION),
-    "readings_kept_days": Flag("DAYS", "How long readings are kept.", _RETENTION),
+    "readings_raw_days": Flag("DAYS", "How long readings are kept as measured; then one summary an hour.", _RETENTION),
+    "readings_kept_days": Flag("DAYS", "How long the summaries of readings are kept.", _RETENTION),
+    "readings_most": Flag("NUMBER", "How many readings and summaries are kept at most.", _RETENTION),
+    "orders_kept_days": Flag("DAYS", "How long it is kept what became of a command.", _RETENTION),
     "removed_plants_kept_days": Flag("DAYS", "How long a removed plant is still listed as Removed.", _RETENTION),
     "audit_kept_days": Flag("DAYS", "How long the audit log is kept; for ever when not given.", _RETENTION),
     "log_level": Flag("LEVEL", "debug, info, warning or error.", _LOGS),
@@ -88,10 +96,9 @@ CONFIG_HELP = "A TOML file with settings; flags and DOMOGATE_* variables go befo
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
     """Typer options for these settings, and --config."""
 
-    def option(name: str, metavar: str, text: str, panel: str) -> inspect.Parameter:
-        spelled = f"--{name.replace('_', '-')}"
-        shown = typer.Option(spelled, metavar=metavar, help=text, rich_help_panel=panel, show_default=False)
+    def option(name: str, flag: Flag) -> inspect.Parameter:
+        spelled = [f"--{name.replace('_', '-')}", *([flag.also] if flag.also else [])]
+        shown = typer.Option(*spelled, metavar=flag.metavar, help=flag.help, rich_help_panel=flag.panel, show_default=False)
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, shown])
 
-    options = [option(name, FLAGS[name].metavar, FLAGS[name].help, FLAGS[name].panel) for name in names]
-    return [*options, option("config", "FILE", CONFIG_HELP, _PLACE)]
+    return [*(option(name, FLAGS[name]) for name in names), option("config", Flag("FILE", CONFIG_HELP, _PLACE))]

@@ -1,16 +1,28 @@
-"""Words of the command line that are no settings: durations, and the many ways to name one thing."""
+"""Words of the command line that are no settings: times and lengths of time, told as mistakes where they are wrong."""
 
-import re
+from collections.abc import Callable
 
 from domogate.cli._command import Mistake
-
-_DURATION = re.compile(r"(\d{1,9})([smhd]?)", re.ASCII).fullmatch
-_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+from domogate.services import moments
 
 
 def parse_duration(text: str) -> float:
     """Seconds, from '90d', '12h', '30m', '45s' or '45'."""
-    parts = _DURATION(text)
-    if not parts or int(parts[1]) == 0:
-        raise Mistake(f"{text!r} is no length of time; write it as 90d, 12h, 30m or 45s.")
-    return int(parts[1]) * _SECONDS[parts[2]]
+    return _or_mistake(moments.parse_duration, text)
+
+
+def parse_moment(text: str) -> float:
+    """Seconds since the epoch, from '2026-11-15T08:30:00Z', '2026-11-15' or such seconds."""
+    return _or_mistake(moments.parse_moment, text)
+
+
+def parse_resolution(text: str) -> float:
+    """Seconds, from '1h' and the like; a minute at least."""
+    return _or_mistake(moments.parse_resolution, text)
+
+
+def _or_mistake(parse: Callable[[str], float], text: str) -> float:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise Mistake(str(error)) from None

@@ -9,7 +9,7 @@ import typer
 from domogate.app import open_tools
 from domogate.cli._command import FAILED, Mistake, command, plainly, until_applied
 from domogate.cli._output import AsJson, Force, note, print_json, write_file
-from domogate.drivers import DRIVERS
+from domogate.drivers import OPTION_CHECKS
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
 from domogate.services.audit import AuditAction
@@ -93,14 +93,14 @@ def print_schema() -> None:
 
 def _read(file: Path) -> EstateFile:
     if str(file) == "-":
-        return read_estate(sys.stdin.read(), "standard input", drivers=DRIVERS)
+        return read_estate(sys.stdin.read(), "standard input", drivers=OPTION_CHECKS)
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise Mistake(f"{file} is not UTF-8 text.") from None
     except OSError as error:
         raise Mistake(f"{file} cannot be read: {error.strerror}.") from None
-    return read_estate(text, str(file), drivers=DRIVERS)
+    return read_estate(text, str(file), drivers=OPTION_CHECKS)
 
 
 def _told(summary: ImportSummary) -> str:

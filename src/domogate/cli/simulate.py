@@ -1,17 +1,26 @@
-"""`domogate simulate`: tell a simulated device to be offline, slow or refusing, so that every status can be shown."""
+"""`domogate simulate`: tell a simulated device how to behave, and watch a simulated day without waiting for it."""
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, time
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from domogate.app import open_tools
-from domogate.cli._command import Mistake, command, until_applied
+from domogate.cli._command import Mistake, WrongUsage, command, until_applied
+from domogate.cli._day_plot import draw_day, print_day
 from domogate.cli._output import note
-from domogate.domain.estate import Estate
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import DASHED_UUID, HEX32
 from domogate.domain.plants import Module, Plant
+from domogate.domain.states import ThermostatMode, ThermostatState
+from domogate.drivers.simulator import live_a_day
+from domogate.estate import demo_text, read_estate
+from domogate.ports import Placed
 from domogate.settings import Settings
 
 DRIVER = "simulator"
@@ -27,10 +36,27 @@ class Behaviour(StrEnum):
     REFUSING = "refusing"
 
 
+class _ModuleUnlessCommand(TyperGroup):
+    """`simulate MODULE BEHAVIOUR` is short for `simulate module MODULE BEHAVIOUR`: a module has an id or a name of its own."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # typer brings the classes of click, or its own copy of them
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            args = ["module", *args]
+        return super().resolve_command(ctx, args)
+
+
+simulated = typer.Typer(
+    cls=_ModuleUnlessCommand,
+    help="Simulated devices: how one behaves (`simulate MODULE offline`), and a day of one (`simulate day`).",
+    no_args_is_help=True,
+)
+
+
 def register(cli: typer.Typer) -> None:
-    command(cli, "simulate")(simulate)
+    cli.add_typer(simulated, name="simulate")
 
 
+@command(simulated, "module")
 async def simulate(
     settings: Settings,
     module: Annotated[str, typer.Argument(help="Its id in either spelling, or its name if no other module has it.")],
@@ -48,6 +74,57 @@ async def simulate(
             raise Mistake(f"the module {found.id} is gone.")
         await until_applied(tools.store)
         note(f"{found.name} in {plant.name} is now {behaviour}.")
+
+
+WINTER_DAY = date(2026, 1, 14)
+"""A Wednesday: a working day, and cold."""
+
+
+@command(simulated, "day", flags=())
+async def simulate_day(
+    settings: Settings,
+    seed: Annotated[int | None, typer.Option(metavar="NUMBER", help="The setting simulator_seed when left out.")] = None,
+    day: Annotated[str, typer.Option("--date", metavar="YYYY-MM-DD", help="Which day.")] = WINTER_DAY.isoformat(),
+    csv: Annotated[bool, typer.Option("--csv", help="Numbers instead of a picture.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to; standard output when left out.")] = None,
+) -> None:
+    """A day of the demo house's thermostat: room temperature, set point and load, as an SVG plot or as CSV."""
+    try:
+        begins = datetime.combine(date.fromisoformat(day), time(), UTC)
+    except ValueError:
+        raise WrongUsage(f"--date {day!r} is no date; write it as {WINTER_DAY}.") from None
+    house, thermostat = _find_thermostat(read_estate(demo_text(), "demo.yaml").estate)
+    moments = live_a_day(
+        house.plant.id,
+        _placed(house),
+        thermostat.id,
+        seed=settings.simulator_seed if seed is None else seed,
+        midnight=begins.timestamp(),
+    )
+    title = f"{thermostat.name}, {house.plant.name}, {begins:%A} {day}"
+    text = print_day(moments) if csv else draw_day(moments, title)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        out.write_text(text, encoding="utf-8")
+        note(f"Wrote {title} to {out}.")
+
+
+def _find_thermostat(estate: Estate) -> tuple[EstatePlant, Module]:
+    """The first that follows a program."""
+    for house in estate.plants:
+        states = {told.module_id: told.state for told in house.states}
+        for module in house.topology.every_module():
+            state = states.get(module.id)
+            if isinstance(state, ThermostatState) and state.mode is ThermostatMode.AUTOMATIC and not module.options.get(OPTION):
+                return house, module
+    raise Mistake("no thermostat of the demo estate follows a program.")
+
+
+def _placed(house: EstatePlant) -> list[Placed]:
+    states = {told.module_id: told for told in house.states}
+    modules = (module for module in house.topology.every_module() if module.kind is not DeviceKind.SCENE)
+    return [Placed(module, states.get(module.id, FirstState(module.id))) for module in modules]
 
 
 def _find_module(estate: Estate, wanted: str) -> tuple[Plant, Module]:

@@ -1,5 +1,7 @@
 """Wishes: what a module can be told to do."""
 
+from enum import StrEnum
+
 import msgspec
 
 from domogate.domain.ids import Id
@@ -75,3 +77,40 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     module_id: Id
     command: Command
     deadline: float
+
+
+class OrderState(StrEnum):
+    """Where an order is in its life. The last four are ends."""
+
+    QUEUED = "queued"
+    """On disk, not sent yet."""
+    SENT = "sent"
+    """On disk as sent, before the device is told: it is never sent again."""
+    CONFIRMED = "confirmed"
+    FAILED = "failed"
+    """The device refused, or could not be reached."""
+    EXPIRED = "expired"
+    """Its deadline passed: before it was sent, or (`sent_at` is there) without the device confirming it."""
+    UNKNOWN = "unknown"
+    """Sent, and the outcome was lost with the process."""
+
+
+class OrderRecord(msgspec.Struct, frozen=True, gc=False):
+    """An order and what became of it so far."""
+
+    order: Order
+    state: OrderState
+    queued_at: float
+    sent_at: float | None = None
+    ended_at: float | None = None
+    problem: str = ""
+    """For an order that failed: the device's or driver's words."""
+
+
+class OrderEnd(msgspec.Struct, frozen=True, gc=False):
+    """How an order ended. It is written once: a second end of the same order changes nothing."""
+
+    order_id: str
+    state: OrderState
+    at: float
+    problem: str = ""

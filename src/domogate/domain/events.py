@@ -3,6 +3,7 @@
 import msgspec
 
 from domogate.domain.ids import Id
+from domogate.domain.reachability import Absence
 from domogate.domain.states import State
 
 
@@ -18,6 +19,7 @@ class StateChanged(_Event, tag="state", frozen=True, gc=False):
     state: State | None
     reachable: bool
     at: float
+    absence: Absence | None = None
 
 
 class PlantChanged(_Event, tag="plant", frozen=True, gc=False):

@@ -141,6 +141,12 @@ class BodyTooLarge(Fault):
     code = 3005
 
 
+class OrderKeyTaken(Fault):
+    """An idempotency key that was used before, for another command."""
+
+    code = 3006
+
+
 # What the device said
 
 

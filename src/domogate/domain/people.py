@@ -45,7 +45,10 @@ class User(msgspec.Struct, frozen=True):
 
 
 class Scope(StrEnum):
-    """What an application may be let in for (Spec 5.3). Members are the words on the wire."""
+    """What an application may be let in for (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
+
+    Members are the words on the wire.
+    """
 
     PLUG_READ = "plug.read"
     PLUG_WRITE = "plug.write"
@@ -53,7 +56,9 @@ class Scope(StrEnum):
     SCENE_LAUNCH = "scene.launch"
     SCENE_WRITE = "scene.write"
     LIGHT_READ = "light.read"
+    LIGHT_WRITE = "light.write"
     COMFORT_READ = "comfort.read"
+    COMFORT_WRITE = "comfort.write"
     AUDIOVIDEO_READ = "audiovideoterminal.read"
     SAFETY_READ = "safety.read"
 

@@ -73,6 +73,31 @@ def in_failure(failures: tuple[Failure, ...]) -> bool:
     return any(failure.type not in _NO_FAILURE for failure in failures)
 
 
+class EmergencyTestKind(StrEnum):
+    """The tests that a unit makes of itself (EN 62034)."""
+
+    FUNCTION = "function"
+    """Does it light at all? Monthly, for some seconds."""
+    DURATION = "duration"
+    """Does it light for as long as it is rated? Yearly, on a battery that has charged for 24 hours."""
+
+
+class EmergencyTest(msgspec.Struct, frozen=True, gc=False):
+    """One test of a unit, over and done: an entry of the site's logbook."""
+
+    kind: EmergencyTestKind
+    began_at: float
+    ended_at: float
+    lit: float
+    """For how many seconds the lamp was lit."""
+    failure: FailureType | None = None
+    """What the test brought to light; None: it was passed."""
+
+    @property
+    def passed(self) -> bool:
+        return self.failure is None
+
+
 class SparePartType(StrEnum):
     BATTERY = "Battery"
     EMERGENCY_LAMP = "Emergency lamp"

@@ -4,7 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
-from domogate.domain.safety import Failure
+from domogate.domain.reachability import Absence
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure
 
 
 class Unit(StrEnum):
@@ -23,6 +24,22 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
     value: float
     unit: Unit
     at: float
+
+
+class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
+    """What was measured in a span of time that begins at `at`: how it moved, and how often it was looked at.
+
+    `last` is the reading nearest to the span's end: for a counter such as energy it is the one that matters.
+    """
+
+    measure: str
+    unit: Unit
+    at: float
+    count: int
+    mean: float
+    low: float
+    high: float
+    last: float
 
 
 class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True):
@@ -136,6 +153,15 @@ class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     failures: tuple[Failure, ...] = ()
     alert: bool | None = None
     alert_changed_at: float | None = None
+    charge: int | None = None
+    """A unit's battery, 0..100 percent."""
+    charging_since: float | None = None
+    """Since when that battery has been charging or full, without having been used."""
+    testing: EmergencyTestKind | None = None
+    """The test that is under way."""
+    function_test: EmergencyTest | None = None
+    duration_test: EmergencyTest | None = None
+    """The last of each that came to its end."""
 
 
 State = (
@@ -167,3 +193,5 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     state: State | None = None
     reachable: bool = True
     readings: tuple[tuple[str, Reading], ...] = ()
+    absence: Absence | None = None
+    """Only when it cannot be reached: why, and what shows it."""

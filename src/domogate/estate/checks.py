@@ -3,9 +3,10 @@
 A document with other mistakes is checked too, so that all are told at once: what is not of the right shape is passed over.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
 from domogate.estate.format import digest
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
@@ -13,9 +14,13 @@ from domogate.estate.plant_checks import check_plant
 from domogate.estate.records import every_module, records, text, texts
 
 Record = dict[str, Any]
+Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
+"""The drivers there are, each with what it makes of a module's options: where in them something is wrong, and in words."""
+
+_DEFAULT_DRIVER = "simulator"
 
 
-def check_document(document: Any, drivers: Collection[str] | None) -> Iterator[Finding]:
+def check_document(document: Any, drivers: Drivers | None) -> Iterator[Finding]:
     if not isinstance(document, dict):
         return
     yield from _users(document)
@@ -103,15 +108,21 @@ def _identities(document: Record) -> Iterator[Finding]:
                 yield from once.see(path, module, key)
 
 
-def _drivers(document: Record, drivers: Collection[str] | None) -> Iterator[Finding]:
+def _drivers(document: Record, drivers: Drivers | None) -> Iterator[Finding]:
     if drivers is None:
         return
     for plant_path, plant in records(document, "plants"):
         for path, module in every_module(plant_path, plant):
-            driver = text(module, "driver")
-            if driver is not None and driver not in drivers:
+            driver = text(module, "driver") or _DEFAULT_DRIVER
+            if driver not in drivers:
                 problem = f"there is no driver {quoted(driver)}"
                 yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
+                continue
+            kind, options = text(module, "kind"), module.get("options", {})
+            if kind in list(DeviceKind) and isinstance(options, dict):
+                for at, problem in drivers[driver](DeviceKind(kind), options):
+                    inside = (*path, "options", *at) if "options" in module else path
+                    yield Finding(inside, problem)
 
 
 def _spare_parts(document: Record) -> Iterator[Finding]:

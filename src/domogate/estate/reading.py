@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
 from domogate.estate import format as words
-from domogate.estate.checks import check_document
+from domogate.estate.checks import Drivers, check_document
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import EstateMistakes, Mistake, print_path
 from domogate.estate.nodes import Node, compose, locate
@@ -41,8 +41,8 @@ class EstateFile(msgspec.Struct, frozen=True):
         return f"EstateFile({self.source!r})"
 
 
-def read_estate(text: str, source: str, *, drivers: Collection[str] | None = None) -> EstateFile:
-    """Raises EstateMistakes with all mistakes at once. `drivers` are the names a module's driver may have; None: any."""
+def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> EstateFile:
+    """Raises EstateMistakes with all mistakes at once. `drivers` are those a module may have; None: any, with any options."""
     root, mistakes = compose(text)
     if root is None:
         raise EstateMistakes(source, mistakes)

@@ -79,13 +79,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     """The type of the request body; None for an operation without one."""
     kinds: frozenset[DeviceKind] = frozenset()
-    """What a module parameter may name."""
+    """What a module parameter may name, or what of an ambient an ambient parameter is about."""
     may_be_empty: bool = False
     """204 when there is nothing to list."""
     keeps_etag: bool = False
     """Topologies and lists: 200 with an ETag, 304 when the client has it."""
     lifecycle: Lifecycle | None = None
     """None: as its family."""
+    extension: str = ""
+    """Why it is there though the specification does not list it (Decision 0041); its id is then X1, X2…"""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -104,8 +106,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             raise DeclarationError(f"{self.id}: every parameter needs one role of its own: {self.path}")
         if ({"module", "ambient"} & set(roles)) and "plant" not in roles:
             raise DeclarationError(f"{self.id}: a module or ambient is looked up in a plant")
-        if ("module" in roles) != bool(self.kinds):
-            raise DeclarationError(f"{self.id}: a module parameter and the kinds it may name go together")
+        if bool({"module", "ambient"} & set(roles)) != bool(self.kinds):
+            raise DeclarationError(f"{self.id}: a module or ambient parameter and the kinds it is about go together")
+        if self.id.startswith("X") != bool(self.extension):
+            raise DeclarationError(f"{self.id}: extensions, and only they, are numbered with an X and say why they are there")
         if (self.method == POST) != (self.body is not None):
             raise DeclarationError(f"{self.id}: POST and a body go together")
         if {469, 470} & self.errors and not {469, 470} <= self.errors:

@@ -28,6 +28,8 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.ValueOutOfRange: (442, 400),
     faults.NotAcceptable: (406,),
     faults.BodyTooLarge: (413,),
+    # Only the management API takes idempotency keys; no operation of a family leads here.
+    faults.OrderKeyTaken: (409,),
     faults.DeviceOffline: (404, 500),
     faults.DeviceTimeout: (408, 500, 404),
     faults.DeviceRefused: (500,),

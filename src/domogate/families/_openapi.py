@@ -78,9 +78,15 @@ def _operation(family: Family, operation: Operation, schema_of: dict[str, Any], 
         "parameters": [_parameter(family, parameter) for parameter in operation.parameters],
         "responses": _responses(operation, schema_of, error_schema),
     }
+    words = []
+    if operation.extension:
+        words.append(f"Extension, not an operation of the specification: {operation.extension}.")
+        described["x-extension"] = True
     if operation.scopes:
-        described["description"] = f"Scope: {' or '.join(operation.scopes)}."
+        words.append(f"Scope: {' or '.join(operation.scopes)}.")
         described["x-scopes-any-of"] = [str(scope) for scope in operation.scopes]
+    if words:
+        described["description"] = " ".join(words)
     if lifecycle.deprecated_since is not None:
         described["deprecated"] = True
     if operation.body is not None:

@@ -30,6 +30,7 @@ from domogate.families._body import check_content_type, convert, parse_json, rea
 from domogate.families._call import Call, Services
 from domogate.families._errors import challenge
 from domogate.families._family import Family, Lifecycle, Operation
+from domogate.families._injected import raise_injected
 from domogate.families._ladder import status_of
 from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
@@ -133,7 +134,7 @@ class FamilyApp:
             raise TermsToAccept("the user must accept the terms and conditions on their account page")
 
     async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
-        """Syntax of ids, headers and body first; then whether plant, rights, ambient and module are there."""
+        """Syntax of ids, headers and body first; then plant, rights, ambient and module; then what was injected there."""
         operation = target.operation
         if 406 in operation.errors:
             _check_accept(headers.get(b"accept"))
@@ -162,6 +163,8 @@ class FamilyApp:
             if ambient is None:
                 raise NoSuchAmbient(f"the plant has no ambient with the id given as {self._parameter(operation, 'ambient')}")
             call.ambient = ambient
+        if plant.injections:
+            raise_injected(plant.injections, operation, call, target.module_id, self._services.clock.now())
 
     def _parameter(self, operation: Operation, role: str) -> str:
         return next(parameter.name for parameter in operation.parameters if parameter.role == role)

@@ -50,7 +50,7 @@ def document_answer(body: bytes, media_type: str) -> Answer:
 
 
 def empty_answer() -> Answer:
-    """200 without a body: the command was carried out (E1, E5)."""
+    """200 without a body: the command was carried out (E1, E5, X1, X2)."""
     return Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
 
 

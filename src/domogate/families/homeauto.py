@@ -1,4 +1,4 @@
-"""Home automation: plants, topology, light status, scenes (E5-E8, Spec 2.2, 2.4, 2.7)."""
+"""Home automation: plants, topology, light status, scenes (E5-E8, Spec 2.2, 2.4, 2.7), and switching lights (X2)."""
 
 from typing import Annotated, Literal
 
@@ -14,6 +14,7 @@ from domogate.domain.states import LightState
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
 from domogate.families._family import CURRENT, GET, POST, Family, Operation, any_of
+from domogate.families._orders import LIGHT_BODY, light_command
 from domogate.families._plants import (
     AllowedUser,
     Digits,
@@ -167,7 +168,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
     order: SceneOrder = call.body
     if order.status != "run":
         raise ValueOutOfRange("status must be run")
-    services.scenes.run_scene(call.plant.plant.id, call.module.module)
+    await services.scenes.run_scene(call.plant.plant.id, call.module.module)
     call.note(services.audit, AuditAction.COMMAND, what=f"E5 run scene:{call.module.module.id}")
     return empty_answer()
 
@@ -190,6 +191,12 @@ async def read_light(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, LightState)
     return state_answer(call.module.encodings, "E8", state, lambda: LightStatus([_light_to_wire(state, call)]))
+
+
+async def switch_light(services: Services, call: Call) -> Answer:
+    await services.control.execute(call.plant.plant.id, call.module.module.id, light_command(call.body))
+    call.note(services.audit, AuditAction.COMMAND, what=f"X2 set light:{call.module.module.id}")
+    return empty_answer()
 
 
 def _light_to_wire(state: LightState, call: Call) -> Light:
@@ -262,6 +269,8 @@ def _module_to_wire(module: Module) -> WireModule:
     )
 
 
+_LIGHT = "light/lighting/addressLocation/plants/{plantid:plant}/modules/parameter/id/value/{moduleid:module}"
+
 FAMILY = Family(
     name="home automation",
     slug="homeauto",
@@ -311,11 +320,24 @@ FAMILY = Family(
             id="E8",
             summary="Get light status",
             method=GET,
-            path="light/lighting/addressLocation/plants/{plantid:plant}/modules/parameter/id/value/{moduleid:module}",
+            path=_LIGHT,
             handler=read_light,
             scopes=any_of(Scope.LIGHT_READ),
             kinds=frozenset({DeviceKind.LIGHT}),
             answer=LightStatus,
+            errors=frozenset({400, 401, 403, 404}),
+        ),
+        Operation(
+            id="X2",
+            extension="E8 only reads; this sets what it shows",
+            summary="Set light status",
+            method=POST,
+            path=_LIGHT,
+            handler=switch_light,
+            scopes=any_of(Scope.LIGHT_WRITE),
+            kinds=frozenset({DeviceKind.LIGHT}),
+            body=LIGHT_BODY,
+            answer=None,
             errors=frozenset({400, 401, 403, 404}),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Home control (legacy, deprecated): plugs, consumption, remotes and topology (E1-E4, Spec 2.6, 2.12, 2.13)."""
+"""Home control (legacy, deprecated): plugs, consumption, remotes and topology (E1-E4, X5, Spec 2.6, 2.12, 2.13)."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Uni
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, GET, POST, Family, Operation, any_of
-from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, print_time
+from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, nothing_found, print_time
 from domogate.services.audit import AuditAction
 from domogate.services.world import PlantView
 
@@ -71,6 +71,20 @@ class PlantTopology(msgspec.Struct):
     """E3's answer: 2.6 under `plant`, as in the other topologies."""
 
     plant: WirePlant
+
+
+class PlantSummary(msgspec.Struct):
+    """Spec 2.3, in this family's spelling of ids."""
+
+    id: Hex32
+    name: str
+    type: str
+
+
+class Plants(msgspec.Struct):
+    """X5's answer."""
+
+    plants: list[PlantSummary]
 
 
 class ModuleRef(msgspec.Struct):
@@ -144,6 +158,16 @@ async def read_topology(_: Services, call: Call) -> Answer:
     return kept_answer(call.plant.encodings, "E3", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
+async def list_plants(services: Services, call: Call) -> Answer:
+    person = await services.world.get_person(call.principal.user_id)
+    plants = person.active_plants()
+    if not plants:
+        return nothing_found()
+    return kept_answer(
+        person.encodings, "X5", lambda: Plants([PlantSummary(print_id(plant.id), plant.name, plant.type) for plant in plants])
+    )
+
+
 async def read_consumptions(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, PlugState)
@@ -204,6 +228,7 @@ FAMILY = Family(
             path="plug/energy/addressLocation/plants/{plantId:plant}/ambients/parameter/id/value/{ambientId:ambient}",
             handler=switch_plugs,
             scopes=any_of(Scope.PLUG_WRITE),
+            kinds=frozenset({DeviceKind.PLUG}),
             body=PlugOrder,
             answer=None,
             errors=_ERRORS,
@@ -239,6 +264,19 @@ FAMILY = Family(
             scopes=any_of(Scope.PLUG_READ),
             kinds=frozenset({DeviceKind.PLUG}),
             answer=Consumptions,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="X5",
+            extension="without a list of plants nobody would know what to ask E3 about",
+            summary="Get plants",
+            method=GET,
+            path="plants",
+            handler=list_plants,
+            scopes=any_of(Scope.TOPOLOGY_READ),
+            answer=Plants,
+            may_be_empty=True,
+            keeps_etag=True,
             errors=_ERRORS,
         ),
     ),

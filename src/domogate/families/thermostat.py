@@ -1,4 +1,7 @@
-"""Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9)."""
+"""Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9).
+
+Beyond the specification: setting them (X1), and the list and topology by which they are found (X3, X4).
+"""
 
 from typing import Annotated, Any, Literal
 
@@ -8,13 +11,25 @@ from msgspec import UNSET, Meta, UnsetType
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import GrantType, Scope, TokenKind
-from domogate.domain.plants import ThermostatDetail
+from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
-from domogate.families._family import GET, LEGACY, Family, Operation, any_of
-from domogate.families._wire import Answer, Uuid, json_answer, print_local_time, print_number, print_time
-from domogate.services.world import ModuleView
+from domogate.families._family import GET, LEGACY, POST, Family, Operation, any_of
+from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
+from domogate.families._wire import (
+    Answer,
+    Uuid,
+    empty_answer,
+    json_answer,
+    kept_answer,
+    nothing_found,
+    print_local_time,
+    print_number,
+    print_time,
+)
+from domogate.services.audit import AuditAction
+from domogate.services.world import ModuleView, PlantView
 
 WireMode = Literal["automatic", "manual", "boost", "off", "protection"]
 WireScale = Literal["C", "F"]
@@ -118,6 +133,38 @@ class ProgramList(msgspec.Struct):
     chronothermostats: list[ProgramsOfOne]
 
 
+class PlantSummary(msgspec.Struct):
+    """Spec 2.3."""
+
+    id: Uuid
+    name: str
+    type: str
+
+
+class Plants(msgspec.Struct):
+    """X3's answer."""
+
+    plants: list[PlantSummary]
+
+
+class WireModule(msgspec.Struct):
+    device: Literal["chronothermostat"]
+    id: Uuid
+    name: str
+
+
+class WirePlant(msgspec.Struct):
+    id: Uuid
+    name: str
+    modules: list[WireModule]
+
+
+class PlantTopology(msgspec.Struct):
+    """X4's answer: as in the other families, with the kind that this one knows."""
+
+    plant: WirePlant
+
+
 async def read_status(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
@@ -129,10 +176,47 @@ async def read_status(services: Services, call: Call) -> Answer:
 async def list_programs(services: Services, call: Call) -> Answer:
     """The list is known here, but a thermostat that is disconnected is a 404 as in E12."""
     _ = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
-    detail = call.module.module.detail
-    programs = detail.programs if isinstance(detail, ThermostatDetail) else ()
-    listed = [WireProgram(program.number, program.name) for program in programs]
+    listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
     return json_answer(ProgramList([ProgramsOfOne(listed, _sender_to_wire(call.module))]))
+
+
+async def set_thermostat(services: Services, call: Call) -> Answer:
+    state = call.module.state
+    command = thermostat_command(
+        call.body,
+        known_programs=[program.number for program in _programs_of(call.module)],
+        offset_minutes=state.utc_offset_minutes if isinstance(state, ThermostatState) else 0,
+        now=services.clock.now(),
+    )
+    await services.control.execute(call.plant.plant.id, call.module.module.id, command)
+    call.note(services.audit, AuditAction.COMMAND, what=f"X1 set chronothermostat:{call.module.module.id}")
+    return empty_answer()
+
+
+async def list_plants(services: Services, call: Call) -> Answer:
+    person = await services.world.get_person(call.principal.user_id)
+    plants = person.active_plants()
+    if not plants:
+        return nothing_found()
+    return kept_answer(
+        person.encodings, "X3", lambda: Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
+    )
+
+
+async def read_topology(_: Services, call: Call) -> Answer:
+    return kept_answer(call.plant.encodings, "X4", lambda: PlantTopology(_plant_to_wire(call.plant)))
+
+
+def _plant_to_wire(view: PlantView) -> WirePlant:
+    modules = [module for module in view.topology.every_module() if module.kind is DeviceKind.CHRONOTHERMOSTAT]
+    return WirePlant(
+        view.plant.id, view.plant.name, [WireModule("chronothermostat", module.id, module.name) for module in modules]
+    )
+
+
+def _programs_of(view: ModuleView) -> tuple[Program, ...]:
+    detail = view.module.detail
+    return detail.programs if isinstance(detail, ThermostatDetail) else ()
 
 
 def _kept_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
@@ -216,6 +300,44 @@ FAMILY = Family(
             scopes=any_of(Scope.COMFORT_READ),
             kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             answer=ProgramList,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="X1",
+            extension="E12 only reads; this sets what it shows",
+            summary="Set chronothermostat status",
+            method=POST,
+            path=_PATH,
+            handler=set_thermostat,
+            scopes=any_of(Scope.COMFORT_WRITE),
+            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
+            body=THERMOSTAT_BODY,
+            answer=None,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="X3",
+            extension="without a list of plants nobody would know what to ask X4 about",
+            summary="Get plants",
+            method=GET,
+            path="plants",
+            handler=list_plants,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=Plants,
+            may_be_empty=True,
+            keeps_etag=True,
+            errors=_ERRORS,
+        ),
+        Operation(
+            id="X4",
+            extension="no other topology shows chronothermostats, and E12 wants their ids",
+            summary="Get plant topology",
+            method=GET,
+            path="plants/{plantId:plant}/topology",
+            handler=read_topology,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=PlantTopology,
+            keeps_etag=True,
             errors=_ERRORS,
         ),
     ),

@@ -5,8 +5,7 @@ from typing import Annotated
 import msgspec
 
 from domogate.domain.audit import AuditRecord
-from domogate.domain.ids import DASHED_UUID
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, SigningKeyPlace, cut, page_of
+from domogate.management.operation import Call, Desk, Listing, Operation, Page, SigningKeyPlace, cut, page_of, queried_id
 from domogate.management.problems import Problem
 from domogate.management.wire import (
     CreatedSubscription,
@@ -81,9 +80,7 @@ async def list_audit(desk: Desk, call: Call) -> Listing[ShownAuditRecord]:
     after = query.after or "0"
     if not (after.isascii() and after.isdecimal() and len(after) <= 18):
         raise Problem(400, "The query is not as expected: `after` must be `next` of the page before.")
-    user_id = None if query.user_id is None else DASHED_UUID.parse_id(query.user_id)
-    if query.user_id is not None and user_id is None:
-        raise Problem(400, f"The query is not as expected: userId must be {DASHED_UUID.name}.")
+    user_id = queried_id("userId", query.user_id)
     if user_id is not None and await desk.store.find_user(user_id) is None:
         return Listing([])  # whose pseudonym it was is forgotten with a user
     await desk.audit.flush()

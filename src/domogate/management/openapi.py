@@ -10,7 +10,7 @@ from domogate.management.operation import Operation
 from domogate.management.problems import MEDIA_TYPE, PHRASES, ProblemDetails
 
 _DESCRIPTION = (
-    "For operators: users, applications, the people of plants, keys, and the audit log. "
+    "For operators: users, applications, plants with their people and devices, keys, and the audit log. "
     f"Every operation needs an access token with the scope {MANAGE_SCOPE} whose user is an operator at that moment. "
     "It stands outside the families: no subscription key is asked for."
 )
@@ -61,7 +61,7 @@ def _operation(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any
         "operationId": operation.id,
         "summary": operation.summary,
         "tags": [operation.tag],
-        "parameters": [*map(_path_parameter, operation.parameters), *_query_parameters(operation.query)],
+        "parameters": [*map(_path_parameter, operation.parameters), *_query_parameters(operation.query), *_key(operation)],
         "responses": _responses(operation, schema_of),
     }
     if operation.body is not None:
@@ -72,9 +72,17 @@ def _operation(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any
 
 def _path_parameter(name: str) -> dict[str, Any]:
     schema = {"type": "string", "minLength": 1}
-    if name not in ("clientId", "email"):
+    if name not in ("clientId", "email", "orderId"):
         schema["format"] = "uuid"
     return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _key(operation: Operation) -> list[dict[str, Any]]:
+    if not operation.takes_key:
+        return []
+    told = "The same request again under the same key is carried out once, and gets the same answer."
+    schema = {"type": "string", "minLength": 1, "maxLength": 128}
+    return [{"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema, "description": told}]
 
 
 def _query_parameters(query: Any) -> list[dict[str, Any]]:

@@ -8,9 +8,16 @@ import msgspec
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Subscription, User
+from domogate.management.problems import Problem
 from domogate.ports import Clock, Store
 from domogate.services.audit import AuditLog
+from domogate.services.control import Control
+from domogate.services.history import History
+from domogate.services.injections import FaultDesk
 from domogate.services.people import Doer, NotFound, People
+from domogate.services.scenes import Scenes
+from domogate.services.supervision import DriverHealth
+from domogate.services.world import World
 
 T = TypeVar("T")
 
@@ -43,6 +50,17 @@ NewSubscription = Callable[[str, str | None, int | None, float | None, float], t
 """Name, rate, daily quota, when it expires, now: a key to be shown once, and what is kept of it. Raises ValueError."""
 
 
+class Devices(msgspec.Struct, frozen=True):
+    """What stands behind the plants, as far as operators deal with it."""
+
+    world: World
+    control: Control
+    scenes: Scenes
+    fault_desk: FaultDesk
+    history: History
+    list_drivers: Callable[[], Sequence[DriverHealth]]
+
+
 class Desk(msgspec.Struct, frozen=True):
     """What the operations work with."""
 
@@ -52,6 +70,7 @@ class Desk(msgspec.Struct, frozen=True):
     audit: AuditLog
     new_subscription: NewSubscription
     signing_keys: SigningKeys
+    devices: Devices
 
 
 class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,6 +95,8 @@ class Call(msgspec.Struct, frozen=True):
     path: dict[str, str]
     query: Any = None
     body: Any = None
+    key: str | None = None
+    """Idempotency-Key, for an operation that takes one."""
 
     @property
     def by(self) -> Doer:
@@ -87,6 +108,14 @@ class Call(msgspec.Struct, frozen=True):
         if found is None:
             raise NotFound(f"{parameter} must be {DASHED_UUID.name}.")
         return found
+
+
+def queried_id(name: str, text: str | None) -> Id | None:
+    """An id given in the query. Raises Problem for what is none."""
+    found = None if text is None else DASHED_UUID.parse_id(text)
+    if text is not None and found is None:
+        raise Problem(400, f"The query is not as expected: {name} must be {DASHED_UUID.name}.")
+    return found
 
 
 Handler = Callable[[Desk, Call], Awaitable[Any]]
@@ -108,6 +137,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     status: int = 200
     body: Any = None
     query: Any = None
+    takes_key: bool = False
+    """Whether the header Idempotency-Key makes it safe to send again."""
     errors: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
@@ -115,6 +146,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.id}: 204 and an empty body go together")
         if self.body is not None and self.method not in ("POST", "PATCH"):
             raise ValueError(f"{self.id}: only POST and PATCH have a body")
+        if self.takes_key and (self.method != "POST" or not {400, 409} <= self.every_error):
+            raise ValueError(f"{self.id}: a key is for a POST, and can be no key (400) or another's (409)")
         if ("{" in self.path) != (404 in self.errors):
             raise ValueError(f"{self.id}: what a path names may not be there: list 404")
         if len(set(self.parameters)) != len(self.parameters):

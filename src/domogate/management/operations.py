@@ -1,6 +1,16 @@
 """The one table of all operations."""
 
-from domogate.management import clients, keys, plants, users
+from domogate.management import clients, drivers, faults, keys, modules, orders, plants, readings, users
 from domogate.management.operation import Operation
 
-OPERATIONS: tuple[Operation, ...] = (*users.OPERATIONS, *clients.OPERATIONS, *plants.OPERATIONS, *keys.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (
+    *users.OPERATIONS,
+    *clients.OPERATIONS,
+    *plants.OPERATIONS,
+    *modules.OPERATIONS,
+    *readings.OPERATIONS,
+    *orders.OPERATIONS,
+    *faults.OPERATIONS,
+    *drivers.OPERATIONS,
+    *keys.OPERATIONS,
+)

@@ -1,17 +1,13 @@
 """Plants: whether they are served, and who is in them. What stands in them is the estate file's matter."""
 
-from domogate.domain.ids import DASHED_UUID
 from domogate.domain.plants import PlantStatus
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, cut
-from domogate.management.problems import Problem
+from domogate.management.operation import Call, Desk, Listing, Operation, Page, cut, queried_id
 from domogate.management.wire import NewInvitation, PlantChange, ShownInvitation, ShownPlant, show_link, show_plant
 
 
 async def list_plants(desk: Desk, call: Call) -> Listing[ShownPlant]:
     page: Page = call.query
-    after = None if page.after is None else DASHED_UUID.parse_id(page.after)
-    if page.after is not None and after is None:
-        raise Problem(400, "The query is not as expected: `after` must be `next` of the page before.")
+    after = queried_id("after", page.after)
     plants, following = cut(await desk.store.list_plants(after, page.limit + 1), page.limit, lambda plant: plant.id)
     return Listing([show_plant(plant) for plant in plants], following)
 

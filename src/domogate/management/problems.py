@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 import msgspec
 
+from domogate.domain.faults import Fault, NoSuchModule, NoSuchPlant, OrderKeyTaken, ValueOutOfRange
 from domogate.domain.people import MANAGE_SCOPE
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
 
@@ -17,6 +18,14 @@ STATUS_OF: dict[type[Refused], HTTPStatus] = {
     Forbidden: HTTPStatus.FORBIDDEN,
     MailFailed: HTTPStatus.BAD_GATEWAY,
 }
+
+STATUS_OF_FAULT: dict[type[Fault], HTTPStatus] = {
+    NoSuchPlant: HTTPStatus.NOT_FOUND,
+    NoSuchModule: HTTPStatus.NOT_FOUND,
+    ValueOutOfRange: HTTPStatus.BAD_REQUEST,
+    OrderKeyTaken: HTTPStatus.CONFLICT,
+}
+"""Any other that gets here is a failure of the gateway; what devices say is in the record of an order."""
 
 PHRASES = {
     400: "The request cannot be read: a body or a parameter is not as described",
@@ -56,6 +65,12 @@ class Problem(Exception):
 
 def from_refusal(refused: Refused) -> Problem:
     return Problem(STATUS_OF[type(refused)], str(refused))
+
+
+def from_fault(fault: Fault) -> Problem:
+    """Faults are worded for the middle of a sentence."""
+    status = STATUS_OF_FAULT.get(type(fault), HTTPStatus.INTERNAL_SERVER_ERROR)
+    return Problem(status, f"{fault.message[:1].upper()}{fault.message[1:]}.")
 
 
 def not_let_in(detail: str, *, given: bool) -> Problem:

@@ -9,13 +9,13 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.domain.faults import TokenRefused
+from domogate.domain.faults import Fault, TokenRefused
 from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
 from domogate.management.body import read_body, read_query
 from domogate.management.openapi import openapi_document
-from domogate.management.operation import Call, Desk, NewSubscription, Operation, SigningKeys
+from domogate.management.operation import Call, Desk, Devices, NewSubscription, Operation, SigningKeys
 from domogate.management.operations import OPERATIONS
-from domogate.management.problems import MEDIA_TYPE, Problem, from_refusal, lacks_scope, not_let_in
+from domogate.management.problems import MEDIA_TYPE, Problem, from_fault, from_refusal, lacks_scope, not_let_in
 from domogate.ports import Clock, Store, Verifier
 from domogate.services.audit import AuditAction, AuditLog, AuditResult
 from domogate.services.people import People
@@ -36,12 +36,13 @@ def build(
     audit: AuditLog,
     new_subscription: NewSubscription,
     signing_keys: SigningKeys,
+    devices: Devices,
     base_url: str,
     version: str,
     max_body: int = 65_536,
 ) -> "ManagementApp":
     """The app of all operations."""
-    desk = Desk(people, store, clock, audit, new_subscription, signing_keys)
+    desk = Desk(people, store, clock, audit, new_subscription, signing_keys, devices)
     document = openapi_document(OPERATIONS, prefix=PREFIX, base_url=base_url, version=version)
     return ManagementApp(desk, verifier, OPERATIONS, document, max_body=max_body)
 
@@ -74,6 +75,8 @@ class ManagementApp:
             response = _refuse(problem)
         except Refused as refused:
             response = _refuse(from_refusal(refused))
+        except Fault as fault:
+            response = _refuse(from_fault(fault))
         except Exception:
             _log.exception("a management operation failed", operation=scope.get("domogate.operation"))
             response = _refuse(Problem(500, "The gateway failed to answer; its log says why."))
@@ -94,6 +97,7 @@ class ManagementApp:
             parameters,
             None if operation.query is None else read_query(request, operation.query),
             None if operation.body is None else await read_body(request, operation.body, self._max_body),
+            _idempotency_key(request) if operation.takes_key else None,
         )
         answer = await operation.handler(self._desk, call)
         # What is shown here is for the operator alone, and some of it is shown only once.
@@ -166,6 +170,13 @@ def _unverified_token(request: Request) -> bytes:
     if scheme.lower() != "bearer" or not token.strip():
         raise not_let_in("The header Authorization with `Bearer` and an access token is missing.", given=False)
     return token.strip(" ").encode("latin-1")
+
+
+def _idempotency_key(request: Request) -> str | None:
+    sent = request.headers.getlist("idempotency-key")
+    if len(sent) > 1:
+        raise Problem(400, "The header Idempotency-Key is there more than once.")
+    return sent[0] if sent else None
 
 
 def _address(request: Request) -> str:

@@ -20,18 +20,18 @@ def moment_or_none(at: float | None) -> datetime | None:
     return None if at is None else moment(at)
 
 
-class _Shown(msgspec.Struct, frozen=True, rename="camel"):
-    pass
+class Shown(msgspec.Struct, frozen=True, rename="camel"):
+    """Base of what is sent."""
 
 
-class _Taken(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    pass
+class Taken(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Base of what is taken."""
 
 
 # --- users
 
 
-class ShownUser(_Shown, frozen=True):
+class ShownUser(Shown, frozen=True):
     id: str
     email: str
     name: str
@@ -47,7 +47,7 @@ def show_user(user: User) -> ShownUser:
     )
 
 
-class ShownLink(_Shown, frozen=True):
+class ShownLink(Shown, frozen=True):
     """A one-time link. `url` is null when it was mailed: then only its receiver sees it."""
 
     url: str | None
@@ -59,7 +59,7 @@ def show_link(link: IssuedLink) -> ShownLink:
     return ShownLink(link.url, link.mailed, moment(link.expires_at))
 
 
-class NewUser(_Taken, frozen=True):
+class NewUser(Taken, frozen=True):
     email: str
     name: str = ""
     operator: bool = False
@@ -67,22 +67,22 @@ class NewUser(_Taken, frozen=True):
     """Have the link in the answer although there is a mail server."""
 
 
-class CreatedUser(_Shown, frozen=True):
+class CreatedUser(Shown, frozen=True):
     user: ShownUser
     link: ShownLink
 
 
-class UserChange(_Taken, frozen=True, omit_defaults=True):
+class UserChange(Taken, frozen=True, omit_defaults=True):
     name: str | UnsetType = UNSET
     standing: Standing | UnsetType = UNSET
     operator: bool | UnsetType = UNSET
 
 
-class LinkWish(_Taken, frozen=True):
+class LinkWish(Taken, frozen=True):
     show_link: bool = False
 
 
-class ShownSession(_Shown, frozen=True):
+class ShownSession(Shown, frozen=True):
     id: str
     created_at: datetime
     seen_at: datetime
@@ -97,7 +97,7 @@ def show_session(session: Session) -> ShownSession:
     return ShownSession(session.id, *at, session.address, session.agent, session.factors)
 
 
-class ShownGrant(_Shown, frozen=True):
+class ShownGrant(Shown, frozen=True):
     """That the user let a client in."""
 
     id: str
@@ -114,7 +114,7 @@ def show_grant(grant: Grant) -> ShownGrant:
 # --- clients
 
 
-class ShownClient(_Shown, frozen=True):
+class ShownClient(Shown, frozen=True):
     id: str
     name: str
     confidential: bool
@@ -142,7 +142,7 @@ def show_client(client: Client) -> ShownClient:
     )
 
 
-class NewClient(_Taken, frozen=True):
+class NewClient(Taken, frozen=True):
     """`confidential`: it runs where it can keep a secret; a browser or a phone is no such place."""
 
     id: str
@@ -157,14 +157,14 @@ class NewClient(_Taken, frozen=True):
     pkce_exempt: bool = False
 
 
-class CreatedClient(_Shown, frozen=True):
+class CreatedClient(Shown, frozen=True):
     """The secret is shown this one time; a public client has none."""
 
     client: ShownClient
     secret: str | None
 
 
-class ClientChange(_Taken, frozen=True, omit_defaults=True):
+class ClientChange(Taken, frozen=True, omit_defaults=True):
     name: str | UnsetType = UNSET
     redirect_uris: tuple[str, ...] | UnsetType = UNSET
     post_logout_redirect_uris: tuple[str, ...] | UnsetType = UNSET
@@ -175,19 +175,19 @@ class ClientChange(_Taken, frozen=True, omit_defaults=True):
     pkce_exempt: bool | UnsetType = UNSET
 
 
-class ShownSecret(_Shown, frozen=True):
+class ShownSecret(Shown, frozen=True):
     secret: str
 
 
 # --- plants
 
 
-class ShownMember(_Shown, frozen=True):
+class ShownMember(Shown, frozen=True):
     user_id: str
     email: str
 
 
-class ShownPlant(_Shown, frozen=True):
+class ShownPlant(Shown, frozen=True):
     id: str
     name: str
     type: PlantType
@@ -223,16 +223,16 @@ def _show_member(member: Member) -> ShownMember:
     return ShownMember(member.user_id, member.email)
 
 
-class PlantChange(_Taken, frozen=True):
+class PlantChange(Taken, frozen=True):
     status: PlantStatus
 
 
-class NewInvitation(_Taken, frozen=True):
+class NewInvitation(Taken, frozen=True):
     email: str
     show_link: bool = False
 
 
-class ShownInvitation(_Shown, frozen=True):
+class ShownInvitation(Shown, frozen=True):
     """Who is active is a member at once; others have a link by which they become active."""
 
     outcome: InvitedAs
@@ -242,7 +242,7 @@ class ShownInvitation(_Shown, frozen=True):
 # --- subscriptions, signing keys, audit
 
 
-class ShownSubscription(_Shown, frozen=True):
+class ShownSubscription(Shown, frozen=True):
     id: str
     name: str
     hint: str
@@ -266,21 +266,21 @@ def show_subscription(subscription: Subscription) -> ShownSubscription:
     )
 
 
-class NewSubscription(_Taken, frozen=True):
+class NewSubscription(Taken, frozen=True):
     name: Annotated[str, msgspec.Meta(min_length=1)]
     rate: str | None = None
     daily_quota: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
     expires_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
-class CreatedSubscription(_Shown, frozen=True):
+class CreatedSubscription(Shown, frozen=True):
     """The key is shown this one time."""
 
     subscription: ShownSubscription
     key: str
 
 
-class ShownSigningKey(_Shown, frozen=True):
+class ShownSigningKey(Shown, frozen=True):
     """Without anything private; the public part is in the key set of the identity endpoints."""
 
     kid: str
@@ -290,18 +290,18 @@ class ShownSigningKey(_Shown, frozen=True):
     retired_at: datetime | None
 
 
-class Rotation(_Taken, frozen=True):
+class Rotation(Taken, frozen=True):
     """`emergency`: the new key signs at once and no other is trusted any more, so every token in the field is refused."""
 
     emergency: bool = False
 
 
-class RotatedKeys(_Shown, frozen=True):
+class RotatedKeys(Shown, frozen=True):
     kid: str
     keys: tuple[ShownSigningKey, ...]
 
 
-class ShownAuditRecord(_Shown, frozen=True):
+class ShownAuditRecord(Shown, frozen=True):
     """`who` is a pseudonym, a client, or the command line."""
 
     number: int

@@ -27,19 +27,37 @@ ReportSink = Callable[[Sequence[Report]], Awaitable[None]]
 
 
 class Driver(Protocol):
-    """Reports states, readings and reachability; carries out orders within their deadline."""
+    """Reports states, readings and reachability; carries out orders within their deadline.
+
+    It keeps its own connections up, and says of each module that it lost why (`Report.absence`). What it cannot mend itself it
+    raises: whoever supervises it stops it, waits, starts it and attaches its plants again.
+    """
 
     name: str
 
-    async def start(self, report: ReportSink) -> None: ...
+    async def start(self, report: ReportSink) -> None:
+        """Returns once it can be given plants, connected or not. `report` may take its time: await it, lose nothing newer."""
+        ...
+
     async def stop(self) -> None: ...
+    async def wait_failed(self) -> Exception:
+        """Returns when the driver as a whole cannot go on; one that can never fail waits for ever."""
+        ...
+
     async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
-        """Drive these modules of the plant from now on, and only these; called again when the plant changed."""
+        """Drive these modules of the plant from now on, and only these; called again when the plant changed.
+
+        Returns at once: what takes time (a connection, a first answer) goes on behind it. A module that cannot be driven as its
+        options are is reported absent (Why.MISCONFIGURED); the others are driven.
+        """
         ...
 
     async def detach(self, plant_id: Id) -> None: ...
     async def execute(self, order: Order) -> Report:
-        """Carry the order out and say what the module is in now. Raises DeviceOffline, DeviceTimeout or DeviceRefused."""
+        """Carry the order out and say what the module is in now, as it confirmed it.
+
+        Sends it at most once, never after its deadline. Raises DeviceOffline, DeviceTimeout or DeviceRefused.
+        """
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:

@@ -16,13 +16,16 @@ from domogate.domain.authorization import (
     Rotation,
     Session,
 )
+from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.estate import Estate
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.people import Client, Grant, Subscription, User
 from domogate.domain.plants import Plant, PlantStatus, Topology
+from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
-from domogate.domain.states import Reading, Report, State
+from domogate.domain.states import Reading, ReadingSummary, Report, State
 
 
 class StoredState(msgspec.Struct, frozen=True):
@@ -31,6 +34,7 @@ class StoredState(msgspec.Struct, frozen=True):
     state: State | None
     reachable: bool
     at: float
+    absence: Absence | None = None
 
 
 class StoredPlant(msgspec.Struct, frozen=True):
@@ -40,6 +44,7 @@ class StoredPlant(msgspec.Struct, frozen=True):
     topology: Topology
     states: dict[Id, StoredState]
     cursor: int
+    injections: tuple[Injection, ...] = ()
 
 
 class SigningKey(msgspec.Struct, frozen=True):
@@ -111,8 +116,70 @@ class Store(Protocol):
         """
         ...
 
-    async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]: ...
-    async def prune(self, changes_before: float, readings_before: float) -> None: ...
+    async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
+        """As they were measured, as far back as that is kept."""
+        ...
+
+    async def list_summaries(
+        self, module_id: Id, since: float, until: float, resolution: float, limit: int
+    ) -> Sequence[ReadingSummary]:
+        """One for each measure and span of `resolution` seconds (aligned to the epoch) that has readings, oldest first."""
+        ...
+
+    async def summarise_readings(self, before: float) -> None:
+        """Replace readings older than that by one summary for each measure and hour."""
+        ...
+
+    async def prune(self, changes_before: float, readings_before: float, orders_before: float, most_readings: int) -> None:
+        """Forget what is older; and the oldest readings beyond so many, summaries counting like readings."""
+        ...
+
+    # orders
+    async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
+        """Keep them before anything is sent, together: QUEUED, or SENT when they are to be sent now.
+
+        For each None when it was new; else the record of the order that has its id already, left as it is: not to be sent.
+        """
+        ...
+
+    async def mark_sent(self, order_id: str, at: float) -> bool:
+        """QUEUED becomes SENT. True for exactly one caller, who sends it; never once its deadline has passed."""
+        ...
+
+    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
+        """How it ended and what the device then reported, in one commit shared with concurrent callers."""
+        ...
+
+    async def settle_orders(self, at: float) -> int:
+        """End those that nobody will: past their deadline by then, SENT becomes UNKNOWN and QUEUED EXPIRED. How many."""
+        ...
+
+    async def find_order(self, order_id: str) -> OrderRecord | None: ...
+    async def list_orders(
+        self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
+    ) -> Sequence[OrderRecord]:
+        """The newest first, of those queued before `before`."""
+        ...
+
+    # faults on demand
+    async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
+        """Add or replace; `covers` is filled in from the states. False when there is no such plant or module in it."""
+        ...
+
+    async def clear_injections(
+        self,
+        plant_id: Id | None,
+        module_id: Id | None = None,
+        fault: InjectedFault | None = None,
+        *,
+        ended_by: float | None = None,
+    ) -> int:
+        """Remove those that match all that is given (`ended_by`: over by then); how many."""
+        ...
+
+    async def list_injections(self) -> Sequence[tuple[Id, Injection]]:
+        """All there are, with the plant of each."""
+        ...
 
     # people
     async def find_user(self, user_id: Id) -> User | None: ...

@@ -3,18 +3,30 @@
 import asyncio
 import itertools
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from domogate.domain.commands import Command, Order, SwitchPlug
+from domogate.domain.commands import Command, Order, OrderRecord, OrderState, SceneStep, SwitchPlug
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, NoPlug
+from domogate.domain.faults import (
+    DeviceOffline,
+    DeviceRefused,
+    DeviceTimeout,
+    Fault,
+    NoPlug,
+    OrderKeyTaken,
+    ValueOutOfRange,
+)
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, Module
 from domogate.domain.states import Report, State
 from domogate.ports import Clock, Fabric
+from domogate.services.orders import ENDS, Orders, end_after, is_same_wish
 from domogate.services.world import ModuleView
 
 _PLUG = DeviceKind.PLUG
+_LONGEST_KEY = 128
+_GLANCES, _BETWEEN_GLANCES = 10, 0.05
+"""How often, and how far apart, the end of an order is looked for that was answered before its end was on disk."""
 
 # When several plugs fail differently, the answer speaks of the worst: what was perhaps done, then what was not.
 _WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, DeviceOffline)
@@ -24,9 +36,17 @@ class Control:
     """Reads a state that is fresh at once, asks the driver for one that is not, and carries commands (Decision 0008)."""
 
     def __init__(
-        self, fabric: Fabric, clock: Clock, *, deadline: float, max_age: float, max_ages: Mapping[DeviceKind, float]
+        self,
+        fabric: Fabric,
+        orders: Orders,
+        clock: Clock,
+        *,
+        deadline: float,
+        max_age: float,
+        max_ages: Mapping[DeviceKind, float],
     ) -> None:
         self._fabric = fabric
+        self._orders = orders
         self._clock = clock
         self._deadline = deadline
         self._max_ages = {kind: max_ages.get(kind, max_age) for kind in DeviceKind}
@@ -65,6 +85,7 @@ class Control:
         if report.state is not None:
             view.state = report.state
         view.reachable = report.reachable
+        view.absence = report.absence
         view.confirmed_at = self._clock.now()
 
     def _asked(self, module_id: Id, task: asyncio.Task[Report]) -> None:
@@ -72,16 +93,75 @@ class Control:
         if not task.cancelled():
             task.exception()  # retrieved here in case everyone who asked has gone
 
+    # orders
+
     async def execute(self, plant_id: Id, module_id: Id, command: Command) -> Report:
         """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        return await self._fabric.execute(
-            Order(
-                id=f"{self._process}-{next(self._numbers)}",
-                plant_id=plant_id,
-                module_id=module_id,
-                command=command,
-                deadline=self._clock.now() + self._deadline,
-            )
+        return await self._fabric.execute(self._make_order(plant_id, module_id, command))
+
+    async def order(
+        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
+    ) -> OrderRecord:
+        """What became of it, by its deadline (a time; the usual one from now if None). A device's failure is no fault here.
+
+        `key` is an idempotency key: the same again gives the same record and sends nothing. Raises OrderKeyTaken when it was
+        used for another command, ValueOutOfRange when it is no key, Internal.
+        """
+        if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
+            raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
+        order = self._make_order(plant_id, module_id, command, key=key, deadline=deadline)
+        known = None if key is None else await self._orders.find(order.id)
+        if known is not None:
+            if not is_same_wish(known.order, order):
+                raise OrderKeyTaken("this idempotency key was used for another command")
+            if known.state in ENDS:
+                return known
+        state, problem = OrderState.CONFIRMED, ""
+        try:
+            await self._fabric.execute(order)
+        except (DeviceOffline, DeviceTimeout, DeviceRefused) as fault:
+            state, problem = end_after(fault), fault.message
+        kept = await self._find_ended(order)
+        if kept is not None:
+            return kept
+        # It came to nothing before anybody put it on disk: nobody drives anything, or its time was up when it came.
+        now = self._clock.now()
+        return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
+
+    async def _find_ended(self, order: Order) -> OrderRecord | None:
+        """Its record; who asks is answered at the deadline even if the end is not on disk by then."""
+        for _ in range(_GLANCES):
+            record = await self._orders.find(order.id)
+            if record is None or record.state in ENDS:
+                break
+            await asyncio.sleep(_BETWEEN_GLANCES)
+        return record
+
+    async def queue(self, plant_id: Id, steps: Sequence[SceneStep]) -> Sequence[Order]:
+        """Keep them as orders to be sent, together. A later step on the same module has as much longer. Raises Internal."""
+        now = self._clock.now()
+        before: dict[Id, int] = {}
+        orders = []
+        for step in steps:
+            before[step.module_id] = place = before.get(step.module_id, 0) + 1
+            deadline = now + place * self._deadline
+            orders.append(self._make_order(plant_id, step.module_id, step.command, deadline=deadline))
+        await self._orders.queue(orders)
+        return orders
+
+    async def send(self, order: Order) -> Report:
+        """Send what was queued. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        return await self._fabric.execute(order)
+
+    def _make_order(
+        self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
+    ) -> Order:
+        return Order(
+            id=key or f"{self._process}-{next(self._numbers)}",
+            plant_id=plant_id,
+            module_id=module_id,
+            command=command,
+            deadline=self._clock.now() + self._deadline if deadline is None else deadline,
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool) -> None:

@@ -6,161 +6,372 @@ anything else a driver raises is logged and becomes a refusal, and nobody else n
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, zip_longest
+from functools import partial
+from typing import Any
 
+import msgspec
 import structlog
 
-from domogate.domain.commands import Order
+from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.events import Change, PlantChanged
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, OrderKeyTaken
 from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault
+from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Report
-from domogate.ports import Clock, Driver, Store
+from domogate.ports import Clock, Driver, ReportSink, Store
 from domogate.services.alerts import Alerts
-from domogate.services.awake import AwakePlant, AwakePlants
+from domogate.services.attaching import Attaching, AwakePlant
+from domogate.services.awake import MAY_SLEEP, AwakePlants
+from domogate.services.errands import Errand, Errands, Outcome
 from domogate.services.limits import find_breach
-from domogate.services.recording import Recording
+from domogate.services.orders import Orders, fault_of, is_same_wish
+from domogate.services.recording import Lane, Recording
+from domogate.services.supervision import DriverHealth, Supervisor, absence_after
 
 _log = structlog.get_logger(__name__)
 
 _REMEMBERED_ORDERS = 4096
-
-_Outcome = asyncio.Future[Report | Fault]
-"""What became of an order. A fault is kept as a result, so that each who asks raises one of their own."""
+_ALL_PLANTS = 1_000_000
+_LIFTING = 5.0
+"""How long a module may take to say what is true of it, once no fault covers that any more."""
+_LIFTED_AT_ONCE = 32
 
 
 class Driving:
     """The DeviceHost: carries out orders once, asks modules, and records what drivers report."""
 
-    def __init__(self, store: Store, drivers: Mapping[str, Driver], clock: Clock, *, awake_plants: int) -> None:
+    def __init__(self, store: Store, drivers: Mapping[str, Driver], clock: Clock, orders: Orders, *, awake_plants: int) -> None:
+        """`awake_plants`: how many purely simulated plants move at once; the others are always driven."""
         self._store = store
         self._clock = clock
-        self._drivers = dict(drivers)
-        self._awake_plants = awake_plants
+        self._orders = orders
+        self._awake_plants = max(1, awake_plants)
         self._recording = Recording(store)
         self._alerts = Alerts()
-        self._awake = AwakePlants(store, self._drivers, self._recording, self._alerts, clock, most=max(1, awake_plants))
-        self._outcomes: OrderedDict[str, _Outcome] = OrderedDict()
-        self._waking: asyncio.Task[None] | None = None
+        self._lanes = {name: Lane(self._recording) for name in drivers}
+        self._errands = Errands(clock)
+        self._supervisor = Supervisor(drivers, clock, sink_of=self._sink_of, on_up=self._driver_came, on_down=self._driver_went)
+        attaching = Attaching(
+            store,
+            self._supervisor,
+            self._recording,
+            self._alerts,
+            clock,
+            tell=self._say,
+            on_lifted=self._begin_lifting,
+            on_failed=lambda plant: self._awake.try_again_later(plant),
+        )
+        self._awake = AwakePlants(attaching, self._recording, self._alerts, most=self._awake_plants)
+        self._outcomes: OrderedDict[str, tuple[Order, Outcome]] = OrderedDict()
+        self._background: set[asyncio.Task[Any]] = set()
+        self._started = False
 
     # lifecycle
 
     async def start(self) -> None:
         """Start the drivers; plants wake in the background, so that the gateway is ready at once."""
-        for name, driver in tuple(self._drivers.items()):
-            try:
-                await driver.start(self._take_reports)
-            except Exception as error:
-                _log.error("driver did not start, its modules are offline", driver=name, exc_info=error)
-                del self._drivers[name]
-        self._waking = asyncio.create_task(self._wake_first_plants(), name="waking of the first plants")
+        await self._supervisor.start()
+        self._started = True
+        self._begin(self._wake_plants(), "waking of plants")
+        await self._orders.start()
+        self._begin(self._take_up_queued(), "taking up queued orders")
 
     async def stop(self) -> None:
         """Stop the drivers; what they have said until then is with the store."""
-        if self._waking is not None:
-            self._waking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._waking
+        tasks = tuple(self._background)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._orders.stop()
         await self._awake.stop()
-        for name, driver in self._drivers.items():
-            try:
-                await driver.stop()
-            except Exception as error:
-                _log.error("driver did not stop", driver=name, exc_info=error)
+        await self._errands.stop()
+        await self._supervisor.stop()
 
     async def settled(self) -> None:
         """Wait until no plant is being attached or detached."""
-        if self._waking is not None:
-            await asyncio.wait((self._waking,))
+        while self._background:
+            await asyncio.wait(self._background)
         await self._awake.settled()
+        while self._background:
+            await asyncio.wait(self._background)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A Listener of the store: modules added and options changed take effect."""
-        if self._waking is None:
+        """A Listener of the store: modules added, options changed and faults injected take effect."""
+        if not self._started:
             return  # before the drivers run there is nothing to attach to, and the start loads what is newest
         for plant_id in {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}:
             self._awake.refresh(plant_id)
 
-    async def _wake_first_plants(self) -> None:
+    def list_drivers(self) -> list[DriverHealth]:
+        """How each driver fares."""
+        left_behind = self._errands.left_behind
+        return [
+            msgspec.structs.replace(
+                health,
+                plants=self._awake.count_attached(health.name),
+                waiting_reports=self._lanes[health.name].waiting,
+                left_behind=sum(
+                    count
+                    for plant_id, count in left_behind.items()
+                    if (plant := self._awake.find(plant_id)) is not None and health.name in plant.devices_of
+                ),
+            )
+            for health in self._supervisor.list_health()
+        ]
+
+    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _wake_plants(self) -> None:
+        """All that have a real device, and of the others as many as there is room for; no driver waits for another."""
         try:
-            of_each = [await self._store.list_plant_ids(name, self._awake_plants) for name in self._drivers]
-            # One of each driver in turn: no driver takes all the room.
-            in_turn = (plant_id for plant_id in chain.from_iterable(zip_longest(*of_each)) if plant_id is not None)
-            await self._awake.wake(in_turn)
+            lasting: set[Id] = set()
+            for name in self._supervisor.names:
+                if name not in MAY_SLEEP:
+                    plant_ids = await self._store.list_plant_ids(name, _ALL_PLANTS)
+                    lasting.update(plant_ids)
+                    self._begin(self._awake.wake(plant_ids, lasting=True), f"waking of the plants of {name}")
+            for name in self._supervisor.names:
+                if name in MAY_SLEEP:
+                    plant_ids = await self._store.list_plant_ids(name, self._awake_plants + len(lasting))
+                    await self._awake.wake(plant_id for plant_id in plant_ids if plant_id not in lasting)
         except Exception as error:
             _log.error("plants not woken, they will be when they are asked", exc_info=error)
+
+    async def _driver_came(self, name: str) -> None:
+        await self._awake.driver_came(name)
+
+    async def _driver_went(self, name: str) -> None:
+        await self._awake.driver_went(name)
 
     # orders
 
     async def execute(self, order: Order) -> Report:
-        """Carry the order out, once, and have it on disk. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal."""
-        known = self._outcomes.get(order.id)
-        if known is not None:
-            return _same(await asyncio.shield(known))
-        outcome = self._outcomes[order.id] = asyncio.get_running_loop().create_future()
-        if len(self._outcomes) > _REMEMBERED_ORDERS:
-            self._outcomes.popitem(last=False)
-        try:
-            report = await self._carry_out(order)
-        except Fault as fault:
-            outcome.set_result(type(fault)(fault.message))
-            raise
-        except BaseException:
-            # Cut off: perhaps done, perhaps not; in no case is it tried again.
-            outcome.set_result(DeviceTimeout("the device did not confirm in time"))
-            raise
-        outcome.set_result(report)
-        return report
+        """Carry the order out, once, and have it on disk. Raises DeviceOffline, DeviceTimeout, DeviceRefused, Internal.
 
-    async def _carry_out(self, order: Order) -> Report:
-        plant = await self._awake.borrow(order.plant_id)
+        It goes on to its own end if nobody waits for it any more.
+        """
+        known = self._outcomes.get(order.id)
+        if known is None:
+            outcome = self._errands.run(order.plant_id, order.deadline, partial(self._carry_out, order))
+            self._outcomes[order.id] = (order, outcome)
+            if len(self._outcomes) > _REMEMBERED_ORDERS:
+                self._outcomes.popitem(last=False)
+        else:
+            first, outcome = known
+            if not is_same_wish(first, order):
+                raise OrderKeyTaken("this idempotency key was used for another command")
+        return _same(await asyncio.shield(outcome))
+
+    async def _carry_out(self, order: Order, errand: Errand) -> Report:
         try:
-            driver = self._driver_of(plant, order.module_id)
-            if self._clock.now() >= order.deadline:
-                raise DeviceTimeout("the device was not told: the time of the order was up")
-            report = await _answer_of(driver, driver.execute(order), order.module_id)
-            await self._recording.record(report)
-            return report
+            plant = await self._awake.borrow(order.plant_id, order.module_id)
+        except Fault as fault:
+            await self._orders.turn_away(order, fault)
+            raise
+        try:
+            return await self._send(order, errand, plant)
         finally:
             self._awake.give_back(plant)
+
+    async def _send(self, order: Order, errand: Errand, plant: AwakePlant) -> Report:
+        try:
+            driver = self._driver_for(order, plant)
+            self._check_time(order, errand)
+        except Fault as fault:
+            await self._orders.turn_away(order, fault)
+            raise
+        known = await self._orders.begin(order)
+        if known is not None:
+            return _again(known)
+        try:
+            self._check_time(order, errand)
+            errand.on_late = partial(self._expire, order)
+            errand.at_driver = True
+            report = await self._answer_of(plant, driver, partial(driver.execute, order), order.module_id, is_order=True)
+        except Fault as fault:
+            if not (errand.at_driver and errand.is_late()):
+                errand.at_driver = False
+                await self._orders.end(order, fault)
+            raise
+        errand.at_driver = False
+        if errand.is_late():
+            # Too late for whoever asked, but true.
+            await self._say((report,))
+            raise DeviceTimeout("the device did not confirm in time")
+        # Nothing may be awaited between the device's answer and this: a later report would be overwritten by an earlier one.
+        await self._recording.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
+        return report
+
+    async def _expire(self, order: Order) -> None:
+        await self._orders.end(order, DeviceTimeout("the device did not confirm in time"))
+
+    def _driver_for(self, order: Order, plant: AwakePlant) -> Driver:
+        if plant.covering and plant.covering.find(order.module_id, InjectedFault.OFFLINE, self._clock.now()):
+            raise DeviceOffline("the device is offline")
+        return self._driver_of(plant, order.module_id)
+
+    def _check_time(self, order: Order, errand: Errand) -> None:
+        if errand.is_late() or self._clock.now() >= order.deadline:
+            raise DeviceTimeout("the device was not told: the time of the order was up")
+
+    async def _take_up_queued(self) -> None:
+        """Send what a process that is gone had promised, while there is time; each module's in their order."""
+        try:
+            of_module: dict[Id, list[Order]] = {}
+            for order in await self._orders.list_queued():
+                of_module.setdefault(order.module_id, []).append(order)
+        except Exception as error:
+            _log.error("queued orders not taken up, they expire", exc_info=error)
+            return
+        for orders in of_module.values():
+            self._begin(self._execute_in_turn(orders), f"orders left for module {orders[0].module_id}")
+
+    async def _execute_in_turn(self, orders: Sequence[Order]) -> None:
+        for order in orders:
+            try:
+                await self.execute(order)
+            except Fault as fault:
+                _log.warning("order taken up and not confirmed", order_id=order.id, fault=fault.message)
 
     # questions
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         """Ask the module; news is recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        plant = await self._awake.borrow(plant_id)
+        work = partial(self._ask, plant_id, module_id, deadline, False)
+        return _same(await asyncio.shield(self._errands.run(plant_id, deadline, work)))
+
+    async def _ask(self, plant_id: Id, module_id: Id, deadline: float, always: bool, errand: Errand) -> Report:
+        plant = await self._awake.borrow(plant_id, module_id)
         try:
-            driver = self._driver_of(plant, module_id)
-            if self._clock.now() >= deadline:
+            if errand.is_late() or self._clock.now() >= deadline:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
-            answer = await _answer_of(driver, driver.read(plant_id, module_id, deadline), module_id)
-            report, *of_alerts = self._alerts.complete((answer,))
-            await self._recording.push(of_alerts)
-            if self._recording.is_news(report):
-                # An answer that could not be recorded is still an answer; the recording has said so in the log.
-                with suppress(Fault):
-                    await self._recording.record(report)
-            return report
+            if plant.covering and (away := plant.covering.report_absence(plant_id, module_id, self._clock.now())):
+                return away
+            if (absence := self._absence_in(plant, module_id)) is not None:
+                answer = Report(plant_id, module_id, self._clock.now(), reachable=False, absence=absence)
+                return await self._take_answer(answer, always=always)
+            driver = self._driver_of(plant, module_id)
+            errand.at_driver = True
+            answer = await self._answer_of(plant, driver, partial(driver.read, plant_id, module_id, deadline), module_id)
+            errand.at_driver = False
+            if plant.covering:
+                state = plant.covering.cover_state(module_id, answer.state, self._clock.now()) if answer.state else None
+                answer = msgspec.structs.replace(answer, state=state)
+            return await self._take_answer(answer, always=always)
         finally:
             self._awake.give_back(plant)
+
+    async def _take_answer(self, answer: Report, *, always: bool) -> Report:
+        """Have it recorded if it is news, or anyway."""
+        report, *of_alerts = self._alerts.complete((answer,))
+        if of_alerts:
+            await self._recording.push(of_alerts)
+        if always or self._recording.is_news(report):
+            # An answer that could not be recorded is still an answer; the recording has said so in the log.
+            with suppress(Fault):
+                await self._recording.record(report)
+        return report
+
+    # what drivers say and do
 
     def _driver_of(self, plant: AwakePlant, module_id: Id) -> Driver:
         name = plant.driver_of.get(module_id)
         if name is None:
             raise DeviceOffline("nobody drives this module: it is not in the plant any more")
-        driver = self._drivers.get(name)
+        driver = self._supervisor.find(name)
         if driver is None:
             raise DeviceOffline(f"nobody drives this module: no driver '{name}' is running")
         if name in plant.failed:
             raise DeviceOffline(f"nobody drives this module: its driver '{name}' could not take it on")
         return driver
 
-    # reports
+    def _absence_in(self, plant: AwakePlant, module_id: Id) -> Absence | None:
+        """Why its driver cannot be asked, if it cannot."""
+        name = plant.driver_of.get(module_id)
+        if name is None:
+            return None
+        if self._supervisor.find(name) is None:
+            return self._supervisor.absence_of(name)
+        error = plant.failed.get(name)
+        return None if error is None else absence_after(error, self._clock.now())
 
-    async def _take_reports(self, reports: Sequence[Report]) -> None:
-        await self._recording.push(self._alerts.complete(tuple(_within_limits(reports))))
+    async def _answer_of(
+        self, plant: AwakePlant, driver: Driver, ask: Callable[[], Awaitable[Report]], module_id: Id, *, is_order: bool = False
+    ) -> Report:
+        """The device's answer, or that of a fault injected in its place. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        if plant.covering:
+            now = self._clock.now()
+            if plant.covering.find(module_id, InjectedFault.SLOW, now):
+                await asyncio.get_running_loop().create_future()  # for ever: the deadline ends it
+            if is_order and plant.covering.find(module_id, InjectedFault.REFUSING, now):
+                raise DeviceRefused("the device refuses all commands")
+        try:
+            report = await ask()
+        except (DeviceOffline, DeviceTimeout, DeviceRefused):
+            raise
+        except Exception as error:
+            _log.error("driver failed", driver=driver.name, module_id=module_id, exc_info=error)
+            raise DeviceRefused("the device's driver failed") from error
+        breach = find_breach(report)
+        if breach is not None:
+            _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
+            raise DeviceRefused("the device answered with a value out of its bounds")
+        return report
+
+    def _sink_of(self, name: str) -> ReportSink:
+        return partial(self._take_reports, self._lanes[name])
+
+    def _take_reports(self, lane: Lane, reports: Sequence[Report]) -> Awaitable[None]:
+        return lane.push(self._alerts.complete(tuple(self._audible(_within_limits(reports)))))
+
+    async def _say(self, reports: Sequence[Report]) -> None:
+        """As if a driver had said it."""
+        await self._recording.push(self._alerts.complete(tuple(self._audible(reports))))
+
+    def _audible(self, reports: Sequence[Report] | Iterator[Report]) -> Iterator[Report]:
+        """As injected faults let them be heard."""
+        for report in reports:
+            plant = self._awake.find(report.plant_id)
+            if plant is None or not plant.covering:
+                yield report
+            elif (heard := plant.covering.cover(report, self._clock.now())) is not None:
+                yield heard
+
+    # faults that are gone
+
+    def _begin_lifting(self, plant_id: Id, module_ids: Sequence[Id]) -> None:
+        self._begin(self._lift(plant_id, module_ids), f"true states of plant {plant_id}")
+
+    async def _lift(self, plant_id: Id, module_ids: Sequence[Id]) -> None:
+        """Have the modules say what is true of them, now that nothing covers it."""
+        at_once = asyncio.Semaphore(_LIFTED_AT_ONCE)
+
+        async def lift(module_id: Id) -> None:
+            async with at_once:
+                deadline = self._clock.now() + _LIFTING
+                try:
+                    work = partial(self._ask, plant_id, module_id, deadline, True)
+                    answer = await asyncio.shield(self._errands.run(plant_id, deadline, work))
+                except Fault as fault:
+                    answer = fault
+                if isinstance(answer, Fault):
+                    await self._say((self._after_silence(plant_id, module_id, answer),))
+
+        await asyncio.gather(*(lift(module_id) for module_id in module_ids))
+
+    def _after_silence(self, plant_id: Id, module_id: Id, fault: Fault) -> Report:
+        """It said nothing: away if its driver knows so, else as it was before the fault."""
+        now = self._clock.now()
+        if isinstance(fault, DeviceOffline):
+            absence = Absence(Why.CONNECTION_LOST, now, fault.message)
+            return Report(plant_id, module_id, now, reachable=False, absence=absence)
+        return Report(plant_id, module_id, now)
 
 
 def _within_limits(reports: Sequence[Report]) -> Iterator[Report]:
@@ -172,19 +383,13 @@ def _within_limits(reports: Sequence[Report]) -> Iterator[Report]:
             _log.warning("report passed over", module_id=report.module_id, breach=breach)
 
 
-async def _answer_of(driver: Driver, asked: Awaitable[Report], module_id: Id) -> Report:
-    try:
-        report = await asked
-    except (DeviceOffline, DeviceTimeout, DeviceRefused):
-        raise
-    except Exception as error:
-        _log.error("driver failed", driver=driver.name, module_id=module_id, exc_info=error)
-        raise DeviceRefused("the device's driver failed") from error
-    breach = find_breach(report)
-    if breach is not None:
-        _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
-        raise DeviceRefused("the device answered with a value out of its bounds")
-    return report
+def _again(known: OrderRecord) -> Report:
+    """The answer to an order that was sent before: what became of it then, without the state it brought."""
+    fault = fault_of(known)
+    if fault is not None:
+        raise fault
+    order = known.order
+    return Report(order.plant_id, order.module_id, known.ended_at or known.queued_at)
 
 
 def _same(outcome: Report | Fault) -> Report:

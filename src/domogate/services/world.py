@@ -9,10 +9,13 @@ from typing import Any
 
 from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Ambient, Module, Plant, PlantStatus, Topology
+from domogate.domain.reachability import Absence, Why
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
 from domogate.ports import Store, StoredPlant, StoredState
+from domogate.services.covering import NOTHING_INJECTED, Covering
 from domogate.services.shelf import Shelf
 
 _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
@@ -22,33 +25,64 @@ _ALWAYS_TRUE = 2**62
 class ModuleView:
     """A module and what is known of it now. `confirmed_at` is when its driver last vouched for the state."""
 
-    __slots__ = ("confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
+    __slots__ = ("_covering", "absence", "confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
 
-    def __init__(self, plant_id: Id, module: Module, stored: StoredState) -> None:
+    def __init__(self, plant_id: Id, module: Module, stored: StoredState, covering: Covering = NOTHING_INJECTED) -> None:
         self.plant_id = plant_id
         self.module = module
         self.state: State | None = stored.state
         self.reachable = stored.reachable
+        self.absence: Absence | None = stored.absence
+        """Why it cannot be reached, where that is known."""
         self.reported_at = stored.at
         self.confirmed_at = stored.at
         self.encodings: dict[str, Any] = {}
         """What surfaces have made of the module's facts (not of its state), kept as long as those hold."""
+        self._covering = covering
+        self._cover()
+
+    def take(self, event: StateChanged) -> None:
+        """What was committed of it is what is known now."""
+        self.state = event.state
+        self.reachable = event.reachable
+        self.absence = event.absence
+        self.reported_at = self.confirmed_at = event.at
+        if self._covering or event.absence is not None:
+            self._cover()
+
+    def _cover(self) -> None:
+        """With the faults that are injected, and without those that were: nobody waits for a driver to have said so."""
+        if self._covering:
+            offline = self._covering.report_absence(self.plant_id, self.module.id, self.reported_at)
+            if offline is not None:
+                self.reachable = False
+                if self.absence is None or self.absence.why is not Why.INJECTED:
+                    self.absence = offline.absence
+                return
+            self.state = self._covering.cover_state(self.module.id, self.state)
+            if self._covering.find(self.module.id, InjectedFault.SLOW) is not None:
+                self.confirmed_at = 0.0
+        if self.absence is not None and self.absence.why is Why.INJECTED:
+            self.reachable, self.absence, self.confirmed_at = True, None, 0.0
 
 
 class PlantView:
     """A plant with everything a request needs: who may read it, what stands in it, and what surfaces made of that."""
 
-    __slots__ = ("ambients", "cursor", "encodings", "modules", "plant", "readers", "topology")
+    __slots__ = ("ambients", "cursor", "encodings", "injections", "modules", "plant", "readers", "topology")
 
     def __init__(self, stored: StoredPlant) -> None:
         plant = stored.plant
         self.plant: Plant = plant
         self.topology: Topology = stored.topology
         self.cursor = stored.cursor
+        self.injections: tuple[Injection, ...] = stored.injections
+        """Faults on demand, over ones too until they are cleared: whoever looks asks `Injection.holds`."""
+        covering = Covering(stored.injections) if stored.injections else NOTHING_INJECTED
         self.readers = frozenset({plant.owner.user_id, *(member.user_id for member in plant.allowed)})
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
-            module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET))
+            module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET), covering)
             for module in stored.topology.every_module()
         }
         self.encodings: dict[str, Any] = {}
@@ -123,9 +157,7 @@ class World:
             return
         view = plant.modules.get(event.module_id)
         if view is not None:
-            view.state = event.state
-            view.reachable = event.reachable
-            view.reported_at = view.confirmed_at = event.at
+            view.take(event)
 
     async def _fetch_plant(self, plant_id: Id) -> tuple[PlantView | None, int]:
         stored = await self._store.find_plant(plant_id)

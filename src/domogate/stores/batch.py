@@ -6,21 +6,27 @@ from itertools import groupby
 from typing import Any
 
 from domogate.domain.states import Report
+from domogate.stores.orders import OrderChange, change_orders
 from domogate.stores.states import Prepared, Recorder, prepare
 from domogate.stores.transaction import Transaction
 
 
 class Unit:
-    """A caller's write and where to answer it; general work is a callable, reports are data that can be merged."""
+    """A caller's write and where to answer it; general work is a callable, reports and orders are data that can be merged."""
 
-    __slots__ = ("error", "future", "reports", "result", "work")
+    __slots__ = ("change", "error", "future", "reports", "result", "work")
 
     def __init__(
-        self, future: asyncio.Future[Any], work: Callable[[Transaction], Any] | None, reports: Sequence[Report] = ()
+        self,
+        future: asyncio.Future[Any],
+        work: Callable[[Transaction], Any] | None,
+        reports: Sequence[Report] = (),
+        change: OrderChange | None = None,
     ) -> None:
         self.future = future
         self.work = work
         self.reports = reports
+        self.change = change
         self.result: Any = None
         self.error: Exception | None = None
 
@@ -34,33 +40,44 @@ class Unit:
 
 
 class Batch:
-    """The writes of several callers, in the order they came; reports that follow each other become one write."""
+    """The writes of several callers, in the order they came; reports and orders that follow each other become one write."""
 
     def __init__(self, units: list[Unit], recorder: Recorder) -> None:
         self._units = units
         self._recorder = recorder
 
     def run(self, tx: Transaction) -> None:
-        recordings_only = all(unit.work is None for unit in self._units)
-        for recordings, units in groupby(self._units, key=lambda unit: unit.work is None):
-            if recordings:
-                self._record(tx, list(units), guarded=not recordings_only)
+        data_only = all(unit.work is None for unit in self._units)
+        for is_data, units in groupby(self._units, key=lambda unit: unit.work is None):
+            if is_data:
+                self._merge(tx, list(units), guarded=not data_only)
             else:
                 for unit in units:
                     self._run_unit(tx, unit, guarded=len(self._units) > 1)
 
-    def _record(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
+    def _merge(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
         calls: list[Prepared] = []
         sound = []
         for unit in units:
             try:
-                calls.append(prepare(unit.reports))
+                if unit.reports:
+                    calls.append(prepare(unit.reports))
                 sound.append(unit)
             except Exception as error:
                 unit.error = error
         if not sound:
             return
-        failed = self._guard(tx, lambda: self._recorder.record(tx, calls), guarded=guarded)
+
+        def write() -> None:
+            ordering = [unit for unit in sound if unit.change is not None]
+            if ordering:
+                answers = change_orders(tx, [unit.change for unit in ordering if unit.change is not None])
+                for unit, answer in zip(ordering, answers, strict=True):
+                    unit.result = answer
+            if calls:
+                self._recorder.record(tx, calls)
+
+        failed = self._guard(tx, write, guarded=guarded)
         for unit in sound:
             unit.error = failed
 

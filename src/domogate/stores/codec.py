@@ -4,10 +4,12 @@ from typing import Any
 
 import msgspec
 
+from domogate.domain.commands import Command
 from domogate.domain.devices import Capability, Metric
 from domogate.domain.events import Event
 from domogate.domain.people import GrantType
 from domogate.domain.plants import Detail
+from domogate.domain.reachability import Absence
 from domogate.domain.safety import SparePart
 from domogate.domain.states import State
 
@@ -27,6 +29,8 @@ def to_json_or_none(value: Any) -> str | None:
 
 
 decode_state = msgspec.json.Decoder[State](State).decode
+decode_absence = msgspec.json.Decoder(Absence).decode
+decode_command = msgspec.json.Decoder[Command](Command).decode
 decode_event = msgspec.json.Decoder[Event](Event).decode
 decode_detail = msgspec.json.Decoder[Detail](Detail).decode
 decode_metrics = msgspec.json.Decoder(tuple[Metric, ...]).decode

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Engine, Insert, Table, create_engine, event, func, make_url, select
+from sqlalchemy import Connection, Dialect, Engine, Executable, Insert, Table, create_engine, event, func, make_url, select
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from domogate.stores.tables import changes
 
@@ -41,6 +42,29 @@ def newest_cursor(connection: Connection) -> int:
     return connection.execute(_NEWEST).scalar() or 0
 
 
+class Bulk:
+    """A statement for many rows, spelled out once: the driver is given them without a detour through SQLAlchemy.
+
+    Its parameters are the columns of an INSERT, or what a `bindparam` names. Measured: half the time of many small rows.
+    """
+
+    def __init__(self, statement: Executable, dialect: Dialect) -> None:
+        compiled = cast(SQLCompiler, statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+        self._text = str(compiled)
+        # None where the driver knows parameters by their names.
+        self._order = compiled.positiontup if compiled.positional else None
+        self._constants = {name: value for name, value in compiled.params.items() if value is not None}
+
+    def execute(self, connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
+        if not rows:
+            return
+        constants, order = self._constants, self._order
+        if constants:
+            rows = [{**constants, **row} for row in rows]
+        given: Any = rows if order is None else [tuple([row[name] for name in order]) for row in rows]
+        connection.exec_driver_sql(self._text, given)
+
+
 class Database(ABC):
     """An opened database: `writing` and `reading` connect to it."""
 
@@ -49,6 +73,7 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self._upserts: dict[str, Insert] = {}
+        self._bulks: dict[Executable, Bulk] = {}
 
     @abstractmethod
     def lock(self, connection: Connection) -> None:
@@ -71,6 +96,13 @@ class Database(ABC):
         rest = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
         upserting: Insert = statement.on_conflict_do_update(index_elements=keys, set_=rest)
         return self._upserts.setdefault(table.name, upserting)
+
+    def bulk(self, statement: Executable) -> Bulk:
+        """For statements that are made once and kept: it remembers each."""
+        bulk = self._bulks.get(statement)
+        if bulk is None:
+            bulk = self._bulks[statement] = Bulk(statement, self.writing.dialect)
+        return bulk
 
     def close(self) -> None:
         self.reading.dispose()

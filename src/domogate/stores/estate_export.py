@@ -1,15 +1,17 @@
 """The whole estate as one value: importing it into an empty store gives the same answers."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
+from domogate.domain.reachability import Why
 from domogate.domain.safety import SpareParts
-from domogate.stores.codec import decode_parts, decode_state
+from domogate.stores.codec import decode_absence, decode_parts, decode_state
+from domogate.stores.injections import covered_states
 from domogate.stores.people import list_clients, list_users
 from domogate.stores.plants import (
     HAS_CONTROLLER,
@@ -40,17 +42,21 @@ def _export_plants(connection: Connection) -> Iterable[EstatePlant]:
     floor_rows = _by_plant(connection.execute(SELECT_FLOORS))
     ambient_rows = _by_plant(connection.execute(SELECT_AMBIENTS))
     module_rows = _by_plant(connection.execute(SELECT_MODULES))
+    covered = covered_states(connection)
     for row in connection.execute(select(plants, HAS_CONTROLLER)):
         in_plant = module_rows.get(row.id, [])
         yield EstatePlant(
             plant=plant_from_row(row, people[row.id], is_site=row.has_controller),
             topology=topology_from_rows(floor_rows.get(row.id, []), ambient_rows.get(row.id, []), in_plant),
-            states=tuple(_first_state(module) for module in in_plant if module.reported is not None),
+            states=tuple(_first_state(module, covered) for module in in_plant if module.reported is not None),
         )
 
 
-def _first_state(row: Row[Any]) -> FirstState:
-    return FirstState(row.id, None if row.state is None else decode_state(row.state), row.reachable)
+def _first_state(row: Row[Any], covered: Mapping[Id, str]) -> FirstState:
+    """As it is without the faults that are injected: those are no part of an estate."""
+    text = covered.get(row.id, row.state)
+    played = row.absence is not None and decode_absence(row.absence).why is Why.INJECTED
+    return FirstState(row.id, None if text is None else decode_state(text), row.reachable or played)
 
 
 def _by_plant(rows: Iterable[Row[Any]]) -> dict[Id, list[Row[Any]]]:

@@ -22,7 +22,7 @@ from domogate.stores.reconcile import Difference, RowValues, collect, compare, r
 from domogate.stores.rows import module_to_row, plant_to_row
 from domogate.stores.states import state_to_json
 from domogate.stores.subscriptions import remove_subscriptions, subscription_from_values
-from domogate.stores.tables import ambients, floors, modules, plants, spare_parts, states
+from domogate.stores.tables import ambients, floors, injections, modules, plants, spare_parts, states
 from domogate.stores.transaction import Transaction
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
@@ -125,7 +125,9 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
     """Use first states where none is stored; the plants where that happened."""
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     rebuilt = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
-    execute_many(tx.connection, delete(states).where(states.c.module_id == bindparam("of_module")), rebuilt)
+    # Another thing altogether: neither the state nor the faults injected are its own.
+    for table in (states, injections):
+        execute_many(tx.connection, delete(table).where(table.c.module_id == bindparam("of_module")), rebuilt)
     # Another driver, or one told something else, may find the module in another state: the last one is unconfirmed.
     unconfirmed = [
         {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
@@ -142,7 +144,7 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
                 raise ValueError(f"the estate gives a state for the module {given.module_id}, which it does not have")
             text = None if given.state is None else state_to_json(given.module_id, given.state)
             if given.module_id not in stored:
-                first.append((given.module_id, text, given.reachable, 0.0))
+                first.append((given.module_id, text, given.reachable, 0.0, None))
             elif text is not None and not stored[given.module_id]:
                 filled.append({"of_module": given.module_id, "given": text})
             else:

@@ -9,8 +9,9 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import StoredPlant, StoredState
-from domogate.stores.codec import decode_state, to_json
+from domogate.stores.codec import decode_absence, decode_state, to_json
 from domogate.stores.engine import chunked, newest_cursor
+from domogate.stores.injections import injections_of
 from domogate.stores.members import changing_plants, replace_people, require_plant
 from domogate.stores.rows import People, people_from_rows, plant_from_row, topology_from_rows
 from domogate.stores.tables import ambients, floors, invitations, members, modules, plants, states, users
@@ -31,7 +32,7 @@ SELECT_INVITATIONS = select(invitations.c.plant_id, invitations.c.email).order_b
 SELECT_FLOORS = select(floors).order_by(floors.c.position, floors.c.id)
 SELECT_AMBIENTS = select(ambients).order_by(ambients.c.position, ambients.c.id)
 SELECT_MODULES = (
-    select(modules, states.c.module_id.label("reported"), states.c.state, states.c.reachable, states.c.at)
+    select(modules, states.c.module_id.label("reported"), states.c.state, states.c.reachable, states.c.at, states.c.absence)
     .outerjoin(states, states.c.module_id == modules.c.id)
     .order_by(modules.c.position, modules.c.id)
 )
@@ -66,7 +67,7 @@ _DRIVEN = (
 
 
 def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
-    """Seven queries in one snapshot, however many modules there are."""
+    """Eight queries in one snapshot, however many modules there are."""
 
     def rows(query: Select[Any]) -> Sequence[Row[Any]]:
         return connection.execute(query, {"plant_id": plant_id}).all()
@@ -82,11 +83,13 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
         topology=topology_from_rows(rows(_FLOORS), rows(_AMBIENTS), module_rows),
         states={row.id: state_from_row(row) for row in module_rows if row.reported is not None},
         cursor=cursor,
+        injections=injections_of(connection, plant_id),
     )
 
 
 def state_from_row(row: Row[Any]) -> StoredState:
-    return StoredState(None if row.state is None else decode_state(row.state), row.reachable, row.at)
+    state = None if row.state is None else decode_state(row.state)
+    return StoredState(state, row.reachable, row.at, None if row.absence is None else decode_absence(row.absence))
 
 
 def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ...], int]:

@@ -1,18 +1,21 @@
-"""What drivers reported: last states, and readings as history. `Recorder` is the hot write path."""
+"""What drivers reported: last states and changes. `Recorder` is the hot write path."""
 
 from collections.abc import Sequence
 from itertools import chain
 from math import isfinite
+from typing import NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, select, tuple_
+from sqlalchemy import Connection, bindparam, delete, select
 
 from domogate.domain.events import Event, PlantChanged, StateChanged
 from domogate.domain.ids import Id
-from domogate.domain.states import Reading, Report, State, Unit
-from domogate.stores.codec import decode_state, to_json
-from domogate.stores.engine import Database, chunked, execute_many
-from domogate.stores.tables import changes, modules, readings, states
+from domogate.domain.reachability import Absence
+from domogate.domain.states import Report, State
+from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
+from domogate.stores.engine import Database, chunked
+from domogate.stores.readings import LATEST, ReadingKeeper
+from domogate.stores.tables import changes, modules, states
 from domogate.stores.transaction import Transaction
 
 KNOWN_LIMIT = 200_000
@@ -21,15 +24,21 @@ PRUNE_CHUNK = 1_000
 Prepared = list[tuple[Report, str | None]]
 
 _PLANTS_OF = select(modules.c.id, modules.c.plant_id).where(modules.c.id.in_(bindparam("ids", expanding=True)))
-_STATES_OF = select(states.c.module_id, states.c.state, states.c.reachable).where(
+_STATES_OF = select(states.c.module_id, states.c.state, states.c.reachable, states.c.absence).where(
     states.c.module_id.in_(bindparam("ids", expanding=True))
 )
-_NEWEST_READINGS = (
-    select(readings.c.measure, readings.c.value, readings.c.unit, readings.c.at)
-    .where(readings.c.module_id == bindparam("module_id"), readings.c.at.between(bindparam("since"), bindparam("until")))
-    .order_by(readings.c.at.desc(), readings.c.measure.desc())
-    .limit(bindparam("limit"))
-)
+
+
+class _Latest(NamedTuple):
+    """A module's state with its text, or that alone (most are never looked at), and whether it can be reached."""
+
+    state: State | None
+    text: str | None
+    reachable: bool
+    absence: Absence | None
+
+
+_NEVER_REPORTED = _Latest(None, None, True, None)
 
 
 def state_to_json(module_id: str, state: State) -> str:
@@ -49,8 +58,12 @@ def prepare(reports: Sequence[Report]) -> Prepared:
     prepared: Prepared = []
     for report in reports:
         text = None if report.state is None else state_to_json(report.module_id, report.state)
-        if not isfinite(report.at) or not all(isfinite(reading.value) for _, reading in report.readings):
+        numbers = [report.at] if report.absence is None else [report.at, report.absence.since]
+        numbers += [reading.value for _, reading in report.readings]
+        if not all(map(isfinite, numbers)):
             raise ValueError(f"module {report.module_id} reported a number that is not finite")
+        if not all(0.0 <= reading.at <= LATEST for _, reading in report.readings):
+            raise ValueError(f"module {report.module_id} reported a reading of a time that cannot be")
         prepared.append((report, text))
     return prepared
 
@@ -64,11 +77,12 @@ class Recorder:
 
     def __init__(self, database: Database) -> None:
         self._upsert_states = database.upsert(states)
-        self._upsert_readings = database.upsert(readings)
+        self._readings = ReadingKeeper(database)
         self._plant_of: dict[str, Id] = {}
 
     def forget(self) -> None:
         self._plant_of.clear()
+        self._readings.forget()
 
     def forget_after(self, events: Sequence[Event]) -> None:
         if any(type(event) is PlantChanged for event in events):
@@ -78,7 +92,7 @@ class Recorder:
         """All changes are kept in order; of several reports on one module the last is its state."""
         self._find_plants(tx.connection, {report.module_id for report, _ in chain.from_iterable(calls)})
         latest = self._find_silent(tx.connection, calls)
-        changed: dict[str, tuple[str | None, bool, float]] = {}
+        changed: dict[str, float] = {}
         kept = []
         for report, text in chain.from_iterable(calls):
             module_id = report.module_id
@@ -86,32 +100,42 @@ class Recorder:
             if plant_id is None:
                 continue
             kept += [(module_id, measure, reading) for measure, reading in report.readings]
+            reachable = report.reachable
+            absence = None if reachable else report.absence
             state = report.state
             if state is None:
-                state, text, reachable = latest.get(module_id, (None, None, True))
-                if reachable == report.reachable:
+                known = latest.get(module_id, _NEVER_REPORTED)
+                # Away still, and nothing new is said of why: no news.
+                if reachable == known.reachable and absence in (None, known.absence):
                     continue
-            latest[module_id] = (state, text, report.reachable)
-            changed[module_id] = (text, report.reachable, report.at)
+                text = known.text
+                state = known.state if known.state is not None or text is None else decode_state(text)
+            latest[module_id] = _Latest(state, text, reachable, absence)
+            changed[module_id] = report.at
             tx.emit(
-                StateChanged(plant_id=plant_id, module_id=Id(module_id), state=state, reachable=report.reachable, at=report.at)
+                StateChanged(
+                    plant_id=plant_id,
+                    module_id=Id(module_id),
+                    state=state,
+                    reachable=reachable,
+                    at=report.at,
+                    absence=absence,
+                )
             )
-        execute_many(
-            tx.connection,
+        tx.execute_bulk(
             self._upsert_states,
             [
-                {"module_id": module_id, "state": text, "reachable": reachable, "at": at}
-                for module_id, (text, reachable, at) in changed.items()
+                {
+                    "module_id": module_id,
+                    "state": latest[module_id].text,
+                    "reachable": latest[module_id].reachable,
+                    "at": at,
+                    "absence": to_json_or_none(latest[module_id].absence),
+                }
+                for module_id, at in changed.items()
             ],
         )
-        execute_many(
-            tx.connection,
-            self._upsert_readings,
-            [
-                {"module_id": module_id, "at": reading.at, "measure": measure, "value": reading.value, "unit": reading.unit}
-                for module_id, measure, reading in kept
-            ],
-        )
+        self._readings.keep(tx, kept)
 
     def _find_plants(self, connection: Connection, module_ids: set[str]) -> None:
         unknown = module_ids - self._plant_of.keys()
@@ -122,23 +146,14 @@ class Recorder:
             self._plant_of.update((module_id, plant_id) for module_id, plant_id in connection.execute(_PLANTS_OF, {"ids": ids}))
 
     @staticmethod
-    def _find_silent(connection: Connection, calls: Sequence[Prepared]) -> dict[str, tuple[State | None, str | None, bool]]:
+    def _find_silent(connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
         """The stored states that reports without a state of their own leave as they are."""
         silent = {report.module_id for report, text in chain.from_iterable(calls) if text is None}
-        found: dict[str, tuple[State | None, str | None, bool]] = {}
+        found: dict[str, _Latest] = {}
         for ids in chunked(silent):
-            for module_id, text, reachable in connection.execute(_STATES_OF, {"ids": ids}):
-                found[module_id] = (None if text is None else decode_state(text), text, reachable)
+            for module_id, text, reachable, absence in connection.execute(_STATES_OF, {"ids": ids}):
+                found[module_id] = _Latest(None, text, reachable, None if absence is None else decode_absence(absence))
         return found
-
-
-def list_readings(
-    connection: Connection, module_id: Id, since: float, until: float, limit: int
-) -> Sequence[tuple[str, Reading]]:
-    """The newest `limit` readings with since <= at <= until, oldest first."""
-    parameters = {"module_id": module_id, "since": since, "until": until, "limit": limit}
-    rows = connection.execute(_NEWEST_READINGS, parameters).all()
-    return [(measure, Reading(value, Unit(unit), at)) for measure, value, unit, at in reversed(rows)]
 
 
 def prune_changes(tx: Transaction, before: float) -> bool:
@@ -151,11 +166,3 @@ def prune_changes(tx: Transaction, before: float) -> bool:
     if old:
         tx.connection.execute(delete(changes).where(changes.c.cursor <= rows[old - 1].cursor))
     return old == PRUNE_CHUNK
-
-
-def prune_readings(tx: Transaction, before: float) -> bool:
-    """Remove old readings, a piece at a time; True: there are more."""
-    key = (readings.c.module_id, readings.c.at, readings.c.measure)
-    oldest = select(*key).where(readings.c.at < before).order_by(readings.c.at).limit(PRUNE_CHUNK)
-    removed = tx.connection.execute(delete(readings).where(tuple_(*key).in_(oldest)))
-    return removed.rowcount == PRUNE_CHUNK

@@ -15,12 +15,14 @@ from domogate.domain.authorization import (
     Rotation,
     Session,
 )
+from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.people import Client, Grant, Subscription, User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.domain.safety import SpareParts
-from domogate.domain.states import Reading, Report
+from domogate.domain.states import Reading, ReadingSummary, Report
 from domogate.ports import ImportSummary, SigningKey, StoredPlant, Usage
 from domogate.stores import (
     attempts,
@@ -30,11 +32,15 @@ from domogate.stores import (
     members,
     people,
     plants,
+    readings,
+    retention,
     sessions,
     spare_parts,
     states,
     subscriptions,
 )
+from domogate.stores import injections as injected
+from domogate.stores import orders as ordered
 from domogate.stores.backup import back_up
 from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate
@@ -86,14 +92,76 @@ class SqlStore(StoreLifecycle):
             await self._running().submit(None, reports)
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
-        return await self._read(states.list_readings, module_id, since, until, limit)
+        return await self._read(readings.list_readings, module_id, since, until, limit)
 
-    async def prune(self, changes_before: float, readings_before: float) -> None:
-        """In pieces, so that other writes get their turn in between."""
+    async def list_summaries(
+        self, module_id: Id, since: float, until: float, resolution: float, limit: int
+    ) -> Sequence[ReadingSummary]:
+        return await self._read(readings.list_summaries, module_id, since, until, resolution, limit)
+
+    async def summarise_readings(self, before: float) -> None:
+        """Whole hours only, in pieces."""
+        while await self._write(retention.summarise_oldest, retention.hour_of(before)):
+            pass
+
+    async def prune(self, changes_before: float, readings_before: float, orders_before: float, most_readings: int) -> None:
+        """In pieces, so that other writes get their turn in between; of readings whole hours only."""
         while await self._write(states.prune_changes, changes_before):
             pass
-        while await self._write(states.prune_readings, readings_before):
+        while await self._write(ordered.prune_orders, orders_before):
             pass
+        for prune in (retention.prune_raw, retention.prune_hourly):
+            while await self._write(prune, retention.hour_of(readings_before)):
+                pass
+        excess = await self._read(retention.count_readings) - most_readings
+        while excess > 0:
+            excess -= await self._write(retention.prune_excess, excess)
+
+    # orders
+
+    async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
+        if not orders:
+            return []
+        there: Sequence[OrderRecord | None] = await self._running().submit(
+            None, change=ordered.add_orders(orders, at, sent=sent)
+        )
+        return there
+
+    async def mark_sent(self, order_id: str, at: float) -> bool:
+        to_send: bool = await self._running().submit(None, change=ordered.MarkSent(order_id, at))
+        return to_send
+
+    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
+        await self._running().submit(None, () if report is None else (report,), ordered.end_order(end))
+
+    async def settle_orders(self, at: float) -> int:
+        return await self._write(ordered.settle_orders, at)
+
+    async def find_order(self, order_id: str) -> OrderRecord | None:
+        return await self._read(ordered.find_order, order_id)
+
+    async def list_orders(
+        self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
+    ) -> Sequence[OrderRecord]:
+        return await self._read(ordered.list_orders, plant_id, module_id, state, before, limit)
+
+    # faults on demand
+
+    async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
+        return await self._write(injected.inject, plant_id, injections)
+
+    async def clear_injections(
+        self,
+        plant_id: Id | None,
+        module_id: Id | None = None,
+        fault: InjectedFault | None = None,
+        *,
+        ended_by: float | None = None,
+    ) -> int:
+        return await self._write(injected.clear_injections, plant_id, module_id, fault, ended_by)
+
+    async def list_injections(self) -> Sequence[tuple[Id, Injection]]:
+        return await self._read(injected.list_injections)
 
     # people
 

@@ -21,6 +21,7 @@ from domogate.ports import Clock, Listener
 from domogate.stores.batch import Batch, Unit
 from domogate.stores.engine import Database, newest_cursor
 from domogate.stores.feed import Feed
+from domogate.stores.orders import OrderChange
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.states import Recorder
 from domogate.stores.transaction import Transaction
@@ -85,12 +86,17 @@ class Writer:
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, work: Callable[[Transaction], Any] | None, reports: Sequence[Report] = ()) -> asyncio.Future[Any]:
+    def submit(
+        self,
+        work: Callable[[Transaction], Any] | None,
+        reports: Sequence[Report] = (),
+        change: OrderChange | None = None,
+    ) -> asyncio.Future[Any]:
         future: asyncio.Future[Any] = self._loop.create_future()
         with self._arrived:
             if self._closing:
                 raise RuntimeError("the store is stopped")
-            self._pending.append(Unit(future, work, reports))
+            self._pending.append(Unit(future, work, reports, change))
             if len(self._pending) >= self._wanted:
                 self._arrived.notify()
         return future

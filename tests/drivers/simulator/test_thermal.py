@@ -7,7 +7,10 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.drivers.simulator.chance import Chance
-from domogate.drivers.simulator.thermal import Thermostat, from_celsius, outdoor_temperature, to_celsius
+from domogate.drivers.simulator.device import Start
+from domogate.drivers.simulator.rooms import Room
+from domogate.drivers.simulator.thermal import Thermostat, from_celsius, to_celsius
+from domogate.drivers.simulator.weather import Weather
 from support.devices import NOON, make_id, make_module
 
 HOUR = 3600.0
@@ -24,7 +27,11 @@ def make_thermostat(programs: tuple[Program, ...] = (), **fields: Any) -> Thermo
         "humidity": Reading(50.0, Unit.PERCENT, NOON),
     }
     state = ThermostatState(**(defaults | fields))
-    return Thermostat(module, state, Chance(1, module.id), NOON)
+    thermostat = Thermostat(module, state, Start(Chance(1, module.id), NOON, NOON))
+    room = Room(Chance(1, "room"), Weather(1), thermostat.likely if thermostat.felt is None else thermostat.felt, NOON)
+    room.thermostats.append(thermostat)
+    thermostat.enter(room, NOON)
+    return thermostat
 
 
 def live(thermostat: Thermostat, hours: float, start: float = NOON, every: float = 60.0) -> list[float]:
@@ -35,12 +42,6 @@ def live(thermostat: Thermostat, hours: float, start: float = NOON, every: float
         temperature = thermostat.state.temperature
         measured.append(to_celsius(temperature.value, temperature.unit))
     return measured
-
-
-class TestTheWeather:
-    def test_is_cold_at_night_and_warmer_in_summer(self):
-        assert outdoor_temperature(NOON - 7 * HOUR) < outdoor_temperature(NOON + 5 * HOUR)
-        assert outdoor_temperature(NOON) < outdoor_temperature(NOON + 240 * 24 * HOUR)
 
 
 class TestTheRoom:
@@ -87,11 +88,20 @@ class TestTheRoom:
         assert thermostat.state.load_active
         assert live(thermostat, 2)[-1] > 21
 
-    def test_cools_down_at_night_in_automatic_mode_and_the_set_point_stays(self):
+    def test_follows_the_program_in_automatic_mode(self):
+        thermostat = make_thermostat(mode=MODES.AUTOMATIC, program=10, set_point=20.5)
+        set_points = []
+        for step in range(1, 24 * 60):
+            thermostat.evolve(NOON + step * 60)
+            if not set_points or set_points[-1] != thermostat.state.set_point:
+                set_points.append(thermostat.state.set_point)
+        assert set_points == [20.5, 18.5, 20.5, 16.5, 20.5, 18.5, 20.5]
+
+    def test_cools_down_at_night_in_automatic_mode(self):
         thermostat = make_thermostat(mode=MODES.AUTOMATIC, program=0)
         measured = live(thermostat, 24)
-        assert min(measured) == pytest.approx(17, abs=0.7)
-        assert thermostat.state.set_point == 20.0
+        assert min(measured) == pytest.approx(18.5, abs=0.5)
+        assert max(measured) == pytest.approx(20.5, abs=0.5)
 
     def test_has_other_hours_with_another_program(self):
         early, late = make_thermostat(mode=MODES.AUTOMATIC, program=0), make_thermostat(mode=MODES.AUTOMATIC, program=11)

@@ -201,7 +201,12 @@ def scope_words(language: Language, scope: str) -> tuple[str, str, bool]:
     return language.say(f"scopes.{scope}.title"), language.say(f"scopes.{scope}.about"), scope in _ACTING
 
 
-_ACTING = frozenset((Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.AUDIOVIDEO_READ, MANAGE_SCOPE))
+_ACTING = frozenset(
+    (
+        *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),
+        *(Scope.AUDIOVIDEO_READ, MANAGE_SCOPE),
+    )
+)
 
 
 def _done(what: str) -> Response:

@@ -1,12 +1,8 @@
 """How a simulated module behaves: `options: {simulate: offline}` and the like show every fault on demand."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-
-import structlog
-
-from domogate.domain.plants import Module
-
-_log = structlog.get_logger(__name__)
+from typing import Any
 
 
 class Behaviour(StrEnum):
@@ -18,19 +14,8 @@ class Behaviour(StrEnum):
     REFUSING = "refusing"
     """Can be read, obeys nothing."""
 
-    @property
-    def is_heard(self) -> bool:
-        return self in (Behaviour.NORMAL, Behaviour.REFUSING)
 
-
-def behaviour_of(module: Module) -> Behaviour:
-    wanted = module.options.get("simulate")
-    if wanted is None:
-        return Behaviour.NORMAL
-    try:
-        return Behaviour(wanted)
-    except ValueError:
-        _log.warning(
-            "option 'simulate' ignored", module_id=module.id, simulate=wanted, allowed=[choice.value for choice in Behaviour]
-        )
-        return Behaviour.NORMAL
+def behaviour_of(options: Mapping[str, Any]) -> Behaviour:
+    """What is no behaviour is told by `find_option_problems`."""
+    wanted = options.get("simulate", Behaviour.NORMAL)
+    return Behaviour(wanted) if wanted in tuple(Behaviour) else Behaviour.NORMAL

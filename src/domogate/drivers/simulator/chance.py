@@ -18,6 +18,10 @@ class Chance:
     def __init__(self, seed: int, module_id: str) -> None:
         self._key = int.from_bytes(blake2b(f"{seed}/{module_id}".encode(), digest_size=8).digest(), "big")
 
+    def part(self, name: str) -> "Chance":
+        """The luck of a part of the module, apart from the others'."""
+        return Chance(self._key, name)
+
     def of(self, purpose: str, slot: int = 0) -> float:
         """A number in [0, 1): the finishing steps of splitmix64, which is quick enough to be asked at every tick."""
         mixed = (self._key ^ (crc32(purpose.encode()) * 0x9E3779B97F4A7C15)) + slot * 0xD1B54A32D192ED03 & _MASK

@@ -1,8 +1,12 @@
 """Lights, shutters and heaters."""
 
 from domogate.domain.commands import Command, MoveShutter, SetLight, SwitchHeater
+from domogate.domain.plants import Module
 from domogate.domain.states import AutomationState, Color, HeaterState, LightState
-from domogate.drivers.simulator.device import Device, check_bounds
+from domogate.drivers.simulator.device import Device, Start, Travel, check_bounds
+
+_FULL_LIGHT = 9.0
+_HEATER = 1200.0
 
 
 def _hour(now: float) -> float:
@@ -10,10 +14,16 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer, with a colour if it was given one. Residents use it mostly in the evening."""
+    """A dimmer, with a colour if it was given one. With the option `transition` it takes so many seconds to get anywhere."""
 
-    __slots__ = ()
+    __slots__ = ("_from", "_lasts", "_to", "_travel")
     reports = LightState
+
+    def __init__(self, module: Module, state: LightState | None, start: Start) -> None:
+        super().__init__(module, state, start)
+        self._lasts: float = self.options.get("transition", 0)
+        self._from = self._to = self.state
+        self._travel: Travel | None = None
 
     def first_state(self) -> LightState:
         color = None
@@ -25,7 +35,23 @@ class Light(Device[LightState]):
             )
         return LightState(on=self.chance.of("on") < 0.5, level=round(self.chance.between("level", 10, 100)), color=color)
 
+    @property
+    def watts(self) -> float:
+        if not self.state.on:
+            return 0.0
+        return _FULL_LIGHT if self.state.level is None else _FULL_LIGHT * self.state.level / 100
+
+    @property
+    def moving(self) -> bool:
+        return self._travel is not None
+
     def evolve(self, now: float) -> None:
+        self.use(self.watts, now)
+        if self._travel is not None:
+            part = self._travel.part(now)
+            self.state = _between(self._from, self._to, part)
+            if part >= 1:
+                self._travel = None
         slot = self.residents.come_by(now)
         if slot is None:
             return
@@ -34,7 +60,7 @@ class Light(Device[LightState]):
         level = self.state.level
         if on and level is not None:
             level = round(self.chance.between("dim", 20, 100, slot))
-        self.state = LightState(on=on, level=level, color=self.state.color)
+        self._go_to(LightState(on=on, level=level, color=self.state.color), now)
 
     def obey(self, command: Command, now: float) -> None:
         if not isinstance(command, SetLight):
@@ -44,40 +70,101 @@ class Light(Device[LightState]):
             check_bounds("hue", command.color.hue, 0, 360)
             check_bounds("saturation", command.color.saturation, 0, 100)
             check_bounds("value", command.color.value, 0, 100)
-        before = self.state
-        self.state = LightState(
-            on=before.on if command.on is None else command.on,
-            level=before.level if command.level is None else command.level,
-            color=before.color if command.color is None else command.color,
+        # What an order leaves as it is, is where the light was going, not where it happens to be on its way there.
+        aim = self._to if self._travel is not None else self.state
+        self._go_to(
+            LightState(
+                on=aim.on if command.on is None else command.on,
+                level=aim.level if command.level is None else command.level,
+                color=aim.color if command.color is None else command.color,
+            ),
+            now,
         )
         self.residents.leave_alone(now)
 
+    def _go_to(self, to: LightState, now: float) -> None:
+        """It is on or off at once, as real ones confirm it; level and colour take their time while it is on."""
+        begin = self.state
+        if not begin.on and to.level is not None:
+            begin = LightState(on=False, level=0, color=begin.color)
+        if self._lasts and to.on and (begin.level, begin.color) != (to.level, to.color):
+            self._from, self._to, self._travel = begin, to, Travel(self._lasts, now)
+            self.state = _between(begin, to, 0.0)
+        else:
+            self._travel, self.state = None, to
+
+
+def _between(begin: LightState, end: LightState, part: float) -> LightState:
+    if part >= 1:
+        return end
+    level = end.level
+    if level is not None and begin.level is not None:
+        level = round(begin.level + (level - begin.level) * part)
+    color = end.color
+    if color is not None and begin.color is not None:
+        # Hue is a circle: red is next to violet.
+        turn = (color.hue - begin.color.hue + 180) % 360 - 180
+        color = Color(
+            hue=round((begin.color.hue + turn * part) % 360, 1),
+            saturation=round(begin.color.saturation + (color.saturation - begin.color.saturation) * part, 1),
+            value=round(begin.color.value + (color.value - begin.color.value) * part, 1),
+        )
+    return LightState(on=end.on, level=level, color=color)
+
 
 class Shutter(Device[AutomationState]):
-    """Moves at once. Residents open it by day and close it by night."""
+    """Takes `travel` seconds from closed to open. Residents open it by day and close it by night."""
 
-    __slots__ = ()
+    __slots__ = ("_from", "_to", "_travel", "_whole_way")
     reports = AutomationState
+    WHOLE_WAY = 18.0
+
+    def __init__(self, module: Module, state: AutomationState | None, start: Start) -> None:
+        super().__init__(module, state, start)
+        self._whole_way: float = self.options.get("travel", self.WHOLE_WAY)
+        self._from = self._to = self.state.position
+        self._travel: Travel | None = None
 
     def first_state(self) -> AutomationState:
         return AutomationState(position=100 if 7 <= _hour(self.made_at) < 20 else 0)
 
+    @property
+    def openness(self) -> float:
+        return self.state.position / 100
+
+    @property
+    def moving(self) -> bool:
+        return self._travel is not None
+
     def evolve(self, now: float) -> None:
+        if self._travel is not None:
+            part = self._travel.part(now)
+            self.state = AutomationState(position=round(self._from + (self._to - self._from) * part))
+            if part >= 1:
+                self._travel = None
         slot = self.residents.come_by(now)
         if slot is not None:
             by_day = round(self.chance.between("shutter", 50, 100, slot))
-            self.state = AutomationState(position=by_day if 7 <= _hour(now) < 20 else 0)
+            self._go_to(by_day if 7 <= _hour(now) < 20 else 0, now)
 
     def obey(self, command: Command, now: float) -> None:
         if not isinstance(command, MoveShutter):
             raise self.refusal(command)
         check_bounds("position", command.position, 0, 100)
-        self.state = AutomationState(position=command.position)
+        self._go_to(command.position, now)
         self.residents.leave_alone(now)
+
+    def _go_to(self, position: int, now: float) -> None:
+        self._from, self._to = self.state.position, position
+        way = self._whole_way * abs(self._to - self._from) / 100
+        if way > 0:
+            self._travel = Travel(way, now)
+        else:
+            self._travel, self.state = None, AutomationState(position=position)
 
 
 class Heater(Device[HeaterState]):
-    """A relay. Residents want it warm in the morning and in the evening."""
+    """A relay that warms its room. Residents want it on in the morning and in the evening."""
 
     __slots__ = ()
     reports = HeaterState
@@ -85,7 +172,16 @@ class Heater(Device[HeaterState]):
     def first_state(self) -> HeaterState:
         return HeaterState(on=self.chance.of("on") < 0.5)
 
+    @property
+    def watts(self) -> float:
+        return _HEATER if self.state.on else 0.0
+
+    @property
+    def warmth(self) -> float:
+        return self.watts * 0.01
+
     def evolve(self, now: float) -> None:
+        self.use(self.watts, now)
         slot = self.residents.come_by(now)
         if slot is not None:
             likely_on = 0.8 if 5 <= _hour(now) < 9 or 17 <= _hour(now) < 23 else 0.2

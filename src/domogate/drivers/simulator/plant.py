@@ -1,4 +1,4 @@
-"""A simulated plant: its devices, how each behaves, and what has been reported of it."""
+"""A simulated plant: its rooms and devices, and what has been reported of it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,15 +11,20 @@ from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from domogate.domain.states import Reading, Report, State
-from domogate.drivers.simulator.behaviour import Behaviour, behaviour_of
+from domogate.domain.states import Report, State
 from domogate.drivers.simulator.chance import Chance
 from domogate.drivers.simulator.comfort import Heater, Light, Shutter
-from domogate.drivers.simulator.device import Device
+from domogate.drivers.simulator.device import Device, Start
+from domogate.drivers.simulator.emergency import Emergency, EmergencyUnit
 from domogate.drivers.simulator.entrance import Activation, Camera, Lock
+from domogate.drivers.simulator.module import MEASURES, Simulated
+from domogate.drivers.simulator.options import find_option_problems
+from domogate.drivers.simulator.pace import Pace
 from domogate.drivers.simulator.power import EnergyMeter, Multisocket, Plug
+from domogate.drivers.simulator.rooms import Room
 from domogate.drivers.simulator.thermal import Thermostat
-from domogate.drivers.simulator.wear import Emergency, Gateway, Remote
+from domogate.drivers.simulator.wear import Gateway, Remote
+from domogate.drivers.simulator.weather import Weather
 from domogate.ports import Placed
 
 _log = structlog.get_logger(__name__)
@@ -38,46 +43,25 @@ DEVICES: dict[DeviceKind, type[Device[Any]]] = {
     DeviceKind.CHRONOTHERMOSTAT: Thermostat,
     DeviceKind.MULTISOCKET: Multisocket,
     DeviceKind.EMERGENCY_CONTROLLER: Emergency,
-    DeviceKind.EMERGENCY_UNIT: Emergency,
+    DeviceKind.EMERGENCY_UNIT: EmergencyUnit,
 }
 """By kind. A scene is no device: it has no state and takes no order."""
 
-_MEASURES = ("power", "energy", "temperature", "humidity")
-
-
-class Simulated:
-    """A module in its plant: its device (none for a scene), how it behaves, and what was last reported of it."""
-
-    __slots__ = ("behaviour", "device", "id", "reachable", "reported")
-
-    def __init__(self, module: Module, device: Device[Any] | None, reported: State | None, reachable: bool) -> None:
-        self.id = module.id
-        self.device = device
-        self.behaviour = behaviour_of(module)
-        self.reported = reported
-        self.reachable = reachable
-
-    def still_is(self, module: Module) -> bool:
-        """Whether the device may go on: it is of that kind, and no option but its behaviour is different."""
-        if self.device is None:
-            return module.kind not in DEVICES
-        return self.device.kind is module.kind and _lasting(self.device.options) == _lasting(module.options)
-
-    @property
-    def has_news(self) -> bool:
-        if not self.behaviour.is_heard or self.device is None:
-            return False
-        state = self.device.state
-        return not self.reachable or (state is not self.reported and state != self.reported)
+_AT_ONCE = 25
+"""So many modules are made or moved before others get their turn."""
 
 
 class SimulatedPlant:
-    """All simulated modules of one plant."""
+    """All simulated modules of one plant. It is given real time, and its devices live in simulated time."""
 
-    def __init__(self, plant_id: Id, seed: int) -> None:
+    def __init__(self, plant_id: Id, seed: int, weather: Weather, pace: Pace) -> None:
         self.id = plant_id
         self._seed = seed
+        self._weather = weather
+        self._pace = pace
         self._modules: dict[Id, Simulated] = {}
+        self._rooms: dict[str, Room] = {}
+        self._moving: dict[Id, Simulated] = {}
 
     def find(self, module_id: Id) -> Simulated:
         found = self._modules.get(module_id)
@@ -85,31 +69,37 @@ class SimulatedPlant:
             raise DeviceOffline("the simulator does not drive this module")
         return found
 
-    def place(self, modules: Sequence[Placed], now: float) -> list[Report]:
-        """Simulate these modules and only these; one that is simulated already goes on as it is. Gives what is news."""
-        before, self._modules = self._modules, {}
-        reports: list[Report] = []
-        # Meters last: they measure what the others draw.
-        for placed in sorted(modules, key=lambda placed: placed.module.kind is DeviceKind.ENERGYMETER):
-            module = placed.module
-            there = before.get(module.id)
-            was_silent = there is not None and not there.behaviour.is_heard
-            if there is None:
-                there = self._create(module, placed.last, now)
-            elif not there.still_is(module):
-                there = self._create(module, FirstState(module.id, there.reported, there.reachable), now)
-            else:
-                there.behaviour = behaviour_of(module)
-            self._modules[module.id] = there
-            if isinstance(there.device, EnergyMeter):
-                there.device.evolve(now)
-            if there.behaviour is Behaviour.OFFLINE:
-                reports.append(self.report_absence(there, now))
-            elif there.has_news or (there.behaviour.is_heard and (was_silent or not placed.reported_at)):
-                reports.append(self.report(there, now))
-        return reports
+    # what stands in it
 
-    def _create(self, module: Module, last: FirstState, now: float) -> Simulated:
+    def place(self, modules: Sequence[Placed], now: float) -> Iterator[None]:
+        """Simulate these modules and only these; one that is simulated already goes on as it is. A few at each step."""
+        # Meters last: they measure what the others draw.
+        modules = sorted(modules, key=lambda place: place.module.kind is DeviceKind.ENERGYMETER)
+        new: dict[Id, Simulated] = {}
+        for place in modules:
+            if place.module.id not in self._modules:
+                new[place.module.id] = self._create(place, now)
+                if len(new) % _AT_ONCE == 0:
+                    yield
+        # From here on in one go: what is there already may be told something in between, and must not forget it.
+        placed = {place.module.id: new.get(place.module.id) or self._go_on(place, now) for place in modules}
+        for place in modules:
+            there = placed[place.module.id]
+            there.behave(place.module, now)
+            there.vouched_for = there.vouched_for and place.reported_at > 0
+        self._modules = placed
+        self._moving = {module_id: there for module_id, there in self._moving.items() if placed.get(module_id) is there}
+        self._furnish(self._pace.simulated(now))
+
+    def _go_on(self, place: Placed, now: float) -> Simulated:
+        there = self._modules[place.module.id]
+        if there.still_is(place.module):
+            return there
+        so_far = FirstState(place.module.id, there.reported, there.reachable)
+        return self._create(Placed(place.module, so_far, place.reported_at), now)
+
+    def _create(self, place: Placed, now: float) -> Simulated:
+        module, last = place.module, place.last
         kind = DEVICES.get(module.kind)
         if kind is None:
             return Simulated(module, None, None, last.reachable)
@@ -117,58 +107,104 @@ class SimulatedPlant:
         if state is not None and not isinstance(state, kind.reports):
             _log.warning("state of another kind ignored", module_id=module.id, kind=module.kind, state=type(state).__name__)
             state = None
-        device = kind(module, _dated(state, now), Chance(self._seed, module.id), now)
-        if isinstance(device, EnergyMeter):
-            device.drawn = self._drawn
-        return Simulated(module, device, last.state, last.reachable)
+        simulated_now = self._pace.simulated(now)
+        since = self._pace.simulated(place.reported_at) if place.reported_at else simulated_now
+        start = Start(Chance(self._seed, module.id), simulated_now, min(since, simulated_now), self._pace)
+        return Simulated(module, kind(_sound(module), _dated(state, now), start), last.state, last.reachable)
 
-    def _drawn(self) -> float:
-        return sum(there.device.watts for there in self._modules.values() if isinstance(there.device, Plug))
+    def _furnish(self, now: float) -> None:
+        """Put what shares a room into it, and the meters before it all. A room that nobody measures needs no temperature."""
+        devices = [there.device for there in self._modules.values() if there.device is not None]
+        rooms: dict[str, Room] = {}
+        for there in self._modules.values():
+            if isinstance(there.device, Thermostat):
+                name = there.device.options.get("room", there.id)
+                if name not in rooms:
+                    rooms[name] = self._rooms.get(name) or self._build(name, there.device, now)
+                    rooms[name].furnish([device for device in devices if device.options.get("room") == name])
+                rooms[name].thermostats.append(there.device)
+                there.device.enter(rooms[name], now)
+        self._rooms = rooms
+        for device in devices:
+            if isinstance(device, EnergyMeter):
+                device.supplied = self._supply
+                device.evolve(now)
+
+    def _build(self, name: str, first: Thermostat, now: float) -> Room:
+        celsius = first.likely if first.felt is None else first.felt
+        return Room(Chance(self._seed, f"{self.id}/{name}"), self._weather, celsius, now)
+
+    def _supply(self) -> tuple[float, float]:
+        watts = used = 0.0
+        for there in self._modules.values():
+            if there.device is not None and there.device.kind is not DeviceKind.ENERGYMETER:
+                watts += there.device.watts
+                used += there.device.used
+        return watts, used
+
+    # time
 
     def evolve(self, now: float) -> Iterator[None]:
         """Let time pass, a part of the plant at each step of the iterator."""
+        simulated = self._pace.simulated(now)
         for count, there in enumerate(tuple(self._modules.values()), start=1):
-            if there.device is not None and there.behaviour is not Behaviour.OFFLINE:
-                there.device.evolve(now)
-            if count % 100 == 0:
+            self._move(there, simulated)
+            if count % _AT_ONCE == 0:
                 yield
+
+    def _move(self, there: Simulated, simulated: float) -> None:
+        if there.device is not None and there.absence is None:
+            there.device.evolve(simulated)
+            if there.device.moving:
+                self._moving[there.id] = there
+
+    @property
+    def in_motion(self) -> bool:
+        return bool(self._moving)
+
+    def evolve_moving(self, now: float) -> list[Report]:
+        """Let time pass for what is on its way from one state to another; what is different counts as reported now."""
+        moving, self._moving = self._moving, {}
+        for there in moving.values():
+            self._move(there, self._pace.simulated(now))
+        return [self.report(there, now) for there in moving.values() if there.has_news]
+
+    def ask(self, there: Simulated, now: float) -> Report:
+        self._move(there, self._pace.simulated(now))
+        return self.report(there, now)
+
+    # reports
 
     def take_news(self, now: float) -> list[Report]:
         """What is different from what was reported. It counts as reported now."""
-        return [self.report(there, now) for there in self._modules.values() if there.has_news]
+        return [self.report(there, now, whole=False) for there in self._modules.values() if there.has_news]
 
-    def report(self, there: Simulated, now: float) -> Report:
+    def take_first_news(self, now: float) -> list[Report]:
+        """After modules were placed: also who is absent, and what nobody has vouched for yet."""
+        return [
+            self.report(there, now)
+            for there in self._modules.values()
+            if there.has_news or there.absence is not None or (there.is_heard and not there.vouched_for)
+        ]
+
+    def report(self, there: Simulated, now: float, *, whole: bool = True) -> Report:
         """All that is to be said of the module, with the measures taken since it was last reported."""
-        if there.device is None:
-            return Report(self.id, there.id, now)
-        state = there.device.state
-        readings = tuple(_new_readings(there.reported, state))
-        there.reported, there.reachable = state, True
-        return Report(self.id, there.id, now, state=state, readings=readings)
+        return there.report(self.id, now, whole=whole)
 
-    def report_absence(self, there: Simulated, now: float) -> Report:
-        """It cannot be reached. What it was last in is said only if nobody was ever told."""
-        state = None if there.reported is not None or there.device is None else there.device.state
-        there.reported, there.reachable = there.reported or state, False
-        return Report(self.id, there.id, now, state=state, reachable=False)
+
+def _sound(module: Module) -> Module:
+    """The module without the options that cannot be: it is absent, but what it is in is kept."""
+    bad = {path[0] for path, _ in find_option_problems(module.kind, module.options)}
+    if not bad:
+        return module
+    return msgspec.structs.replace(module, options={name: told for name, told in module.options.items() if name not in bad})
 
 
 def _dated(state: State | None, now: float) -> State | None:
     """An estate may give measures without their time: they are of now."""
     undated = {
         what: msgspec.structs.replace(reading, at=now)
-        for what in _MEASURES
+        for what in MEASURES
         if (reading := getattr(state, what, None)) is not None and not reading.at
     }
     return state if state is None or not undated else msgspec.structs.replace(state, **undated)
-
-
-def _lasting(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name != "simulate"}
-
-
-def _new_readings(before: State | None, state: State) -> Iterator[tuple[str, Reading]]:
-    for what in _MEASURES:
-        reading = getattr(state, what, None)
-        if reading is not None and reading != getattr(before, what, None):
-            yield what, reading

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import structlog
 
@@ -10,10 +11,16 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.drivers.simulator.behaviour import Behaviour
-from domogate.drivers.simulator.plant import Simulated, SimulatedPlant
+from domogate.drivers.simulator.module import Simulated
+from domogate.drivers.simulator.pace import Pace
+from domogate.drivers.simulator.plant import SimulatedPlant
+from domogate.drivers.simulator.weather import Weather
 from domogate.ports import Clock, Placed, ReportSink
 
 _log = structlog.get_logger(__name__)
+
+MOTION_TICK = 0.5
+"""How often, in real seconds, what is on its way (a shutter, a fading lamp) is looked at."""
 
 
 async def _say_nothing(reports: Sequence[Report]) -> None:
@@ -21,39 +28,62 @@ async def _say_nothing(reports: Sequence[Report]) -> None:
 
 
 class Simulator:
-    """Simulated plants, by seed. All that happens in them follows from the seed, the clock and the orders."""
+    """Simulated plants, by seed. All that happens in them follows from the seed, the clock and the orders.
+
+    With another `speed` simulated time runs ahead of the clock from the moment the simulator is made (Decision 0036).
+    """
 
     name = "simulator"
 
-    def __init__(self, clock: Clock, *, seed: int, tick: float) -> None:
+    def __init__(self, clock: Clock, *, seed: int, tick: float, speed: float = 1.0) -> None:
         self._clock = clock
         self._seed = seed
         self._tick = tick
+        self._pace = Pace(speed, origin=clock.now())
+        self._weather = Weather(seed)
         self._report: ReportSink = _say_nothing
         self._plants: dict[Id, SimulatedPlant] = {}
         self._ticking: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
+        self._motion = asyncio.Event()
 
     async def start(self, report: ReportSink) -> None:
         self._report = report
+        self._stopped.clear()
         self._ticking = asyncio.create_task(self._keep_ticking(), name="ticking of the simulator")
 
     async def stop(self) -> None:
+        self._plants.clear()
+        self._stopped.set()
         if self._ticking is not None:
             self._ticking.cancel()
             await asyncio.gather(self._ticking, return_exceptions=True)
             self._ticking = None
-        self._plants.clear()
+
+    async def wait_failed(self) -> Exception:
+        """For ever: it stands on nothing that could fail it."""
+        never: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        return await never
 
     async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
         plant = self._plants.get(plant_id)
         if plant is None:
-            plant = self._plants[plant_id] = SimulatedPlant(plant_id, self._seed)
-        reports = plant.place(modules, self._clock.now())
-        if reports:
-            await self._report(reports)
+            plant = self._plants[plant_id] = SimulatedPlant(plant_id, self._seed, self._weather, self._pace)
+        for _ in plant.place(modules, self._clock.now()):
+            await asyncio.sleep(0)
+        if self._plants.get(plant_id) is plant:
+            await self._say(plant.take_first_news(self._clock.now()))
 
     async def detach(self, plant_id: Id) -> None:
         self._plants.pop(plant_id, None)
+
+    async def _say(self, reports: Sequence[Report]) -> None:
+        if not reports:
+            return
+        try:
+            await self._report(reports)
+        except Exception as error:
+            _log.error("reports not taken", plant_id=reports[0].plant_id, reports=len(reports), exc_info=error)
 
     # time
 
@@ -69,24 +99,45 @@ class Simulator:
     async def _step_in(self, plant: SimulatedPlant) -> None:
         for _ in plant.evolve(self._clock.now()):
             await asyncio.sleep(0)
-        if self._plants.get(plant.id) is not plant:
-            return
-        # Nothing may be awaited between taking the news and handing it on: an order carried out then would be overwritten.
-        news = plant.take_news(self._clock.now())
-        if news:
-            await self._report(news)
+        if self._plants.get(plant.id) is plant:
+            # Nothing may be awaited between taking the news and handing it on: an order carried out then would be overwritten.
+            await self._say(plant.take_news(self._clock.now()))
+
+    async def step_in_motion(self) -> None:
+        """The same for what is on its way only."""
+        for plant in [plant for plant in self._plants.values() if plant.in_motion]:
+            try:
+                await self._say(plant.evolve_moving(self._clock.now()))
+            except Exception as error:
+                _log.error("simulation of a plant failed", plant_id=plant.id, exc_info=error)
 
     async def _keep_ticking(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._tick
         while True:
-            await asyncio.sleep(self._tick)
-            await self.step()
+            await self._pause(due - loop.time())
+            if loop.time() >= due:
+                await self.step()
+                due = loop.time() + self._tick
+            else:
+                await self.step_in_motion()
+
+    async def _pause(self, until_tick: float) -> None:
+        if any(plant.in_motion for plant in self._plants.values()):
+            await asyncio.sleep(max(0.0, min(until_tick, MOTION_TICK)))
+            return
+        self._motion.clear()
+        # Not asyncio.wait_for: before Python 3.12 it may swallow the cancellation of whoever stops this.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, until_tick)):
+                await self._motion.wait()
 
     # orders and questions
 
     async def execute(self, order: Order) -> Report:
         plant, module = self._find(order.plant_id, order.module_id)
-        if module.behaviour is Behaviour.OFFLINE:
-            raise DeviceOffline("the device is offline")
+        if module.absence is not None:
+            raise DeviceOffline(f"the device is offline: {module.absence.evidence}")
         if module.behaviour is Behaviour.SLOW:
             await self._dawdle(order.deadline)
         if module.behaviour is Behaviour.REFUSING:
@@ -96,20 +147,17 @@ class Simulator:
         now = self._clock.now()
         if now >= order.deadline:
             raise DeviceTimeout("the device was told too late")
-        module.device.evolve(now)
-        module.device.obey(order.command, now)
-        return plant.report(module, now)
+        simulated = self._pace.simulated(now)
+        module.device.evolve(simulated)
+        module.device.obey(order.command, simulated)
+        self._motion.set()
+        return plant.ask(module, now)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         plant, module = self._find(plant_id, module_id)
-        if module.behaviour is Behaviour.SLOW:
+        if module.behaviour is Behaviour.SLOW and module.absence is None:
             await self._dawdle(deadline)
-        now = self._clock.now()
-        if module.behaviour is Behaviour.OFFLINE:
-            return plant.report_absence(module, now)
-        if module.device is not None:
-            module.device.evolve(now)
-        return plant.report(module, now)
+        return plant.ask(module, self._clock.now())
 
     def _find(self, plant_id: Id, module_id: Id) -> tuple[SimulatedPlant, Simulated]:
         plant = self._plants.get(plant_id)
@@ -118,5 +166,8 @@ class Simulator:
         return plant, plant.find(module_id)
 
     async def _dawdle(self, deadline: float) -> None:
-        await asyncio.sleep(max(0.0, deadline - self._clock.now()))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(0.0, deadline - self._clock.now())):
+                await self._stopped.wait()
+            raise DeviceOffline("the simulator has been stopped")
         raise DeviceTimeout("the device did not answer in time")

@@ -1,40 +1,28 @@
-"""Thermostats: a room that gains and loses warmth, and what keeps it as it should be.
+"""Thermostats: they follow their weekly programs, and what they are told, and keep their rooms accordingly."""
 
-The room is of the first order: it follows what surrounds it, the weather and the load, with one time constant. That has an
-exact solution for as long as the load stays as it is, so time may pass in steps of any length.
-"""
-
-from math import cos, exp, pi
+from math import cos, pi
 
 import msgspec
 
 from domogate.domain.commands import Command, SetThermostat
 from domogate.domain.plants import Module, ThermostatDetail
 from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
-from domogate.drivers.simulator.chance import Cadence, Chance
-from domogate.drivers.simulator.device import Device, check_bounds
+from domogate.drivers.simulator.chance import Cadence
+from domogate.drivers.simulator.device import Device, Start, check_bounds
+from domogate.drivers.simulator.programs import SET_POINTS, Level, Period, period_at
+from domogate.drivers.simulator.rooms import Room
 
 _DAY = 86_400.0
-_STEP = 120.0
-_STEPS = 100
-"""The load is looked at every so many seconds, or so many times when more time passes at once."""
-_MEMORY = _DAY
-"""What was longer ago than this no longer matters to a room's temperature."""
-_HYSTERESIS = 0.3
-_MEASURE_EVERY = 60.0
+_HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
+_LOOK_EVERY = 20.0
+"""A room is slow: it need not be looked at in every tick."""
 _BOOST_LASTS = 1800.0
 
 # What each mode aims at beside the set point: by function.
-_PROTECTION = {ThermostatFunction.HEATING: 7.0, ThermostatFunction.COOLING: 35.0}
-_BOOST = {ThermostatFunction.HEATING: 30.0, ThermostatFunction.COOLING: 16.0}
+PROTECTION = {ThermostatFunction.HEATING: 7.0, ThermostatFunction.COOLING: 35.0}
+BOOST = {ThermostatFunction.HEATING: 30.0, ThermostatFunction.COOLING: 16.0}
 _SIGN = {ThermostatFunction.HEATING: 1.0, ThermostatFunction.COOLING: -1.0}
-
-
-def outdoor_temperature(at: float) -> float:
-    """The weather, in Celsius: cold at five in the morning, warm at five in the afternoon, warmest in July."""
-    season = 11.0 - 9.0 * cos(2 * pi * (at / _DAY % 365.25 - 15) / 365.25)
-    return season - 5.0 * cos(2 * pi * (at % _DAY - 5 * 3600) / _DAY)
 
 
 def to_celsius(value: float, unit: Unit) -> float:
@@ -46,45 +34,72 @@ def from_celsius(celsius: float, unit: Unit) -> float:
 
 
 class Thermostat(Device[ThermostatState]):
-    """Keeps its room at the set point; in automatic mode lets it drift by some degrees outside the program's hours."""
+    """Keeps its room at the set point, which in automatic mode the program moves.
 
-    __slots__ = ("_cadence", "_constant", "_gain", "_humidity_shift", "_programs", "_room", "_until")
+    A set point that is ordered in automatic mode holds until the program's next period. `activation_time` is by the
+    thermostat's own clock, which is simulated time.
+    """
+
+    __slots__ = ("_cadence", "_gain", "_humidity_shift", "_measured_at", "_period", "_programs", "room")
     reports = ThermostatState
 
-    def __init__(self, module: Module, state: ThermostatState | None, chance: Chance, now: float) -> None:
+    def __init__(self, module: Module, state: ThermostatState | None, start: Start) -> None:
         self._programs = _programs_of(module)
-        super().__init__(module, state, chance, now)
-        self._until = now
-        self._constant = chance.between("time constant", 4, 9) * 3600
-        self._gain = chance.between("gain", 24, 34)
-        self._cadence = Cadence(chance, "measure", _MEASURE_EVERY, now)
-        measured, humidity = self.state.temperature, self.state.humidity
-        self._room = (
-            self.state.set_point - chance.between("start", 0, 2)
-            if measured is None
-            else to_celsius(measured.value, measured.unit)
-        )
-        self._humidity_shift = 0.0 if humidity is None else humidity.value - self._humid_by_itself(now)
-        if measured is None or humidity is None:
-            self._measure(now)
+        super().__init__(module, state, start)
+        self._gain = self.chance.between("gain", 46, 60)
+        self._cadence = Cadence(self.chance, "measure", start.measure_every, start.now)
+        self._measured_at = start.now
+        self._period = self._period_at(start.now if state is None else start.since)
+        if state is None:
+            self._follow(start.now, anew=True)
+        humidity = self.state.humidity
+        self._humidity_shift = 0.0 if humidity is None else humidity.value - self._humid_by_itself(start.now)
+        self.room: Room
+        """Set by `enter`, before time passes."""
 
     def first_state(self) -> ThermostatState:
         return ThermostatState(
             function=ThermostatFunction.HEATING,
             mode=ThermostatMode.AUTOMATIC,
-            set_point=self.chance.pick("set point", (19.0, 20.0, 20.5, 21.0, 22.0)),
+            set_point=SET_POINTS[ThermostatFunction.HEATING][Level.COMFORT],
             program=self._programs[0],
         )
+
+    @property
+    def felt(self) -> float | None:
+        """The room's temperature as it last measured it, in Celsius."""
+        measured = self.state.temperature
+        return None if measured is None else to_celsius(measured.value, measured.unit)
+
+    @property
+    def likely(self) -> float:
+        """What the room may have been at before anybody measured it."""
+        return self.state.set_point - self.chance.between("start", 0, 2)
+
+    def enter(self, room: Room, now: float) -> None:
+        """Stand in this room from now on."""
+        self.room = room
+        if self.state.temperature is None or self.state.humidity is None:
+            self._measure(now)
 
     # time
 
     def evolve(self, now: float) -> None:
+        due = self._cadence.is_due(now)
         ends = self.state.activation_time
-        if ends is not None and now >= ends:
-            self._fall_back()
-        self._live(now)
-        if self._cadence.is_due(now):
+        if due or (ends is not None and now >= ends) or not 0 <= now - self.room.lived_until < _LOOK_EVERY:
+            self.room.live(now)
+        if due:
             self._measure(now)
+
+    def regulate(self, at: float, celsius: float) -> float:
+        """What the program and the time say at this moment, and whether that takes the load."""
+        ends = self.state.activation_time
+        if ends is not None and at >= ends:
+            self._fall_back()
+        self._follow(at)
+        self._set_load(self._wants_load(celsius, self.state.load_active))
+        return _SIGN[self.state.function] * self._gain if self.state.load_active else 0.0
 
     def _fall_back(self) -> None:
         state = self.state
@@ -92,57 +107,65 @@ class Thermostat(Device[ThermostatState]):
         self.state = msgspec.structs.replace(
             state, mode=mode, activation_time=None, former_mode=None, program=self._program_for(mode, state.program)
         )
+        self._period = None
 
-    def _live(self, now: float) -> None:
-        at = max(self._until, now - _MEMORY)
-        step = max(_STEP, (now - at) / _STEPS)
-        load = self.state.load_active
-        sign = _SIGN[self.state.function]
-        while at < now:
-            passing = min(step, now - at)
-            load = self._wants_load(at, load)
-            surrounded_by = outdoor_temperature(at) + (sign * self._gain if load else 0.0)
-            self._room = surrounded_by + (self._room - surrounded_by) * exp(-passing / self._constant)
-            at += passing
-        self._until = now
-        self._set_load(self._wants_load(now, load))
+    def _follow(self, at: float, *, anew: bool = False) -> None:
+        """In automatic mode: take over the set point of a period that has begun."""
+        period = self._period_at(at)
+        if period is None or (period == self._period and not anew):
+            return
+        self._period = period
+        wanted = SET_POINTS[self.state.function][period.level]
+        if wanted != self.state.set_point:
+            self.state = msgspec.structs.replace(self.state, set_point=wanted)
+
+    def _period_at(self, at: float) -> Period | None:
+        state = self.state
+        if state.mode is not ThermostatMode.AUTOMATIC:
+            return None
+        return period_at(state.program or 0, at + state.utc_offset_minutes * 60)
 
     def _set_load(self, load: bool) -> None:
         if load is not self.state.load_active:
             self.state = msgspec.structs.replace(self.state, load_active=load)
 
-    def _wants_load(self, at: float, load: bool) -> bool:
-        target = self._target(at)
+    def _wants_load(self, celsius: float, load: bool) -> bool:
+        target = self._target()
         if target is None:
             return False
-        lacking = _SIGN[self.state.function] * (target - self._room)
+        lacking = _SIGN[self.state.function] * (target - celsius)
         return lacking > -_HYSTERESIS if load else lacking > _HYSTERESIS
 
-    def _target(self, at: float) -> float | None:
+    def _target(self) -> float | None:
         state = self.state
         match state.mode:
             case ThermostatMode.OFF:
                 return None
             case ThermostatMode.PROTECTION:
-                return _PROTECTION[state.function]
+                return PROTECTION[state.function]
             case ThermostatMode.BOOST:
-                return _BOOST[state.function]
-            case ThermostatMode.MANUAL:
+                return BOOST[state.function]
+            case ThermostatMode.MANUAL | ThermostatMode.AUTOMATIC:
                 return state.set_point
-            case ThermostatMode.AUTOMATIC:
-                hour = (at / 60 + state.utc_offset_minutes) % 1440 / 60
-                drift = 0.0 if _in_program(state.program or 0, hour) else 3.0
-                return state.set_point - _SIGN[state.function] * drift
 
     # measuring
 
     def _measure(self, now: float) -> None:
         state = self.state
-        temperature = _measured(state.temperature, round(from_celsius(self._room, state.scale), 1), state.scale, now)
+        # To a hundredth of a degree, as radio sensors do: slow as a room is, it is seen to move within a minute.
+        temperature = self._reading(state.temperature, round(from_celsius(self.room.celsius, state.scale), 2), state.scale, now)
         humid = min(max(self._humid_by_itself(now) + self._humidity_shift, 0.0), 100.0)
-        humidity = _measured(state.humidity, float(round(humid)), Unit.PERCENT, now)
+        humidity = self._reading(state.humidity, float(round(humid)), Unit.PERCENT, now)
+        if not 0 <= now - self._measured_at < _MEASURE_ANYWAY:
+            self._measured_at = now
         if temperature is not state.temperature or humidity is not state.humidity:
             self.state = msgspec.structs.replace(state, temperature=temperature, humidity=humidity)
+
+    def _reading(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
+        """A value that stays the same is dated anew now and then: it was measured, after all."""
+        if 0 <= now - self._measured_at < _MEASURE_ANYWAY:
+            return self.measured(before, value, unit, now)
+        return Reading(value, unit, self.pace.real(now))
 
     def _humid_by_itself(self, now: float) -> float:
         day = cos(2 * pi * (now / _DAY + self.chance.of("humid phase")))
@@ -175,7 +198,11 @@ class Thermostat(Device[ThermostatState]):
             activation_time=ends,
             former_mode=former,
         )
-        self._set_load(self._wants_load(now, self.state.load_active and self.state.function is before.function))
+        if command.set_point is not None:
+            self._period = self._period_at(now)
+        elif command.mode is not None or command.program is not None or command.function is not None:
+            self._follow(now, anew=True)
+        self._set_load(self._wants_load(self.room.celsius, self.state.load_active and self.state.function is before.function))
 
     def _program_for(self, mode: ThermostatMode, program: int | None) -> int | None:
         """In automatic mode some program is always active (Spec 2.8)."""
@@ -186,15 +213,3 @@ def _programs_of(module: Module) -> tuple[int, ...]:
     detail = module.detail
     numbers = tuple(program.number for program in detail.programs) if isinstance(detail, ThermostatDetail) else ()
     return numbers or (0,)
-
-
-def _in_program(number: int, hour: float) -> bool:
-    """A schedule by number: programs begin between five and eight and last ten to sixteen hours."""
-    begins = 5 + number % 4
-    return begins <= hour < begins + 10 + number // 4 * 3
-
-
-def _measured(before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-    if before is not None and before.value == value and before.unit is unit and 0 <= now - before.at < _MEASURE_ANYWAY:
-        return before
-    return Reading(value, unit, now)

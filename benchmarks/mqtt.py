@@ -1,0 +1,79 @@
+"""How many states a second the MQTT driver takes in, from a real mosquitto, and how many a CPU-second."""
+
+import asyncio
+import multiprocessing
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.scenarios import Row, Scenario
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.ids import Id, new_id
+from domogate.domain.plants import Module
+from domogate.domain.states import LightState, Report
+from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.ports import Placed
+
+# The broker and the sender are the tests' own.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from support.mosquitto import flood, mosquitto
+from support.mqtt_flood import BASE, messages_for
+
+_LAMPS = 500
+_RATE = 20_000
+_SECONDS = 5
+
+
+class _Clock:
+    def now(self) -> float:
+        return time.time()
+
+
+def _lamp(number: int) -> Placed:
+    options = {"dialect": "zigbee2mqtt", "base": BASE, "name": f"lamp_{number}"}
+    identity = new_id()
+    return Placed(
+        Module(identity, identity, f"Lamp {number}", DeviceKind.LIGHT, driver="mqtt", options=options), FirstState(identity)
+    )
+
+
+async def states_ingested() -> list[Row]:
+    """From the socket to reports handed on. The sender gives `_RATE` a second, in a process of its own."""
+    newest: dict[str, LightState] = {}
+
+    async def take(reports: Sequence[Report]) -> None:
+        newest.update({report.module_id: report.state for report in reports if isinstance(report.state, LightState)})
+
+    lamps = [_lamp(number) for number in range(_LAMPS)]
+    messages = messages_for(_LAMPS, _RATE * _SECONDS, random.Random(1))
+    with TemporaryDirectory() as folder, mosquitto(Path(folder)) as broker:
+        driver = Mqtt(_Clock(), [MqttBroker(url=broker.url)])
+        await driver.start(take)
+        await driver.attach(Id(new_id()), lamps)
+        await asyncio.sleep(1)
+        sender = multiprocessing.get_context("spawn").Process(target=flood, args=(broker.port, messages, _RATE), daemon=True)
+        station = driver._stations["main"]
+        before = station.received
+        sender.start()
+        while station.received == before:
+            await asyncio.sleep(0.01)
+        begun, cpu, arrived = time.perf_counter(), time.process_time(), station.received
+        while station.received - before < len(messages) and time.perf_counter() - begun < 4 * _SECONDS:
+            await asyncio.sleep(0.05)
+        took, cost, taken = time.perf_counter() - begun, time.process_time() - cpu, station.received - arrived
+        await asyncio.sleep(1)
+        await driver.stop()
+        await asyncio.to_thread(sender.join, 30)
+    lost = len(messages) - (station.received - before)
+    return [
+        Row("MQTT: states taken in, a second, of 20,000 sent", f"{taken / took:,.0f}", "all of them", lost == 0),
+        Row("MQTT: states taken in, a CPU-second", f"{taken / cost:,.0f}"),
+    ]
+
+
+MQTT: dict[str, Scenario] = {"mqtt": states_ingested}

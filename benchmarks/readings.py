@@ -1,0 +1,105 @@
+"""A million readings: what they take on disk, and how long it takes to keep, to ask for and to summarise them."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlalchemy import Connection
+
+from benchmarks.estates import USER, build_plant
+from benchmarks.scenarios import Row, Scenario, at_most
+from domogate.domain.estate import Estate
+from domogate.domain.ids import Id
+from domogate.domain.states import Reading, Report, Unit
+from domogate.stores import SqlStore, sqlite_url
+
+_MILLION = 1_000_000
+_BEGIN = 1_800_000_000.0
+_MODULES = 500
+_EVERY = 10.0
+"""Seconds between two reports of a module, each with power and energy: a million is not quite three hours of them."""
+_QUESTIONS = 200
+
+
+class _Clock:
+    def now(self) -> float:
+        return time.time()
+
+
+class _TimedStore(SqlStore):
+    """Notes the longest time between two commits: for so long other writers wait."""
+
+    longest = 0.0
+    _last = 0.0
+
+    def commit(self, connection: Connection) -> None:
+        super().commit(connection)
+        now = time.perf_counter()
+        self.longest, self._last = max(self.longest, now - self._last), now
+
+    def begin(self) -> None:
+        self.longest, self._last = 0.0, time.perf_counter()
+
+
+async def million_readings() -> list[Row]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "domogate.db"
+        store = _TimedStore(sqlite_url(path), clock=_Clock(), gateway=False)
+        await store.start()
+        try:
+            return await _measure(store, path)
+        finally:
+            await store.stop()
+
+
+async def _measure(store: _TimedStore, path: Path) -> list[Row]:
+    house = build_plant(0, _MODULES)
+    await store.import_estate(Estate(users=(USER,), plants=(house,)), prune=False)
+    modules = [module.id for module in house.topology.every_module()]
+    rounds = _MILLION // (2 * len(modules))
+    until = _BEGIN + rounds * _EVERY
+
+    before = path.stat().st_size
+    started, cpu = time.perf_counter(), time.process_time()
+    for number in range(rounds):
+        await store.record(_reports(house.plant.id, modules, number))
+    recorded, recorded_cpu = time.perf_counter() - started, time.process_time() - cpu
+    await store.stop()  # what is still in the log goes into the file
+    size = path.stat().st_size - before
+    await store.start()
+
+    started = time.perf_counter()
+    for number in range(_QUESTIONS):
+        await store.list_summaries(modules[number % len(modules)], _BEGIN, until, 300.0, 1_000)
+    asked = (time.perf_counter() - started) / _QUESTIONS
+
+    store.begin()
+    started = time.perf_counter()
+    await store.summarise_readings(until + 3600.0)
+    summarised = time.perf_counter() - started
+    return [
+        at_most("a million readings: kept in", size / 1e6, 40, " MB"),
+        Row("a million readings: recorded in", f"{recorded:.1f} s ({recorded_cpu:.1f} s CPU)"),
+        Row("a million readings: summarised in", f"{summarised:.1f} s (others wait {store.longest * 1000:.0f} ms at most)"),
+        Row("three hours of a module's readings, in spans of five minutes", f"{asked * 1000:.1f} ms"),
+    ]
+
+
+def _reports(plant_id: Id, modules: Sequence[Id], number: int) -> list[Report]:
+    at = _BEGIN + number * _EVERY
+    return [
+        Report(
+            plant_id,
+            module_id,
+            at,
+            readings=(
+                ("power", Reading(40 + (number * 7 + place) % 100 / 10, Unit.WATT, at + place / 1000)),
+                ("energy", Reading(float(number + place), Unit.WATT_HOUR, at + place / 1000)),
+            ),
+        )
+        for place, module_id in enumerate(modules)
+    ]
+
+
+READINGS: dict[str, Scenario] = {"readings": million_readings}

@@ -1,0 +1,187 @@
+"""How Zigbee2MQTT and Tasmota announce their devices, and what each device is here.
+
+After Zigbee2MQTT's pages "MQTT Topics and Messages" (bridge/devices) and "Exposes", and Tasmota's discovery messages
+(tasmota/discovery/MAC/config and sensors).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt.dialects.zigbee2mqtt import SET_POINTS
+from domogate.drivers.mqtt.facts import Unreadable
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A module in the making, or (`why` is there) something that is none. `key` is what its id follows from."""
+
+    key: str
+    name: str
+    kind: DeviceKind = DeviceKind.GATEWAY
+    options: dict[str, Any] = {}
+    about: str = ""
+    why: str = ""
+
+
+# Zigbee2MQTT
+
+
+def of_zigbee2mqtt(base: str, devices: Any) -> Iterator[Draft]:
+    """Raises Unreadable."""
+    if not isinstance(devices, list):
+        raise Unreadable("a list of devices is expected")
+    for device in devices:
+        if isinstance(device, dict) and isinstance(device.get("friendly_name"), str):
+            yield from _of_zigbee_device(base, device)
+
+
+def _of_zigbee_device(base: str, device: Mapping[str, Any]) -> Iterator[Draft]:
+    name, address = device["friendly_name"], str(device.get("ieee_address"))
+    options: dict[str, Any] = {"dialect": "zigbee2mqtt", **({} if base == "zigbee2mqtt" else {"base": base})}
+    if device.get("type") == "Coordinator":
+        yield Draft(f"zigbee:{address}", f"Zigbee2MQTT {base}"[:50], DeviceKind.GATEWAY, options, "the bridge itself")
+        return
+    definition = device.get("definition")
+    if device.get("disabled") is True:
+        yield Draft(address, name, why="it is disabled in Zigbee2MQTT")
+    elif not isinstance(definition, dict):
+        yield Draft(address, name, why="Zigbee2MQTT does not support it")
+    else:
+        about = " ".join(str(definition[what]) for what in ("vendor", "model", "description") if definition.get(what))
+        exposes = [one for one in _list(definition.get("exposes")) if isinstance(one, dict)]
+        for suffix, kind, more, why in _kinds_of(exposes):
+            ending = f" {suffix}" if suffix else ""
+            yield Draft(
+                f"zigbee:{address}:{suffix}",
+                name + ending,
+                kind or DeviceKind.GATEWAY,
+                {**options, "name": name, **more},
+                about,
+                why,
+            )
+
+
+_Kind = tuple[str, DeviceKind | None, dict[str, Any], str]
+
+
+def _kinds_of(exposes: list[dict[str, Any]]) -> Iterator[_Kind]:
+    """What a device is: suffix of its name, kind, options; or why it is nothing."""
+    by_type: dict[str, list[dict[str, Any]]] = {}
+    for one in exposes:
+        by_type.setdefault(str(one.get("type")), []).append(one)
+    if climates := by_type.get("climate"):
+        yield _climate(climates[0])
+    elif "lock" in by_type:
+        yield "", DeviceKind.LOCK, {}, ""
+    elif covers := by_type.get("cover"):
+        if "position" in _names(_features(covers[0])):
+            yield "", DeviceKind.AUTOMATION, {}, ""
+        else:
+            yield "", None, {}, "a cover that does not report its position"
+    elif lights := by_type.get("light"):
+        for light in lights:
+            endpoint = light.get("endpoint")
+            yield (endpoint, DeviceKind.LIGHT, {"endpoint": endpoint}, "") if endpoint else ("", DeviceKind.LIGHT, {}, "")
+    elif switches := by_type.get("switch"):
+        endpoints = [one["endpoint"] for one in switches if isinstance(one.get("endpoint"), str)]
+        if len(endpoints) > 1:
+            yield "", DeviceKind.MULTISOCKET, {"endpoints": endpoints}, ""
+        else:
+            yield "", DeviceKind.PLUG, {"endpoint": endpoints[0]} if endpoints else {}, ""
+    else:
+        yield _sensor(_names(exposes))
+
+
+def _climate(climate: dict[str, Any]) -> _Kind:
+    names = _names(_features(climate))
+    set_point = next((name for name in SET_POINTS if name in names), None)
+    if set_point is None:
+        return "", None, {}, "a thermostat without a set point that is known here"
+    return "", DeviceKind.CHRONOTHERMOSTAT, {} if set_point == SET_POINTS[0] else {"setPoint": set_point}, ""
+
+
+def _sensor(names: set[str]) -> _Kind:
+    if names & {"power", "energy"}:
+        return "", DeviceKind.ENERGYMETER, {}, ""
+    if "action" in names:
+        return "", DeviceKind.REMOTE, {}, ""
+    return "", None, {}, f"no kind of module here has {', '.join(sorted(names)[:6]) or 'nothing to say'}"
+
+
+def _features(expose: Mapping[str, Any]) -> list[Any]:
+    return _list(expose.get("features"))
+
+
+def _names(exposes: list[Any]) -> set[str]:
+    return {one["name"] for one in exposes if isinstance(one, dict) and isinstance(one.get("name"), str)}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+# Tasmota
+
+_RELAY, _LIGHT, _SHUTTER = 1, 2, 3
+
+
+def of_tasmota(config: Any, sensors: Any) -> Iterator[Draft]:
+    """Raises Unreadable."""
+    if not isinstance(config, dict) or not isinstance(config.get("t"), str) or not isinstance(config.get("mac"), str):
+        raise Unreadable("a device with t and mac is expected")
+    name = str(config.get("dn") or config["t"])
+    about = f"{config.get('md') or 'Tasmota'}, Tasmota {config.get('sw') or ''}".strip()
+    options = _tasmota_options(config)
+    answers_elsewhere = isinstance(config.get("so"), dict) and config["so"].get("4") == 1
+    drafts = list(_tasmota_kinds(_list(config.get("rl")), _measures(sensors)))
+    if not drafts:
+        yield Draft(config["mac"], name, why="it has no relay, light, shutter or energy meter")
+    for key, kind, more in drafts:
+        own = _friendly(config, more.get("relay", 1)) if len(drafts) > 1 else name
+        if answers_elsewhere and kind in (DeviceKind.LIGHT, DeviceKind.AUTOMATION):
+            yield Draft(key, own, why="its SetOption4 is on, so it does not answer where it is listened to; set it to 0")
+        else:
+            yield Draft(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about)
+
+
+def _tasmota_kinds(relays: list[Any], measures: bool) -> Iterator[tuple[str, DeviceKind, dict[str, Any]]]:
+    switched = [number for number, what in enumerate(relays, start=1) if what == _RELAY]
+    if len(switched) > 1 and switched == [*range(1, len(switched) + 1)]:
+        yield "sockets", DeviceKind.MULTISOCKET, {"sockets": len(switched)}
+    else:
+        for number in switched:
+            yield f"relay{number}", DeviceKind.PLUG, {} if number == 1 else {"relay": number}
+    for number, what in enumerate(relays, start=1):
+        if what == _LIGHT:
+            yield f"light{number}", DeviceKind.LIGHT, {} if number == 1 else {"relay": number}
+    for shutter in range(1, relays.count(_SHUTTER) // 2 + 1):  # two relays each: up and down
+        yield f"shutter{shutter}", DeviceKind.AUTOMATION, {} if shutter == 1 else {"shutter": shutter}
+    if measures and len(switched) != 1:
+        yield "energy", DeviceKind.ENERGYMETER, {}
+
+
+def _measures(sensors: Any) -> bool:
+    said = sensors.get("sn") if isinstance(sensors, dict) else None
+    return isinstance(said, dict) and isinstance(said.get("ENERGY"), dict)
+
+
+def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Only what is not as Tasmota has it by default."""
+    options: dict[str, Any] = {"dialect": "tasmota", "topic": config["t"]}
+    usual = {"ft": ("fullTopic", "%prefix%/%topic%/"), "tp": ("prefixes", ["cmnd", "stat", "tele"])}
+    usual |= {"onln": ("online", "Online"), "ofln": ("offline", "Offline")}
+    for field, (option, default) in usual.items():
+        if field in config and config[field] != default:
+            options[option] = config[field]
+    words = _list(config.get("state"))[:2]
+    if len(words) == 2 and words != ["OFF", "ON"]:
+        options["states"] = words
+    return options
+
+
+def _friendly(config: Mapping[str, Any], relay: int) -> str:
+    names = _list(config.get("fn"))
+    named = names[relay - 1] if 0 < relay <= len(names) else None
+    return str(named or f"{config.get('dn') or config['t']} {relay}")

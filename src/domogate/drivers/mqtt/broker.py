@@ -1,0 +1,87 @@
+"""What is to be known of a broker before it is connected to: all of it data (docs/mqtt.md)."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+
+_PORTS = {"mqtt": 1883, "mqtts": 8883}
+
+
+class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A broker and how to log in to it. A contradictory one is refused when it is made."""
+
+    url: str
+    """mqtt://host:1883, or mqtts://host:8883 for TLS."""
+    name: str = "main"
+    """What modules call it in their option `broker`."""
+    username: str | None = None
+    password: str | None = None
+    password_file: str | None = None
+    """Holds the password in its first line; read anew for each connection."""
+    ca_file: str | None = None
+    """Whom to believe that the broker is who it says; None: whom this machine believes."""
+    client_certificate: str | None = None
+    client_key: str | None = None
+    client_id: str | None = None
+    """None: one of its own for each run. Two clients with the same id throw each other out."""
+    keepalive: int = 30
+    """Seconds; a connection on which nothing came for half as long again is given up."""
+
+    def __post_init__(self) -> None:
+        if problem := _find_problem_of_url(self.url):
+            raise ValueError(f"the broker's url {self.url!r} cannot be used: {problem}")
+        if not self.name or not self.name.isprintable():
+            raise ValueError("a broker needs a name, by which modules call it")
+        if self.password is not None and self.password_file is not None:
+            raise ValueError(f"broker {self.name!r}: give password or password_file, not both")
+        if self.username is None and (self.password is not None or self.password_file is not None):
+            raise ValueError(f"broker {self.name!r}: a password needs a username")
+        if (self.client_certificate is None) != (self.client_key is None):
+            raise ValueError(f"broker {self.name!r}: client_certificate and client_key go together")
+        if not self.tls and (self.ca_file is not None or self.client_certificate is not None):
+            raise ValueError(f"broker {self.name!r}: certificates are for mqtts://, and its url is mqtt://")
+        if not 5 <= self.keepalive <= 3600:
+            raise ValueError(f"broker {self.name!r}: keepalive is 5 to 3600 seconds")
+        if self.client_id is not None and not 1 <= len(self.client_id) <= 128:
+            raise ValueError(f"broker {self.name!r}: client_id has 1 to 128 characters")
+
+    def __repr__(self) -> str:
+        return f"MqttBroker({self.name!r}, {self.url!r})"  # never its password
+
+    @property
+    def tls(self) -> bool:
+        return urlsplit(self.url).scheme == "mqtts"
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        parts = urlsplit(self.url)
+        return parts.port or _PORTS[parts.scheme]
+
+    def read_password(self) -> str | None:
+        """Raises OSError, UnicodeError."""
+        if self.password_file is None:
+            return self.password
+        lines = Path(self.password_file).read_text("utf-8").splitlines()
+        return lines[0] if lines else ""
+
+
+def _find_problem_of_url(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "it is not a URL"
+    if parts.scheme not in _PORTS:
+        return "it begins with mqtt:// or, for TLS, with mqtts://"
+    if not host or port == 0 or not url.isprintable() or " " in url:
+        return "a host is expected, and a port if it is not the usual one"
+    if parts.username is not None:
+        return "the user is not part of it; give username and password apart"
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        return "nothing is expected after the host and port"
+    return None

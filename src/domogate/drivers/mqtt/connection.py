@@ -1,0 +1,230 @@
+"""One connection to a broker: packets in and out, acknowledgements, and whether it still lives.
+
+It is written for many small messages: what is published goes to `deliver` as bytes, nothing is decoded here (Decision 0037).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from domogate.drivers.mqtt import packets
+from domogate.drivers.mqtt.packets import FAILURE, V5, Malformed
+
+Deliver = Callable[[bytes, bytes], None]
+
+_FILTERS_A_PACKET = 200
+_ACKNOWLEDGED_WITHIN = 10.0
+_LAST_PACKET_ID = 65_535
+
+
+class ConnectionLost(Exception):
+    """The connection is gone; the message says how, for an operator."""
+
+
+class BrokerRefused(Exception):
+    """The broker answered, and would not; `reason` is the code of MQTT 5.0 §2.4."""
+
+    def __init__(self, reason: int) -> None:
+        super().__init__(packets.words_for(reason))
+        self.reason = reason
+
+
+class Connection(asyncio.Protocol):
+    """A connection that was opened; `lost` is done when it is gone, with the words for why."""
+
+    def __init__(self, deliver: Deliver, *, version: int, keepalive: int, largest_packet: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._deliver = deliver
+        self._version = version
+        self._keepalive = keepalive
+        self._largest_packet = largest_packet
+        self._transport: asyncio.Transport | None = None
+        self._rest = b""
+        self._to_skip = 0
+        self._connack: asyncio.Future[int] = loop.create_future()
+        self._acks: dict[int, asyncio.Future[bytes]] = {}
+        self._packet_id = 0
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._heard_at = loop.time()
+        self._pulse: asyncio.TimerHandle | None = None
+        self._goodbye = ""
+        self.skipped = 0
+        """How many packets were larger than allowed, and passed over."""
+        self.lost: asyncio.Future[str] = loop.create_future()
+
+    # opening and closing
+
+    async def log_in(self, client_id: str, username: str | None, password: str | None) -> None:
+        """Raises BrokerRefused, ConnectionLost."""
+        connect = packets.to_connect(
+            client_id,
+            version=self._version,
+            keepalive=self._keepalive,
+            username=username,
+            password=password,
+            largest_packet=self._largest_packet,
+        )
+        self._write(connect)
+        reason = await self._connack
+        if reason >= FAILURE:
+            raise BrokerRefused(reason)
+        self._pulse = self._loop.call_later(self._keepalive / 2, self._keep_alive)
+
+    def close(self) -> None:
+        """Say goodbye and hang up."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(packets.GOODBYE)
+            self._transport.close()
+        self._end("closed")
+
+    def _hang_up(self, why: str) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+        self._end(why)
+
+    def _end(self, why: str) -> None:
+        if self._pulse is not None:
+            self._pulse.cancel()
+        self._writable.set()
+        if not self.lost.done():
+            self.lost.set_result(why)
+        waiting: list[asyncio.Future[Any]] = [self._connack, *self._acks.values()]
+        for one in waiting:
+            if not one.done():
+                one.set_exception(ConnectionLost(why))
+                one.exception()  # whoever waits hears of it; if nobody does, nothing is to be said
+        self._acks.clear()
+
+    def _keep_alive(self) -> None:
+        if self._loop.time() - self._heard_at > 1.5 * self._keepalive:
+            self._hang_up(f"nothing was heard of the broker for {1.5 * self._keepalive:g} seconds")
+            return
+        self._write(packets.PING)
+        self._pulse = self._loop.call_later(self._keepalive / 2, self._keep_alive)
+
+    # asking
+
+    async def subscribe(self, filters: Sequence[tuple[str, int]]) -> list[int]:
+        """One reason code for each filter. Raises ConnectionLost."""
+        reasons: list[int] = []
+        for start in range(0, len(filters), _FILTERS_A_PACKET):
+            some = filters[start : start + _FILTERS_A_PACKET]
+            packet_id, ack = self._expect_ack()
+            self._write(packets.to_subscribe(packet_id, some, self._version))
+            codes = await self._acknowledged(packet_id, ack)
+            reasons += codes if len(codes) == len(some) else [FAILURE] * len(some)
+        return reasons
+
+    async def unsubscribe(self, filters: Sequence[str]) -> None:
+        """Raises ConnectionLost."""
+        for start in range(0, len(filters), _FILTERS_A_PACKET):
+            packet_id, ack = self._expect_ack()
+            self._write(packets.to_unsubscribe(packet_id, filters[start : start + _FILTERS_A_PACKET], self._version))
+            await self._acknowledged(packet_id, ack)
+
+    async def wait_writable(self) -> None:
+        await self._writable.wait()
+
+    def publish(self, topic: str, payload: bytes, expiry: int) -> asyncio.Future[bytes]:
+        """Sent now, once. The future has the broker's reason code as its one byte, or raises ConnectionLost."""
+        packet_id, ack = self._expect_ack()
+        self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry))
+        return ack
+
+    def _expect_ack(self) -> tuple[int, asyncio.Future[bytes]]:
+        if self.lost.done():
+            raise ConnectionLost(self.lost.result())
+        for _ in range(_LAST_PACKET_ID):
+            self._packet_id = self._packet_id % _LAST_PACKET_ID + 1
+            if self._packet_id not in self._acks:
+                ack = self._acks[self._packet_id] = self._loop.create_future()
+                return self._packet_id, ack
+        self._hang_up("the broker acknowledges nothing any more")
+        raise ConnectionLost(self.lost.result())
+
+    async def _acknowledged(self, packet_id: int, ack: "asyncio.Future[bytes]") -> bytes:
+        try:
+            async with asyncio.timeout(_ACKNOWLEDGED_WITHIN):
+                return await ack
+        except TimeoutError:
+            self._acks.pop(packet_id, None)
+            self._hang_up(f"the broker did not acknowledge a subscription within {_ACKNOWLEDGED_WITHIN:g} seconds")
+            raise ConnectionLost(self.lost.result()) from None
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of another make
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end(self._goodbye or (f"the connection broke: {exc}" if exc else "the broker closed the connection"))
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._heard_at = self._loop.time()
+        if self._to_skip:
+            skipped = min(self._to_skip, len(data))
+            self._to_skip -= skipped
+            data = data[skipped:]
+        try:
+            self._read(self._rest + data if self._rest else data)
+        except Malformed as malformed:
+            self._hang_up(f"the broker sent what is no MQTT: {malformed}")
+
+    def _read(self, data: bytes) -> None:
+        at, end = 0, len(data)
+        while end - at >= 2:
+            # The length by hand: this runs for every message of a flood.
+            size, start = data[at + 1], at + 2
+            if size > 127:
+                if end - at < 5 and not any(digit < 128 for digit in data[at + 1 : end]):
+                    break
+                size, start = packets.from_varint(data, at + 1)
+            stop = start + size
+            if size > self._largest_packet:
+                self.skipped += 1
+                self._to_skip = max(0, stop - end)
+                at = min(stop, end)
+                continue
+            if stop > end:
+                break
+            self._take(data[at], data[start:stop])
+            at = stop
+        self._rest = data[at:]
+
+    def _take(self, first: int, body: bytes) -> None:
+        kind = first & 0xF0
+        if kind == packets.PUBLISH:
+            topic, payload, packet_id = packets.from_publish(first, body, self._version)
+            if packet_id is not None:
+                self._write(packets.to_puback(packet_id))
+            self._deliver(topic, payload)
+        elif kind == packets.PUBACK:
+            packet_id_of_ours, reason = packets.from_ack(body, self._version)
+            self._acknowledge(packet_id_of_ours, bytes((reason,)))
+        elif kind in (packets.SUBACK, packets.UNSUBACK):
+            self._acknowledge(*packets.from_suback(body, self._version))
+        elif kind == packets.CONNACK:
+            if not self._connack.done():
+                self._connack.set_result(packets.from_connack(body, self._version))
+        elif kind == packets.DISCONNECT:
+            reason = packets.from_disconnect(body) if self._version == V5 else 0
+            self._goodbye = f"the broker ended the connection: {packets.words_for(reason)}" if reason else ""
+        elif kind != packets.PINGRESP:
+            raise Malformed(f"a packet of type 0x{kind:02x}, which was not asked for")
+
+    def _acknowledge(self, packet_id: int, codes: bytes) -> None:
+        ack = self._acks.pop(packet_id, None)
+        if ack is not None and not ack.done():
+            ack.set_result(codes)

@@ -1,0 +1,243 @@
+"""Everything else: topics and templates, written into the module's options (docs/mqtt.md has examples)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, cast
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
+from domogate.drivers.mqtt.dialects.options import DialectOptions, Problem, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.facts import (
+    Facts,
+    Keep,
+    Listening,
+    Publication,
+    Speech,
+    Unreadable,
+    Unsayable,
+    as_number,
+    battery_of,
+    read_text,
+    within,
+)
+from domogate.drivers.mqtt.template import Scalar, Source, Target
+
+_MOST_SOCKETS = 32
+
+
+def _truth(value: Scalar) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}.get(_plain(value))
+
+
+def _plain(value: Scalar) -> str:
+    return (str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)).lower()
+
+
+def _between(low: float, high: float, *, whole: bool = False) -> Callable[[Scalar], float | None]:
+    def read(value: Scalar) -> float | None:
+        number = within(value, low, high)
+        return round(number) if whole and number is not None else number
+
+    return read
+
+
+def _battery(value: Scalar) -> Battery | None:
+    if isinstance(value, str):
+        return Battery(value) if value in frozenset(Battery) else None
+    percent = within(value, 0, 100)
+    return None if percent is None else battery_of(percent)
+
+
+def _firmware(value: Scalar) -> int | None:
+    number = within(value, 0, 2**31 - 1)
+    return None if number is None else int(number)
+
+
+_FACTS: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "on": ("on", _truth),
+        "level": ("level", _between(0, 100, whole=True)),
+        "hue": ("hue", _between(0, 360)),
+        "saturation": ("saturation", _between(0, 100)),
+        "position": ("position", _between(0, 100, whole=True)),
+        "target": ("target", _between(0, 100, whole=True)),
+        "power": ("power", _between(0, 1e12)),
+        "energy": ("energy", _between(0, 1e15)),
+        "temperature": ("temperature", as_number),
+        "humidity": ("humidity", _between(0, 100)),
+        "battery": ("battery", _battery),
+        "firmware": ("firmware", _firmware),
+        "locked": ("locked", _truth),
+        "active": ("active", _truth),
+        "setPoint": ("set_point", _between(3, 40)),
+        "mode": ("mode", lambda value: ThermostatMode(value) if value in frozenset(ThermostatMode) else None),
+        "function": ("function", lambda value: ThermostatFunction(value) if value in frozenset(ThermostatFunction) else None),
+        "loadActive": ("load_active", _truth),
+    }
+)
+"""By the name that options use: what it is called within, and how a value is read."""
+_SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
+
+_LIGHT = frozenset(("on", "level", "hue", "saturation"))
+_COMMANDS: Mapping[DeviceKind, frozenset[str]] = MappingProxyType(
+    {
+        DeviceKind.LIGHT: _LIGHT,
+        DeviceKind.PLUG: frozenset(("on",)),
+        DeviceKind.HEATER: frozenset(("on",)),
+        DeviceKind.AUDIOVIDEO_UNIT: frozenset(("on",)),
+        DeviceKind.AUTOMATION: frozenset(("position",)),
+        DeviceKind.LOCK: frozenset(("locked",)),
+        DeviceKind.ACTIVATION: frozenset(("active",)),
+        DeviceKind.CHRONOTHERMOSTAT: frozenset(("setPoint", "mode", "function")),
+        DeviceKind.MULTISOCKET: frozenset(_SOCKETS),
+        DeviceKind.ENERGYMETER: frozenset(),
+        DeviceKind.REMOTE: frozenset(),
+        DeviceKind.GATEWAY: frozenset(),
+    }
+)
+KINDS = frozenset(_COMMANDS)
+# What a state cannot be made without, any one of them.
+_NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys((DeviceKind.LIGHT, DeviceKind.PLUG, DeviceKind.HEATER, DeviceKind.AUDIOVIDEO_UNIT), ("on",)),
+        DeviceKind.AUTOMATION: ("position",),
+        DeviceKind.LOCK: ("locked",),
+        DeviceKind.ACTIVATION: ("active",),
+        DeviceKind.CHRONOTHERMOSTAT: ("setPoint",),
+        DeviceKind.MULTISOCKET: ("socket1",),
+        DeviceKind.ENERGYMETER: ("power", "energy"),
+        DeviceKind.REMOTE: ("battery",),
+    }
+)
+
+
+class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where it is said whether the module is there; a path makes it a value in JSON."""
+
+    topic: str
+    path: str = ""
+    online: str = "online"
+    offline: str = "offline"
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What makes the module say its state."""
+
+    topic: str
+    payload: str = ""
+
+
+class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where each fact is read, and how each is told."""
+
+    state: dict[str, Source] = {}
+    command: dict[str, Target] = {}
+    availability: Availability | None = None
+    ask: Question | None = None
+    confirm: Literal["state", "broker"] = "state"
+    """What an order is confirmed by. `broker`: the device never says what it did."""
+
+    def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
+        yield from self.find_common_problems()
+        if kind not in KINDS:
+            yield (), refuse_kind(kind, "generic", KINDS)
+            return
+        yield from self._find_in_tables(kind)
+        needed = _NEEDED.get(kind, ())
+        if needed and not any(name in self.state for name in needed) and self.confirm == "state":
+            yield ("state",), f"a {kind} needs {' or '.join(needed)} here, to know what it is in"
+        if self.availability is not None:
+            for path, words in _as_source(self.availability).find_problems():
+                yield ("availability", *path), words
+            if self.availability.online == self.availability.offline:
+                yield ("availability", "online"), "online and offline need different words"
+        if self.ask is not None and (problem := find_problem_of_topic(self.ask.topic)):
+            yield ("ask", "topic"), problem
+
+    def _find_in_tables(self, kind: DeviceKind) -> Iterator[Problem]:
+        for name, source in self.state.items():
+            if name not in _FACTS and name not in _SOCKETS:
+                yield ("state", name), f"there is no {name!r}; there are {', '.join(_FACTS)} and socket1, socket2 …"
+            for path, words in source.find_problems():
+                yield ("state", name, *path), words
+        for name, target in self.command.items():
+            if name not in _COMMANDS[kind]:
+                yield ("command", name), f"a {kind} is not told {name!r}"
+            elif self.confirm == "state" and name not in self.state:
+                yield ("command", name), f"nothing would confirm it: add state.{name}, or say `confirm: broker`"
+            for path, words in target.find_problems():
+                yield ("command", name, *path), words
+        sockets = sorted(_SOCKETS[name] for name in self.state if name in _SOCKETS)
+        if sockets != [*range(len(sockets))]:
+            yield ("state",), "sockets are numbered from 1 on, without a gap"
+
+    def speech_for(self, kind: DeviceKind) -> Speech:  # noqa: ARG002 - its options say all
+        return Generic(self)
+
+
+def _as_source(availability: Availability) -> Source:
+    return Source(topic=availability.topic, path=availability.path)
+
+
+class Generic:
+    """Speaks as the options say."""
+
+    def __init__(self, options: GenericOptions) -> None:
+        self._options = options
+        self.confirmed_by_broker = options.confirm == "broker"
+        self._sources: dict[str, list[tuple[str, Source]]] = {}
+        for name, source in options.state.items():
+            self._sources.setdefault(source.topic, []).append((name, source))
+        watched = {topic: Listening(Keep.NEWEST) for topic in self._sources}
+        if options.availability is not None:
+            watched[options.availability.topic] = Listening(Keep.NEWEST, qos=1)
+        self.topics: Mapping[str, Listening] = watched
+
+    def hear(self, topic: str, payload: bytes) -> Facts:
+        facts: dict[str, Any] = {}
+        for name, source in self._sources.get(topic, ()):
+            value = source.read(payload)
+            if value is None:
+                continue
+            if name in _SOCKETS:
+                if (on := _truth(value)) is not None:
+                    facts.setdefault("sockets", {})[_SOCKETS[name]] = on
+            else:
+                fact, read = _FACTS[name]
+                if (known := read(value)) is not None:
+                    facts[fact] = known
+        if self._options.availability is not None and topic == self._options.availability.topic and payload:
+            facts |= self._read_availability(self._options.availability, payload, alone=topic not in self._sources)
+        return cast(Facts, facts)  # its keys are those of _FACTS
+
+    def _read_availability(self, where: Availability, payload: bytes, *, alone: bool) -> Facts:
+        said = _as_source(where).read(payload) if where.path else read_text(payload)
+        words = {where.online.lower(): True, where.offline.lower(): False}
+        available = None if said is None else words.get(said.lower() if isinstance(said, str) else _plain(said))
+        if available is None:
+            if alone:
+                raise Unreadable(f"neither {where.online} nor {where.offline}")
+            return Facts()
+        return Facts(available=available)
+
+    def say(self, wanted: Facts) -> Sequence[Publication]:
+        values: dict[str, object] = {}
+        for name, (fact, _) in _FACTS.items():
+            if fact in wanted:
+                values[name] = wanted[fact]  # type: ignore[literal-required]  # _FACTS names only what Facts has
+        values |= {f"socket{place + 1}": on for place, on in wanted.get("sockets", {}).items()}
+        said: list[Publication] = []
+        for name, value in values.items():
+            target = self._options.command.get(name)
+            if target is None:
+                raise Unsayable(f"the module's options do not say how to tell it {name}")
+            said.append(Publication(target.topic, target.fill(value)))
+        return said
+
+    def ask(self) -> Sequence[Publication]:
+        question = self._options.ask
+        return () if question is None else (Publication(question.topic, question.payload.encode()),)

@@ -1,0 +1,239 @@
+"""Tasmota: commands go to `cmnd/topic/…`, answers come on `stat/topic/…`, reports on `tele/topic/…`, each saying a part.
+
+After its documentation, pages "MQTT", "Commands", "Lights", "Blinds and Shutters" and "JSON Status Responses".
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt.dialects.options import DialectOptions, Problem, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.facts import (
+    Facts,
+    Keep,
+    Listening,
+    Publication,
+    Speech,
+    Unreadable,
+    Unsayable,
+    as_number,
+    read_object,
+    read_text,
+    within,
+)
+
+KINDS = frozenset(
+    (
+        *(DeviceKind.LIGHT, DeviceKind.PLUG, DeviceKind.HEATER, DeviceKind.MULTISOCKET, DeviceKind.ENERGYMETER),
+        *(DeviceKind.AUTOMATION, DeviceKind.LOCK, DeviceKind.ACTIVATION),
+    )
+)
+MOST_RELAYS = 32
+_UNKNOWN_COMMAND = ("Unknown", "Error")
+
+
+class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which part of which Tasmota device a module is."""
+
+    topic: str = ""
+    full_topic: str = "%prefix%/%topic%/"
+    prefixes: tuple[str, str, str] = ("cmnd", "stat", "tele")
+    relay: int = 1
+    """Which one, for a device with several."""
+    sockets: int = 0
+    """How many relays a multisocket has."""
+    shutter: int = 1
+    states: tuple[str, str] = ("OFF", "ON")
+    """Its words for off and on (StateText1 and 2)."""
+    online: str = "Online"
+    offline: str = "Offline"
+
+    def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
+        yield from self.find_common_problems()
+        if kind not in KINDS:
+            yield (), refuse_kind(kind, "tasmota", KINDS)
+            return
+        if not self.topic:
+            yield ("topic",), "the device's topic is missing"
+        elif problem := find_problem_of_topic(self.topic):
+            yield ("topic",), problem
+        if "%prefix%" not in self.full_topic or "%topic%" not in self.full_topic:
+            yield ("fullTopic",), "both %prefix% and %topic% are expected in it"
+        elif problem := find_problem_of_topic(self.full_topic):
+            yield ("fullTopic",), problem
+        for place, prefix in enumerate(self.prefixes):
+            if problem := find_problem_of_topic(prefix):
+                yield ("prefixes", place), problem
+        if not 1 <= self.relay <= MOST_RELAYS:
+            yield ("relay",), f"relays are numbered 1 to {MOST_RELAYS}"
+        if not 1 <= self.shutter <= 16:
+            yield ("shutter",), "shutters are numbered 1 to 16"
+        if kind is DeviceKind.MULTISOCKET and not 2 <= self.sockets <= MOST_RELAYS:
+            yield ("sockets",), f"how many relays it has, 2 to {MOST_RELAYS}"
+        if self.states[0] == self.states[1]:
+            yield ("states",), "off and on need different words"
+
+    def speech_for(self, kind: DeviceKind) -> Speech:
+        return Tasmota(kind, self)
+
+
+class Tasmota:
+    """Speaks with one relay, light, shutter or meter of one Tasmota device."""
+
+    confirmed_by_broker = False
+
+    def __init__(self, kind: DeviceKind, options: TasmotaOptions) -> None:
+        self._kind = kind
+        self._options = options
+        self._on_off = {options.states[0]: False, options.states[1]: True, "OFF": False, "ON": True}
+        command, answer, report = (_spell(options, prefix) for prefix in options.prefixes)
+        self._command = command
+        self._will = f"{report}LWT"
+        relays = range(1, options.sockets + 1) if kind is DeviceKind.MULTISOCKET else (options.relay,)
+        # A device with one relay calls it POWER, one with more POWER1, POWER2 …
+        self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
+        self._powers = {f"{answer}{name}": number for name, number in self._relays.items()}
+        self.topics: Mapping[str, Listening] = {
+            self._will: Listening(qos=1),
+            f"{answer}RESULT": Listening(Keep.EVERY),
+            f"{answer}STATUS8": Listening(),
+            f"{answer}STATUS10": Listening(),
+            f"{report}STATE": Listening(),
+            f"{report}SENSOR": Listening(),
+            **({} if kind in (DeviceKind.AUTOMATION, DeviceKind.ENERGYMETER) else dict.fromkeys(self._powers, Listening())),
+        }
+
+    # hearing
+
+    def hear(self, topic: str, payload: bytes) -> Facts:
+        if topic == self._will:
+            return self._read_will(payload)
+        relay = self._powers.get(topic)
+        if relay is not None:
+            facts = Facts()
+            self._read_relay(relay, read_text(payload), facts)
+            return facts
+        said = read_object(payload)
+        # An answer to Status wraps what the report of the same name says.
+        for wrapper in ("StatusSTS", "StatusSNS"):
+            if isinstance(said.get(wrapper), dict):
+                said = said[wrapper]
+        return self._read(said)
+
+    def _read_will(self, payload: bytes) -> Facts:
+        if not payload:
+            return Facts()
+        text = read_text(payload)
+        if text not in (self._options.online, self._options.offline):
+            raise Unreadable(f"neither {self._options.online} nor {self._options.offline}")
+        return Facts(available=text == self._options.online)
+
+    def _read(self, said: Mapping[str, Any]) -> Facts:
+        facts = Facts()
+        if said.get("Command") in _UNKNOWN_COMMAND:
+            facts["refusal"] = f"it does not know the command ({said['Command']})"
+        if self._kind not in (DeviceKind.AUTOMATION, DeviceKind.ENERGYMETER):
+            for name, relay in self._relays.items():
+                if name in said:
+                    self._read_relay(relay, said[name], facts)
+        if self._kind is DeviceKind.LIGHT:
+            self._read_light(said, facts)
+        elif self._kind is DeviceKind.AUTOMATION:
+            self._read_shutter(said.get(f"Shutter{self._options.shutter}"), facts)
+            # The command is answered with where the shutter is to go, before it moves.
+            if (target := within(said.get(f"ShutterPosition{self._options.shutter}"), 0, 100)) is not None:
+                facts["target"] = round(target)
+        energy = said.get("ENERGY")
+        if isinstance(energy, dict):
+            self._read_energy(energy, facts)
+        return facts
+
+    def _read_relay(self, relay: int, word: object, facts: Facts) -> None:
+        on = self._on_off.get(word) if isinstance(word, str) else None
+        if on is None:
+            return
+        if self._kind is DeviceKind.MULTISOCKET:
+            facts.setdefault("sockets", {})[relay - 1] = on
+        elif self._kind is DeviceKind.LOCK:
+            facts["locked"] = not on  # a strike that is powered is open
+        elif self._kind is DeviceKind.ACTIVATION:
+            facts["active"] = on
+        else:
+            facts["on"] = on
+
+    def _read_light(self, said: Mapping[str, Any], facts: Facts) -> None:
+        for name in (f"Dimmer{self._options.relay}", "Dimmer"):
+            if (level := within(said.get(name), 0, 100)) is not None:
+                facts["level"] = round(level)
+                break
+        spoken = said.get("HSBColor")
+        if not isinstance(spoken, str):
+            return
+        parts = [_whole(part) for part in spoken.split(",")]
+        if len(parts) == 3:
+            hue, saturation = within(parts[0], 0, 360), within(parts[1], 0, 100)
+            if hue is not None and saturation is not None:
+                facts["hue"], facts["saturation"] = hue, saturation
+
+    def _read_shutter(self, said: object, facts: Facts) -> None:
+        if isinstance(said, dict):
+            if (position := within(said.get("Position"), 0, 100)) is not None:
+                facts["position"] = round(position)
+            if (target := within(said.get("Target"), 0, 100)) is not None:
+                facts["target"] = round(target)
+
+    def _read_energy(self, said: Mapping[str, Any], facts: Facts) -> None:
+        power, total = said.get("Power"), said.get("Total")
+        if isinstance(power, list):  # one for each phase or channel
+            of_one = power[self._options.relay - 1 : self._options.relay]
+            power = of_one[0] if self._kind is not DeviceKind.ENERGYMETER and of_one else _sum(power)
+        if (watts := as_number(power)) is not None:
+            facts["power"] = max(0.0, watts)
+        if (kilowatt_hours := within(_sum(total) if isinstance(total, list) else total, 0, 1e9)) is not None:
+            facts["energy"] = round(kilowatt_hours * 1000, 3)
+
+    # speaking
+
+    def say(self, wanted: Facts) -> Sequence[Publication]:
+        said: list[Publication] = []
+        if "hue" in wanted:
+            level = wanted.get("level", 100)
+            said.append(self._tell("HSBColor", f"{round(wanted['hue'] or 0)},{round(wanted.get('saturation') or 0)},{level}"))
+        elif "level" in wanted:
+            said.append(self._tell("Dimmer", str(wanted["level"])))
+        for place, on in wanted.get("sockets", {}).items():
+            if not 0 <= place < self._options.sockets:
+                raise Unsayable(f"there is no socket {place}; the first is 0, the last is {self._options.sockets - 1}")
+            said.append(self._switch(place + 1, on))
+        if "on" in wanted or "active" in wanted:
+            said.append(self._switch(self._options.relay, bool(wanted.get("on", wanted.get("active")))))
+        if "locked" in wanted:
+            said.append(self._switch(self._options.relay, not wanted["locked"]))
+        if "position" in wanted:
+            said.append(self._tell(f"ShutterPosition{self._options.shutter}", str(wanted["position"])))
+        return said
+
+    def _switch(self, relay: int, on: bool) -> Publication:
+        return self._tell(f"POWER{relay}", "ON" if on else "OFF")
+
+    def _tell(self, command: str, text: str) -> Publication:
+        return Publication(f"{self._command}{command}", text.encode())
+
+    def ask(self) -> Sequence[Publication]:
+        state, sensors = self._tell("STATE", ""), self._tell("STATUS", "10")
+        if self._kind in (DeviceKind.ENERGYMETER, DeviceKind.AUTOMATION):
+            return (sensors,)
+        return (state, sensors) if self._kind is DeviceKind.PLUG else (state,)
+
+
+def _spell(options: TasmotaOptions, prefix: str) -> str:
+    spelled = options.full_topic.replace("%prefix%", prefix).replace("%topic%", options.topic)
+    return spelled if spelled.endswith("/") else f"{spelled}/"
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+
+
+def _sum(values: Sequence[object]) -> float:
+    return sum(number for value in values if (number := as_number(value)) is not None)

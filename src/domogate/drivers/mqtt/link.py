@@ -1,0 +1,113 @@
+"""Keeps one connection to one broker up: reconnects, and says each time why it was lost."""
+
+import asyncio
+import random
+import ssl
+import uuid
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from domogate.domain.reachability import Why
+from domogate.drivers.mqtt.broker import MqttBroker
+from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
+from domogate.drivers.mqtt.packets import V5, V311
+
+_log = structlog.get_logger(__name__)
+
+LARGEST_PACKET = 262_144
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
+"""Seconds between two attempts: doubled each time, less up to a half by chance, so that not all come back at once."""
+CONNECT_WITHIN = 10.0
+_UNSUPPORTED_VERSION = 0x84
+
+Serve = Callable[[Connection], Awaitable[None]]
+Lost = Callable[[Why, str], None]
+
+
+class Link:
+    """The way to one broker. `serve` is given each connection until it is lost, `lost` each reason why there is none."""
+
+    def __init__(self, broker: MqttBroker, *, deliver: Deliver, serve: Serve, lost: Lost) -> None:
+        self.broker = broker
+        self._deliver = deliver
+        self._serve = serve
+        self._lost = lost
+        self._client_id = broker.client_id or f"domogate-{uuid.uuid4().hex[:16]}"
+        self._version = V5
+        self._complaint = ""
+
+    async def run(self) -> None:
+        """For ever. What a broker or network can do wrong never ends it."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                connection = await open_connection(self.broker, self._client_id, self._version, self._deliver)
+            except BrokerRefused as refused:
+                if refused.reason == _UNSUPPORTED_VERSION and self._version == V5:
+                    self._version = V311
+                    continue
+                self._complain(Why.REFUSED, f"the broker refused the gateway: {refused}")
+            except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
+                # Some brokers of old hang up on what they do not know.
+                self._version = V311 if isinstance(error, ConnectionLost) and self._version == V5 else V5
+                self._complain(Why.CONNECTION_LOST, _explain(error))
+            else:
+                _log.info(
+                    "connected", broker=self.broker.name, url=self.broker.url, mqtt="5.0" if self._version == V5 else "3.1.1"
+                )
+                pause, self._complaint = FIRST_PAUSE, ""
+                try:
+                    await self._serve(connection)
+                except ConnectionLost:
+                    pass  # `lost` says why
+                finally:
+                    connection.close()
+                self._complain(Why.CONNECTION_LOST, connection.lost.result())
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            pause = min(LONGEST_PAUSE, pause * 2)
+
+    def _complain(self, why: Why, words: str) -> None:
+        if words != self._complaint:
+            _log.warning("no connection", broker=self.broker.name, url=self.broker.url, why=words)
+            self._complaint = words
+        self._lost(why, f"{self.broker.url}: {words}")
+
+
+async def open_connection(
+    broker: MqttBroker, client_id: str, version: int, deliver: Deliver, *, largest_packet: int = LARGEST_PACKET
+) -> Connection:
+    """Logged in. Raises BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError (of the password's file)."""
+    password = broker.read_password()
+    context = _tls_context(broker) if broker.tls else None
+    async with asyncio.timeout(CONNECT_WITHIN):
+        _, connection = await asyncio.get_running_loop().create_connection(
+            lambda: Connection(deliver, version=version, keepalive=broker.keepalive, largest_packet=largest_packet),
+            broker.host,
+            broker.port,
+            ssl=context,
+        )
+        try:
+            await connection.log_in(client_id, broker.username, password)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _tls_context(broker: MqttBroker) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=broker.ca_file)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if broker.client_certificate is not None:
+        context.load_cert_chain(broker.client_certificate, broker.client_key)
+    return context
+
+
+def _explain(error: Exception) -> str:
+    if isinstance(error, TimeoutError) and not str(error):
+        return f"no answer within {CONNECT_WITHIN:g} seconds"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not believed: {error.verify_message}"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,51 @@
+"""A module's options read and checked: what is wrong is said before anything starts, with the place where it stands."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.mqtt.dialects import DIALECTS, Options
+
+_AT = re.compile(r" - at `\$(?P<path>.*)`$", re.DOTALL)
+_PART = re.compile(r"\.(\w+)|\[(\d+)\]")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
+
+
+def read_options(options: Mapping[str, Any]) -> Options:
+    """Raises msgspec.ValidationError."""
+    read: Options = msgspec.convert(dict(options), Options)
+    return read
+
+
+def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Each with the path inside the options, and words that say what is expected."""
+    if "dialect" not in options:
+        yield (), f"the option dialect is missing; there are {', '.join(DIALECTS)}"
+        return
+    if options["dialect"] not in DIALECTS:
+        yield ("dialect",), f"there is no dialect {options['dialect']!r}; there are {', '.join(DIALECTS)}"
+        return
+    try:
+        read = read_options(options)
+    except (msgspec.ValidationError, RecursionError) as error:
+        yield _explain(str(error))
+        return
+    yield from read.find_problems(kind)
+
+
+def _explain(message: str) -> tuple[tuple[str | int, ...], str]:
+    """msgspec's message, as a path and words. Within a table it does not say in which entry: the path ends there."""
+    where = _AT.search(message)
+    path: tuple[str | int, ...] = ()
+    whole = True
+    if where is not None:
+        message = message[: where.start()]
+        named, *within_a_table = where["path"].split("[...]", 1)
+        path = tuple(part[1] if part[1] is not None else int(part[2]) for part in _PART.finditer(named))
+        whole = not within_a_table
+    if unknown := _UNKNOWN.fullmatch(message):
+        return (*path, unknown["name"]) if whole else path, f"there is no option {unknown['name']!r}"
+    return path, message[:1].lower() + message[1:]

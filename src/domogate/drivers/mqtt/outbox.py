@@ -1,0 +1,88 @@
+"""What is to be reported goes out in batches, one plant at a time and never faster than it is taken (Decision 0038)."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+import structlog
+
+from domogate.domain.ids import Id
+from domogate.domain.states import Report
+from domogate.ports import Clock, ReportSink
+
+_log = structlog.get_logger(__name__)
+
+PAUSE = 0.25
+"""Seconds between two reports of the same module, at least."""
+BATCH = 50
+"""So few at once that nobody else is held up for more than a moment."""
+SHARE = 4.0
+"""After a batch that took a second to be taken, so many are waited: whoever takes reports has time for others."""
+RETRY = 1.0
+
+
+class Newsworthy(Protocol):
+    """Something of which there may be news."""
+
+    @property
+    def id(self) -> Id: ...
+    @property
+    def has_news(self) -> bool: ...
+    def report(self, now: float) -> Report: ...
+    def unreport(self) -> None:
+        """The report was not taken: it is news again."""
+        ...
+
+
+class Outbox:
+    """The modules of one plant that have news. What is said of each is what it is in when its turn comes: the newest."""
+
+    def __init__(self, plant_id: Id, report: ReportSink, clock: Clock) -> None:
+        self._plant_id = plant_id
+        self._report = report
+        self._clock = clock
+        self._waiting: dict[Id, Newsworthy] = {}
+        self._sending: asyncio.Task[None] | None = None
+
+    def add(self, module: Newsworthy) -> None:
+        if not module.has_news:
+            return
+        self._waiting[module.id] = module
+        if self._sending is None:
+            self._sending = asyncio.create_task(self._send(), name=f"reports of plant {self._plant_id} by mqtt")
+
+    async def stop(self) -> None:
+        self._waiting.clear()
+        if self._sending is not None:
+            self._sending.cancel()
+            await asyncio.gather(self._sending, return_exceptions=True)
+
+    async def _send(self) -> None:
+        try:
+            while self._waiting:
+                begun = time.monotonic()
+                waiting, self._waiting = list(self._waiting.values()), {}
+                for start in range(0, len(waiting), BATCH):
+                    await asyncio.sleep(await self._send_batch(waiting[start : start + BATCH]))
+                await asyncio.sleep(max(0.0, begun + PAUSE - time.monotonic()))
+        finally:
+            self._sending = None
+
+    async def _send_batch(self, modules: Sequence[Newsworthy]) -> float:
+        """How long to wait before the next."""
+        begun = time.monotonic()
+        # Nothing may be awaited between taking the news and handing it on: an order confirmed then would be overwritten.
+        news = [module for module in modules if module.has_news]
+        reports = [module.report(self._clock.now()) for module in news]
+        if not reports:
+            return 0.0
+        try:
+            await self._report(reports)
+        except Exception as error:
+            _log.error("reports not taken, they are kept", plant_id=self._plant_id, reports=len(reports), exc_info=error)
+            for module in news:
+                module.unreport()
+                self._waiting[module.id] = module
+            return RETRY
+        return SHARE * (time.monotonic() - begun)

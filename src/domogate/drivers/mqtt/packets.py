@@ -1,0 +1,195 @@
+"""MQTT 5.0 and 3.1.1 packets: what the gateway sends, and the parts it reads of what a broker sends (Decision 0037).
+
+Section numbers are those of the OASIS standard MQTT Version 5.0; version 3.1.1 differs by having no properties.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+V5, V311 = 5, 4
+
+CONNECT, CONNACK, PUBLISH, PUBACK = 0x10, 0x20, 0x30, 0x40
+SUBSCRIBE, SUBACK, UNSUBSCRIBE, UNSUBACK = 0x82, 0x90, 0xA2, 0xB0
+PINGREQ, PINGRESP, DISCONNECT = 0xC0, 0xD0, 0xE0
+
+LONGEST_TOPIC = 65_535
+NO_MATCHING_SUBSCRIBERS = 0x10
+FAILURE = 0x80
+"""Reason codes from here on are failures (2.4)."""
+
+_MESSAGE_EXPIRY, _SESSION_EXPIRY, _MAXIMUM_PACKET_SIZE = 0x02, 0x11, 0x27
+_RETAIN_AS_PUBLISHED = 0x08
+
+REASONS: Mapping[int, str] = MappingProxyType(
+    {
+        0x10: "nobody is subscribed to it",
+        0x80: "unspecified error",
+        0x81: "malformed packet",
+        0x82: "protocol error",
+        0x83: "implementation specific error",
+        0x84: "unsupported protocol version",
+        0x85: "client identifier not valid",
+        0x86: "bad user name or password",
+        0x87: "not authorized",
+        0x88: "server unavailable",
+        0x89: "server busy",
+        0x8A: "banned",
+        0x8B: "server shutting down",
+        0x8C: "bad authentication method",
+        0x8D: "keep alive timeout",
+        0x8E: "session taken over by another client with the same client id",
+        0x8F: "topic filter invalid",
+        0x90: "topic name invalid",
+        0x93: "receive maximum exceeded",
+        0x95: "packet too large",
+        0x96: "message rate too high",
+        0x97: "quota exceeded",
+        0x98: "administrative action",
+        0x99: "payload format invalid",
+        0x9C: "use another server",
+        0x9D: "server moved",
+        0x9F: "connection rate exceeded",
+    }
+)
+# What 3.1.1 says in its CONNACK (3.2.2.3 there), as the reason codes of 5.0.
+_CONNACK_311 = {0: 0, 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87}
+
+
+class Malformed(Exception):
+    """A packet that cannot be read; the connection is of no use any more."""
+
+
+def words_for(reason: int) -> str:
+    return REASONS.get(reason, f"reason code 0x{reason:02x}")
+
+
+# Sending
+
+
+def to_varint(number: int) -> bytes:
+    """A variable byte integer (1.5.5)."""
+    out = bytearray()
+    while True:
+        number, digit = divmod(number, 128)
+        out.append(digit | 0x80 if number else digit)
+        if not number:
+            return bytes(out)
+
+
+def _text(text: str | bytes) -> bytes:
+    encoded = text.encode() if isinstance(text, str) else text
+    return struct.pack("!H", len(encoded)) + encoded
+
+
+def _packet(first: int, body: bytes) -> bytes:
+    return bytes((first,)) + to_varint(len(body)) + body
+
+
+def _properties(version: int, *properties: bytes) -> bytes:
+    if version != V5:
+        return b""
+    together = b"".join(properties)
+    return to_varint(len(together)) + together
+
+
+def to_connect(
+    client_id: str, *, version: int, keepalive: int, username: str | None, password: str | None, largest_packet: int
+) -> bytes:
+    """A clean start, and a session that ends with the connection: nothing waits, nothing is sent again (Decision 0038)."""
+    flags = 0x02 | (0x80 if username is not None else 0) | (0x40 if password is not None else 0)
+    body = _text("MQTT") + struct.pack("!BBH", version, flags, keepalive)
+    body += _properties(
+        version, struct.pack("!BI", _SESSION_EXPIRY, 0), struct.pack("!BI", _MAXIMUM_PACKET_SIZE, largest_packet)
+    )
+    body += _text(client_id)
+    body += b"" if username is None else _text(username)
+    body += b"" if password is None else _text(password)
+    return _packet(CONNECT, body)
+
+
+def to_subscribe(packet_id: int, filters: Sequence[tuple[str, int]], version: int) -> bytes:
+    options = _RETAIN_AS_PUBLISHED if version == V5 else 0
+    body = struct.pack("!H", packet_id) + _properties(version)
+    return _packet(SUBSCRIBE, body + b"".join(_text(topic) + bytes((qos | options,)) for topic, qos in filters))
+
+
+def to_unsubscribe(packet_id: int, filters: Sequence[str], version: int) -> bytes:
+    return _packet(UNSUBSCRIBE, struct.pack("!H", packet_id) + _properties(version) + b"".join(map(_text, filters)))
+
+
+def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int) -> bytes:
+    """With QoS 1. `expiry`: seconds after which the broker is not to deliver it any more (3.3.2.3.3)."""
+    properties = _properties(version, struct.pack("!BI", _MESSAGE_EXPIRY, expiry))
+    return _packet(PUBLISH | 0x02, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
+
+
+def to_puback(packet_id: bytes) -> bytes:
+    return b"\x40\x02" + packet_id
+
+
+PING = bytes((PINGREQ, 0))
+GOODBYE = bytes((DISCONNECT, 0))
+
+
+# Receiving
+
+
+def from_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number that begins there, and where it ends. Raises Malformed."""
+    number = 0
+    for place in range(4):
+        if at + place >= len(data):
+            break
+        digit = data[at + place]
+        number |= (digit & 0x7F) << (7 * place)
+        if digit < 0x80:
+            return number, at + place + 1
+    raise Malformed("a length that does not end")
+
+
+def from_connack(body: bytes, version: int) -> int:
+    """The reason code, as 5.0 has them."""
+    if len(body) < 2:
+        raise Malformed("a CONNACK that is too short")
+    # A broker that does not know 5.0 answers as in 3.1.1, whatever it was asked.
+    return _CONNACK_311.get(body[1], body[1]) if version != V5 or body[1] in (1, 2, 3, 4, 5) else body[1]
+
+
+def from_ack(body: bytes, version: int) -> tuple[int, int]:
+    """Packet id and reason code of a PUBACK; no reason code means success (3.4.2.1)."""
+    if len(body) < 2:
+        raise Malformed("an acknowledgement that is too short")
+    return body[0] << 8 | body[1], body[2] if version == V5 and len(body) > 2 else 0
+
+
+def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
+    """Packet id and one reason code for each topic filter, in their order. Of an UNSUBACK too, which in 3.1.1 has none."""
+    if len(body) < 2:
+        raise Malformed("an acknowledgement that is too short")
+    at = 2
+    if version == V5:
+        length, at = from_varint(body, at)
+        at += length
+    return body[0] << 8 | body[1], body[at:]
+
+
+def from_publish(first: int, body: bytes, version: int) -> tuple[bytes, bytes, bytes | None]:
+    """Topic, payload, and the packet id to be acknowledged (QoS 1), as they are. Raises Malformed."""
+    if len(body) < 2:
+        raise Malformed("a PUBLISH that is too short")
+    at = 2 + (body[0] << 8 | body[1])
+    topic, packet_id = body[2:at], None
+    if first & 0x06:
+        packet_id = body[at : at + 2]
+        at += 2
+    if version == V5:
+        length, at = from_varint(body, at)
+        at += length
+    if at > len(body):
+        raise Malformed("a PUBLISH whose parts are longer than itself")
+    return topic, body[at:], packet_id
+
+
+def from_disconnect(body: bytes) -> int:
+    return body[0] if body else 0

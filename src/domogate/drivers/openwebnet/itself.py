@@ -1,0 +1,32 @@
+"""WHO 13: the gateway itself, as a module of the plant."""
+
+from domogate.domain.states import GatewayState, State
+from domogate.drivers.openwebnet.device import Device, Key, to_numbers
+from domogate.drivers.openwebnet.frames import DimensionReading, DimensionRequest, News, Request
+
+WHO = 13
+_FIRMWARE = 16
+
+
+class Itself(Device):
+    """The gateway: it is there as long as it answers."""
+
+    def begin(self, last: State | None) -> None:
+        self.state = last if isinstance(last, GatewayState) else None
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        return frozenset({(WHO, "")})
+
+    @property
+    def questions(self) -> tuple[Request, ...]:
+        return (DimensionRequest(WHO, "", _FIRMWARE),)
+
+    def hear(self, news: News, at: float) -> bool:  # noqa: ARG002
+        numbers = to_numbers(news.values) if isinstance(news, DimensionReading) and news.dimension == _FIRMWARE else None
+        if not numbers:
+            return False
+        version, release, build = (*numbers, 0, 0)[:3]
+        # One number for three: 3.1.27 is 30127 (Spec 2.12 has firmware as an integer).
+        self.state = GatewayState(firmware=min(version * 10_000 + release * 100 + build, 2_147_483_647))
+        return True

@@ -1,0 +1,150 @@
+"""Which kinds of modules this driver drives, what their options may be, and the device that each becomes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.states import State
+from domogate.drivers.openwebnet import automation, energy, itself, lighting, scenarios, thermoregulation
+from domogate.drivers.openwebnet.addresses import Reach, parse_meter, parse_where, parse_zone
+from domogate.drivers.openwebnet.device import Device
+
+Problem = tuple[tuple[str | int, ...], str]
+"""Where inside the options, and what is wrong."""
+
+_Make = Callable[[DeviceKind, Mapping[str, Any], State | None], Device]
+
+_PANEL = re.compile(r"[0-9]{2}(?:#4#[0-9]{2})?")
+
+
+class Kind:
+    """A kind of module on one WHO: the options it takes, which of them it needs, and what it becomes."""
+
+    def __init__(self, who: int, make: _Make, *, needs: tuple[str, ...] = ("where",), takes: tuple[str, ...] = ()) -> None:
+        self.who = who
+        self.make = make
+        self.needs = needs
+        self.takes = frozenset((*needs, *takes, "gateway", "who"))
+
+
+_ON_OFF = ("groups",)
+_SCENARIO = Kind(scenarios.WHO, scenarios.Scenario, needs=("where", "scenario"))
+_RELAY = Kind(lighting.WHO, lighting.Relay, takes=("seconds", *_ON_OFF))
+
+KINDS: Mapping[DeviceKind, tuple[Kind, ...]] = MappingProxyType(
+    {
+        DeviceKind.LIGHT: (Kind(lighting.WHO, lighting.Light, takes=("levels", "color", *_ON_OFF)),),
+        DeviceKind.PLUG: (Kind(lighting.WHO, lighting.Plug, takes=("meter", *_ON_OFF)),),
+        DeviceKind.HEATER: (Kind(lighting.WHO, lighting.Heater, takes=_ON_OFF),),
+        DeviceKind.LOCK: (_RELAY,),
+        DeviceKind.ACTIVATION: (_RELAY, _SCENARIO),
+        DeviceKind.SCENE: (_SCENARIO,),
+        DeviceKind.AUTOMATION: (Kind(automation.WHO, automation.Shutter, takes=("position", "travel", *_ON_OFF)),),
+        DeviceKind.CHRONOTHERMOSTAT: (Kind(thermoregulation.WHO, thermoregulation.Zone),),
+        DeviceKind.ENERGYMETER: (Kind(energy.WHO, energy.EnergyMeter),),
+        DeviceKind.GATEWAY: (Kind(itself.WHO, itself.Itself, needs=()),),
+    }
+)
+"""The first of several is what a module is whose options do not say `who`."""
+
+
+def make_device(kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> Device:
+    """Options that `find_option_problems` has nothing against."""
+    return _find_kind(kind, options).make(kind, options, last)
+
+
+def _find_kind(kind: DeviceKind, options: Mapping[str, Any]) -> Kind:
+    return next((it for it in KINDS[kind] if it.who == options.get("who", it.who)), KINDS[kind][0])
+
+
+def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[Problem]:
+    """What is wrong with the options of a module of this kind, in words for whoever wrote them."""
+    if kind not in KINDS:
+        yield (), f"a MyHome bus has no module of kind '{kind}'; it has {', '.join(KINDS)}"
+        return
+    whos = [it.who for it in KINDS[kind]]
+    if "who" in options and (type(options["who"]) is not int or options["who"] not in whos):
+        yield ("who",), f"a module of kind '{kind}' is WHO {' or '.join(map(str, whos))}"
+        return
+    it = _find_kind(kind, options)
+    for name in options:
+        if name not in it.takes:
+            yield (name,), f"there is no such option here; there are {', '.join(sorted(it.takes))}"
+    for name in it.needs:
+        if name not in options:
+            yield (), f"'{name}' is missing"
+    for name, value in options.items():
+        if name in it.takes and (check := _CHECKS.get(name)) is not None and (problem := check(it.who, value)) is not None:
+            yield (name,), problem
+    if options.get("color") is True and options.get("levels", 100) != 100:
+        yield ("levels",), "a light with colours has 100 levels: leave it out"
+
+
+def _check_where(who: int, value: Any) -> str | None:
+    if not (isinstance(value, str) or type(value) is int):
+        return "text is expected"
+    written = str(value)
+    match who:
+        case lighting.WHO | automation.WHO:
+            where = parse_where(written)
+            fits = where is not None and where.reach is Reach.POINT
+            expected = 'the address of one point, such as "11", "0311" or "11#4#02"'
+        case thermoregulation.WHO:
+            fits = parse_zone(written) is not None and "#" not in written.removeprefix("#0#").removeprefix("#")
+            expected = 'a zone such as "1", one behind the central unit such as "#1", or the central unit itself, "#0"'
+        case scenarios.WHO:
+            fits = _PANEL.fullmatch(written) is not None
+            expected = 'a scenario module, "01" to "99"'
+        case _:
+            fits = parse_meter(written) is not None
+            expected = 'a meter such as "51", or an energy actuator such as "71#0"'
+    return None if fits else f"{expected} is expected"
+
+
+def _check_groups(_: int, value: Any) -> str | None:
+    fits = isinstance(value, list | tuple) and all(type(group) is int and 1 <= group <= 255 for group in value)
+    return None if fits else "a list of groups, 1 to 255, is expected"
+
+
+def _check_meter(_: int, value: Any) -> str | None:
+    return _check_where(energy.WHO, value)
+
+
+def _one_of(*values: Any) -> Callable[[int, Any], str | None]:
+    words = f"one of {', '.join(f'{value:g}' for value in values)} is expected"
+    return lambda _, value: None if type(value) in (int, float) and value in values else words
+
+
+def _within(low: float, high: float) -> Callable[[int, Any], str | None]:
+    words = f"a number within {low:g}..{high:g} is expected"
+    return lambda _, value: None if type(value) in (int, float) and low <= value <= high else words
+
+
+def _check_flag(_: int, value: Any) -> str | None:
+    return None if isinstance(value, bool) else "true or false is expected"
+
+
+def _check_name(_: int, value: Any) -> str | None:
+    return None if isinstance(value, str) and value else "the name of a gateway is expected"
+
+
+def _check_scenario(_: int, value: Any) -> str | None:
+    return None if type(value) is int and value in scenarios.SCENARIOS else "a scenario, 1 to 20, is expected"
+
+
+_CHECKS: Mapping[str, Callable[[int, Any], str | None]] = MappingProxyType(
+    {
+        "where": _check_where,
+        "gateway": _check_name,
+        "groups": _check_groups,
+        "meter": _check_meter,
+        "levels": _one_of(1, 10, 100),
+        "color": _check_flag,
+        "position": _check_flag,
+        "travel": _within(1, 600),
+        "seconds": _one_of(*lighting.PULSES),
+        "scenario": _check_scenario,
+    }
+)

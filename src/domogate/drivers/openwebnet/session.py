@@ -1,0 +1,200 @@
+"""One connection to a gateway: opened, proven on both sides, and then frames in and out (OpenWebNet, introduction)."""
+
+import asyncio
+import socket
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import IntEnum
+
+from domogate.drivers.openwebnet.frames import ACK, NACK, Ack, Challenge, Frame, FrameReader, Nack, Proof, Signal
+from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
+from domogate.drivers.openwebnet.passwords import Algorithm, answer_open, is_same
+
+PATIENCE = 5.0
+"""How long a gateway may take to open a session, all steps together."""
+
+_CHUNK = 8192
+
+
+class SessionKind(IntEnum):
+    """What is asked for in `*99*N##`."""
+
+    COMMAND = 0
+    EVENT = 1
+
+
+class SessionLost(Exception):
+    """The connection could not be made, or is gone. The message says what shows it."""
+
+
+class SessionRefused(Exception):
+    """The gateway would not have us, or is not the one that knows the password: trying again at once will not help."""
+
+
+class Session:
+    """An open session. Not for two readers at once."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._frames = FrameReader()
+        self._ahead: deque[Frame] = deque()
+        self.name = name
+
+    @property
+    def is_open(self) -> bool:
+        return not (self._reader.at_eof() or self._writer.is_closing() or self._reader.exception() is not None)
+
+    @property
+    def unreadable(self) -> int:
+        """How many frames could not be read so far."""
+        return self._frames.unreadable
+
+    def write(self, frame: Frame) -> None:
+        """Hands it to the connection, at once and whole."""
+        self._writer.write(frame.to_frame().encode())
+
+    async def read(self) -> Frame:
+        """The next frame. Raises SessionLost."""
+        while not self._ahead:
+            self._ahead.extend(await self._read_some())
+        return self._ahead.popleft()
+
+    async def read_all(self) -> Sequence[Frame]:
+        """All frames that have come, at least one. Raises SessionLost."""
+        while not self._ahead:
+            self._ahead.extend(await self._read_some())
+        frames = tuple(self._ahead)
+        self._ahead.clear()
+        return frames
+
+    async def _read_some(self) -> Sequence[Frame]:
+        try:
+            data = await self._reader.read(_CHUNK)
+        except OSError as error:
+            raise SessionLost(f"{self.name}: {_words(error)}") from error
+        if not data:
+            raise SessionLost(f"{self.name} closed the connection")
+        return tuple(self._frames.feed(data))
+
+    def abandon(self) -> None:
+        """Close it without waiting for anything."""
+        self._writer.close()
+
+    async def close(self) -> None:
+        self._writer.close()
+        with suppress(OSError, TimeoutError):
+            await asyncio.wait_for(self._writer.wait_closed(), 1.0)
+
+
+async def open_session(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
+    """Raises SessionLost and SessionRefused, within PATIENCE."""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await _open(gateway, kind)
+    except TimeoutError as error:
+        raise SessionLost(f"{gateway.address} did not open a session within {PATIENCE:g} s") from error
+
+
+async def _open(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
+    try:
+        reader, writer = await asyncio.open_connection(gateway.host, gateway.port)
+    except OSError as error:
+        raise SessionLost(f"{gateway.address}: {_words(error)}") from error
+    session = Session(reader, writer, gateway.address)
+    try:
+        _keep_alive(writer)
+        await _negotiate(session, kind, gateway)
+    except BaseException:
+        session.abandon()
+        raise
+    return session
+
+
+async def _negotiate(session: Session, kind: SessionKind, gateway: OpenWebNetGateway) -> None:
+    if not isinstance(await session.read(), Ack):
+        raise SessionLost(f"{session.name} does not greet as an OpenWebNet gateway")
+    session.write(Signal(99, kind))
+    match await session.read():
+        case Ack():
+            return  # this machine's address is one that it lets in without a password
+        case Nack():
+            raise SessionLost(f"{session.name} would not open a session (NACK): perhaps it has too many open")
+        case Challenge(nonce):
+            await _prove_open(session, _need_password(gateway), nonce)
+        case Signal(98, number) if number in tuple(Algorithm):
+            await _prove_hmac(session, _need_password(gateway), Algorithm(number))
+        case Signal(98, number):
+            session.write(NACK)
+            raise SessionRefused(f"{session.name} asks for proof number {number} of the password, which is not known here")
+        case frame:
+            raise SessionLost(f"{session.name} opened no session but said {frame.to_frame()}")
+
+
+def _need_password(gateway: OpenWebNetGateway) -> str:
+    try:
+        password = gateway.read_password()
+    except ValueError as error:
+        raise SessionRefused(str(error)) from error
+    if password is None:
+        raise SessionRefused(f"{gateway.address} asks for a password, and none is set")
+    return password
+
+
+async def _prove_open(session: Session, password: str, nonce: str) -> None:
+    try:
+        answer = answer_open(password, nonce)
+    except ValueError as error:
+        raise SessionRefused(f"{session.name}: {error}") from error
+    session.write(Challenge(answer))
+    if not isinstance(await _read_verdict(session), Ack):
+        raise _wrong_password(session)
+
+
+async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> None:
+    session.write(ACK)
+    challenge = await session.read()
+    if not isinstance(challenge, Challenge):
+        raise SessionLost(f"{session.name} sent no challenge but {challenge.to_frame()}")
+    nonce = algorithm.make_nonce()
+    try:
+        proof = algorithm.prove_as_client(challenge.digits, nonce, password)
+        expected = algorithm.prove_as_gateway(challenge.digits, nonce, password)
+    except ValueError as error:
+        raise SessionLost(f"{session.name} sent a challenge that is {error}") from error
+    session.write(Proof(nonce, proof))
+    verdict = await _read_verdict(session)
+    if not isinstance(verdict, Challenge):
+        raise _wrong_password(session)
+    if not is_same(verdict.digits, expected):
+        session.write(NACK)
+        raise SessionRefused(f"{session.name} could not prove that it knows the password itself")
+    session.write(ACK)
+
+
+async def _read_verdict(session: Session) -> Frame:
+    """A gateway that does not like the proof says NACK or just hangs up (OpenWebNet, HMAC authentication)."""
+    try:
+        return await session.read()
+    except SessionLost:
+        return NACK
+
+
+def _wrong_password(session: Session) -> SessionRefused:
+    return SessionRefused(f"{session.name} refused the password")
+
+
+def _keep_alive(writer: asyncio.StreamWriter) -> None:
+    """So that the system notices a gateway that was unplugged: a bus may be silent for hours."""
+    connection = writer.get_extra_info("socket")
+    if connection is None:
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, option):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+def _words(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

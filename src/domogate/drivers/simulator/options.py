@@ -1,0 +1,86 @@
+"""What a simulated module's `options` may say: one table, which the estate file's check and the simulator itself read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.drivers.simulator.behaviour import Behaviour
+from domogate.drivers.simulator.loads import LOADS
+
+Problem = tuple[tuple[str | int, ...], str]
+"""Where inside the options, and what is wrong, in words."""
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One option: what a value must be, what is wrong with one that is not, and which kinds have it (none named: all)."""
+
+    wanted: str
+    allows: Callable[[Any], bool]
+    kinds: frozenset[DeviceKind] = frozenset()
+    each: bool = False
+    """It is a list, and this is said of each of its items."""
+
+    def is_of(self, kind: DeviceKind) -> bool:
+        return not self.kinds or kind in self.kinds
+
+    def find_problems(self, value: Any) -> Iterator[Problem]:
+        if not self.each:
+            if not self.allows(value):
+                yield (), f"must be {self.wanted}"
+        elif not isinstance(value, list | tuple) or not value:
+            yield (), f"must be a list, each item {self.wanted}"
+        else:
+            yield from (((place,), f"must be {self.wanted}") for place, item in enumerate(value) if not self.allows(item))
+
+
+def _number(low: float, high: float, *, whole: bool = False) -> Callable[[Any], bool]:
+    types = (int,) if whole else (int, float)
+    return lambda value: isinstance(value, types) and not isinstance(value, bool) and low <= value <= high
+
+
+def _word(*words: str) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= 50
+
+
+def _of(*kinds: DeviceKind) -> frozenset[DeviceKind]:
+    return frozenset(kinds)
+
+
+_K = DeviceKind
+_LOADS = f"one of {', '.join(LOADS)}"
+
+OPTIONS: dict[str, Option] = {
+    "simulate": Option(f"one of {', '.join(Behaviour)}", _word(*Behaviour)),
+    "room": Option(
+        "a text of 1 to 50 characters",
+        _text,
+        _of(_K.CHRONOTHERMOSTAT, _K.HEATER, _K.AUTOMATION, _K.PLUG, _K.MULTISOCKET, _K.LIGHT),
+    ),
+    "transition": Option("seconds within 0..3600", _number(0, 3600), _of(_K.LIGHT)),
+    "travel": Option("seconds within 0..600", _number(0, 600), _of(_K.AUTOMATION)),
+    "load": Option(_LOADS, _word(*LOADS), _of(_K.PLUG)),
+    "watts": Option("a number within 0..100000", _number(0, 100_000), _of(_K.PLUG)),
+    "loads": Option(_LOADS, _word(*LOADS), _of(_K.MULTISOCKET), each=True),
+    "sockets": Option("a whole number within 1..32", _number(1, 32, whole=True), _of(_K.MULTISOCKET)),
+    "base": Option("a number within 0..10000000", _number(0, 10_000_000), _of(_K.ENERGYMETER)),
+    "lasts": Option("hours within 0.01..1000000", _number(0.01, 1_000_000), _of(_K.REMOTE)),
+}
+
+
+def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[Problem]:
+    """All that keeps a module of this kind from being simulated as its options say."""
+    for name, value in options.items():
+        option = OPTIONS.get(name)
+        if option is None or not option.is_of(kind):
+            known = ", ".join(sorted(known for known, option in OPTIONS.items() if option.is_of(kind)))
+            yield (name,), f"a simulated {kind} has no such option; it has: {known}"
+        else:
+            yield from (((name, *path), words) for path, words in option.find_problems(value))
+    if "load" in options and "watts" in options:
+        yield ("watts",), "say either 'load' or 'watts'"

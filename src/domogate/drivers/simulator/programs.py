@@ -1,0 +1,98 @@
+"""The weekly programs that simulated thermostats follow: one for each number that a program can have (Spec 8).
+
+Each is seven days of periods; a period lasts until the next one begins, over midnight and over the end of the week. The names
+are ours: an estate gives its own to the numbers (docs/simulator.md has this table).
+"""
+
+from bisect import bisect_right
+from enum import StrEnum
+from typing import NamedTuple
+
+from domogate.domain.states import ThermostatFunction
+
+
+class Level(StrEnum):
+    """How warm a period is meant to be."""
+
+    COMFORT = "comfort"
+    ECO = "eco"
+    NIGHT = "night"
+
+
+SET_POINTS: dict[ThermostatFunction, dict[Level, float]] = {
+    ThermostatFunction.HEATING: {Level.COMFORT: 20.5, Level.ECO: 18.5, Level.NIGHT: 16.5},
+    ThermostatFunction.COOLING: {Level.COMFORT: 24.0, Level.ECO: 27.0, Level.NIGHT: 25.5},
+}
+"""In Celsius."""
+
+_DAY = 1440
+_WEEK = 7 * _DAY
+_MONDAY = 3 * _DAY
+"""The epoch began on a Thursday, three days into its week."""
+
+Day = tuple[tuple[str, Level], ...]
+
+
+class Week(NamedTuple):
+    """A program: its name in our table, and from which minute of the week each level holds."""
+
+    name: str
+    begins: tuple[int, ...]
+    levels: tuple[Level, ...]
+
+
+class Period(NamedTuple):
+    """What holds at some moment. `began` tells it from others: minutes since the epoch, by the thermostat's own clock."""
+
+    began: int
+    level: Level
+
+
+def _week(name: str, *days: Day) -> Week:
+    assert len(days) == 7
+    periods = [(day * _DAY + _minutes(at), level) for day, told in enumerate(days) for at, level in told]
+    assert periods == sorted(periods)
+    return Week(name, tuple(at for at, _ in periods), tuple(level for _, level in periods))
+
+
+def _minutes(clock: str) -> int:
+    hours, minutes = clock.split(":")
+    return int(hours) * 60 + int(minutes)
+
+
+_C, _E, _N = Level.COMFORT, Level.ECO, Level.NIGHT
+_AT_WORK: Day = (("06:00", _C), ("08:30", _E), ("17:00", _C), ("22:30", _N))
+_AT_HOME: Day = (("08:00", _C), ("23:30", _N))
+_EARLY: Day = (("04:30", _C), ("06:30", _E), ("14:00", _C), ("21:00", _N))
+_LATE: Day = (("08:00", _C), ("13:00", _E), ("21:30", _C), ("23:59", _N))
+_NOBODY: Day = (("00:00", _N),)
+_OFFICE: Day = (("06:30", _C), ("19:00", _E), ("22:00", _N))
+_SCHOOL: Day = (("06:00", _C), ("14:00", _E), ("16:30", _N))
+_SHOP: Day = (("08:30", _C), ("13:00", _E), ("15:00", _C), ("20:00", _N))
+_THREE_MEALS: Day = (("06:30", _C), ("09:00", _E), ("11:30", _C), ("14:00", _E), ("18:00", _C), ("22:30", _N))
+
+PROGRAMS: tuple[Week, ...] = (
+    _week("Comfort", *([(("06:00", _C), ("23:00", _E))] * 7)),
+    _week("Working week", *([_AT_WORK] * 5), _AT_HOME, _AT_HOME),
+    _week("Holidays", *([(("07:00", _E), ("21:00", _N))] * 7)),
+    _week("Early shift", *([_EARLY] * 5), _AT_HOME, _AT_HOME),
+    _week("Late shift", *([_LATE] * 5), _AT_HOME, _AT_HOME),
+    _week("Home office", *([(("07:00", _C), ("22:30", _N))] * 5), _AT_HOME, _AT_HOME),
+    _week("Weekend house", *([_NOBODY] * 4), (("16:00", _C), ("23:30", _E)), _AT_HOME, (("08:00", _C), ("18:00", _N))),
+    _week("Office", *([_OFFICE] * 5), _NOBODY, _NOBODY),
+    _week("School", *([_SCHOOL] * 5), _NOBODY, _NOBODY),
+    _week("Shop", (("14:30", _C), ("20:00", _N)), *([_SHOP] * 5), _NOBODY),
+    _week("Three meals", *([_THREE_MEALS] * 7)),
+    _week("Always", *([(("00:00", _C),)] * 7)),
+)
+"""By number, each from Monday to Sunday."""
+
+
+def period_at(program: int, local_time: float) -> Period:
+    """The period of the program that holds at this time of the thermostat's own clock, in seconds since the epoch."""
+    week = PROGRAMS[program]
+    minute = int(local_time // 60)
+    of_week = (minute + _MONDAY) % _WEEK
+    place = bisect_right(week.begins, of_week) - 1
+    began = week.begins[place] if place >= 0 else week.begins[-1] - _WEEK
+    return Period(minute - of_week + began, week.levels[place])

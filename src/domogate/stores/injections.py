@@ -1,0 +1,137 @@
+"""Faults on demand: kept beside what drivers report, never mixed with it for good."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.stores.codec import decode_state
+from domogate.stores.engine import chunked, execute_many
+from domogate.stores.members import changing_plants
+from domogate.stores.tables import injections, modules, plants, states
+from domogate.stores.transaction import Transaction
+
+COVERING = frozenset({InjectedFault.BATTERY, InjectedFault.FAILURE})
+"""Those under which a module has another state than its own."""
+
+_of_plant: ColumnElement[Any] = func.coalesce(injections.c.plant_id, modules.c.plant_id)
+_ALL = (
+    select(injections, _of_plant.label("of_plant"))
+    .outerjoin(modules, modules.c.id == injections.c.module_id)
+    .order_by(injections.c.id)
+)
+_here: BindParameter[Any] = bindparam("here")
+_IN_PLANT = or_(
+    injections.c.plant_id == _here,
+    injections.c.module_id.in_(select(modules.c.id).where(modules.c.plant_id == _here)),
+)
+_OF_PLANT = _ALL.where(_IN_PLANT)
+_INSERT = insert(injections)
+_REMOVE = delete(injections).where(injections.c.id == bindparam("of_id"))
+_STATES = select(states.c.module_id, states.c.state).where(states.c.module_id.in_(bindparam("ids", expanding=True)))
+_COVERED: Select[Any] = select(injections.c.module_id, injections.c.covers).where(injections.c.covers.is_not(None))
+_UNCOVER = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("own"), at=0.0)
+
+
+def injections_of(connection: Connection, plant_id: Id) -> tuple[Injection, ...]:
+    return tuple(_from_row(row) for row in connection.execute(_OF_PLANT, {"here": plant_id}))
+
+
+def list_injections(connection: Connection) -> Sequence[tuple[Id, Injection]]:
+    return [(row.of_plant, _from_row(row)) for row in connection.execute(_ALL)]
+
+
+def covered_states(connection: Connection) -> dict[Id, str]:
+    """By module, the state that it had before a fault covered it."""
+    return {row.module_id: row.covers for row in connection.execute(_COVERED)}
+
+
+def _from_row(row: Row[Any]) -> Injection:
+    covers = None if row.covers is None else decode_state(row.covers)
+    return Injection(InjectedFault(row.fault), row.module_id, row.value, row.until, covers)
+
+
+def inject(tx: Transaction, plant_id: Id, wanted: Sequence[Injection]) -> bool:
+    if tx.connection.execute(select(plants.c.id).where(plants.c.id == plant_id)).first() is None:
+        return False
+    here = set(tx.connection.execute(select(modules.c.id).where(modules.c.plant_id == plant_id)).scalars())
+    if not all(injection.module_id is None or injection.module_id in here for injection in wanted):
+        return False
+    newest = {(injection.module_id, injection.fault): injection for injection in wanted}
+    if not newest:
+        return True
+    covering = sorted({module_id for module_id, fault in newest if module_id is not None and fault in COVERING})
+    # A state that is covered already is not the module's own.
+    own = _stored_states(tx.connection, covering) | covered_states(tx.connection)
+    there = _find_matching(tx, plant_id, None, None, None)
+    replaced = [row for row in there if (row.module_id, InjectedFault(row.fault)) in newest]
+    with changing_plants(tx, [plant_id]):
+        execute_many(tx.connection, _REMOVE, [{"of_id": row.id} for row in replaced])
+        execute_many(
+            tx.connection,
+            _INSERT,
+            [
+                {
+                    "plant_id": plant_id if module_id is None else None,
+                    "module_id": module_id,
+                    "fault": fault.value,
+                    "value": injection.value,
+                    "until": injection.until,
+                    "covers": own.get(module_id) if module_id is not None and fault in COVERING else None,
+                }
+                for (module_id, fault), injection in newest.items()
+            ],
+        )
+    return True
+
+
+def _stored_states(connection: Connection, module_ids: Sequence[Id]) -> dict[Id, str]:
+    rows = [row for ids in chunked(module_ids) for row in connection.execute(_STATES, {"ids": ids})]
+    return {row.module_id: row.state for row in rows if row.state is not None}
+
+
+def clear_injections(
+    tx: Transaction, plant_id: Id | None, module_id: Id | None, fault: InjectedFault | None, ended_by: float | None
+) -> int:
+    gone = _find_matching(tx, plant_id, module_id, fault, ended_by)
+    with changing_plants(tx, {row.of_plant for row in gone}):
+        execute_many(tx.connection, _REMOVE, [{"of_id": row.id} for row in gone])
+        _uncover(tx, gone)
+    return len(gone)
+
+
+def _find_matching(
+    tx: Transaction, plant_id: Id | None, module_id: Id | None, fault: InjectedFault | None, ended_by: float | None
+) -> Sequence[Row[Any]]:
+    query = _ALL
+    if plant_id is not None:
+        query = query.where(_IN_PLANT)
+    if module_id is not None:
+        query = query.where(injections.c.module_id == module_id)
+    if fault is not None:
+        query = query.where(injections.c.fault == fault.value)
+    if ended_by is not None:
+        query = query.where(injections.c.until <= ended_by)
+    return tx.connection.execute(query, {} if plant_id is None else {"here": plant_id}).all()
+
+
+def _uncover(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
+    """Give modules their own state back, unconfirmed: they may have moved on under the fault."""
+    still = covered_states(tx.connection)
+    own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
+    execute_many(tx.connection, _UNCOVER, [{"of_module": module_id, "own": text} for module_id, text in own.items()])

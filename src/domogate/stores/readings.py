@@ -1,0 +1,270 @@
+"""What was measured: kept as it was for a while, an hour after the other, then as one summary an hour.
+
+The moment of a reading is kept as its hour since the epoch and the milliseconds in it. What is asked of a span of time is put
+together from both kinds; where an hour has both (something came late) they are merged.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil, floor
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Select, bindparam, cast, func, insert, select
+
+from domogate.domain.ids import Id
+from domogate.domain.states import Reading, ReadingSummary, Unit
+from domogate.stores.engine import Database, chunked, execute_many
+from domogate.stores.tables import hourly_readings as hourly
+from domogate.stores.tables import raw_readings as raw
+from domogate.stores.tables import series
+from domogate.stores.transaction import Transaction
+
+HOUR_MS = 3_600_000
+LATEST = 1e11
+"""A reading dated later was dated by no clock."""
+FINEST = 60.0
+"""No summary is of a shorter time."""
+_HOURS_A_QUERY = 48
+
+_SERIES_OF = select(series.c.id, series.c.module_id, series.c.measure, series.c.unit).where(
+    series.c.module_id.in_(bindparam("ids", expanding=True))
+)
+_INSERT_SERIES = insert(series)
+
+
+def _hours_query() -> Select[Any]:
+    """The newest hours that have readings at all, each found by a look-up from the one before."""
+    first: BindParameter[int] = bindparam("first")
+    found = select(func.max(raw.c.hour).label("hour")).where(raw.c.hour.between(first, bindparam("last")))
+    hours = found.cte("hours", recursive=True)
+    before = select(func.max(raw.c.hour)).where(raw.c.hour < hours.c.hour, raw.c.hour >= first).scalar_subquery()
+    hours = hours.union_all(select(before).where(hours.c.hour.is_not(None)))
+    return select(hours.c.hour).where(hours.c.hour.is_not(None)).limit(_HOURS_A_QUERY)
+
+
+_HOURS = _hours_query()
+_moment: ColumnElement[int] = cast(raw.c.hour, BigInteger) * HOUR_MS + raw.c.ms
+_MEANT = (
+    raw.c.hour.in_(bindparam("hours", expanding=True)),
+    raw.c.series.in_(bindparam("series", expanding=True)),
+    _moment.between(bindparam("since"), bindparam("until")),
+)
+_RAW = (
+    select(_moment.label("moment"), raw.c.series, raw.c.value)
+    .where(*_MEANT)
+    .order_by(raw.c.hour.desc(), raw.c.ms.desc(), raw.c.series.desc())
+    .limit(bindparam("limit"))
+)
+
+
+def _raw_spans() -> Select[Any]:
+    span = (_moment // bindparam("width", type_=BigInteger)).label("span")
+    found = (
+        select(
+            raw.c.series,
+            span,
+            func.count().label("count"),
+            func.avg(raw.c.value).label("mean"),
+            func.min(raw.c.value).label("low"),
+            func.max(raw.c.value).label("high"),
+            func.max(_moment).label("last_moment"),
+        )
+        .where(*_MEANT)
+        .group_by(raw.c.series, span)
+        .subquery()
+    )
+    last = raw.alias("last")
+    return select(
+        found.c.series,
+        found.c.span,
+        found.c["count"],
+        found.c.mean,
+        found.c.low,
+        found.c.high,
+        last.c.value,
+        found.c.last_moment,
+    ).join(
+        last,
+        (last.c.hour == found.c.last_moment // HOUR_MS)
+        & (last.c.series == found.c.series)
+        & (last.c.ms == found.c.last_moment % HOUR_MS),
+    )
+
+
+def _hourly_spans() -> Select[Any]:
+    begins = cast(hourly.c.hour, BigInteger) * HOUR_MS
+    span = (begins // bindparam("width", type_=BigInteger)).label("span")
+    count = func.sum(hourly.c["count"])
+    found = (
+        select(
+            hourly.c.series,
+            span,
+            count.label("count"),
+            (func.sum(hourly.c.mean * hourly.c["count"]) / count).label("mean"),
+            func.min(hourly.c.low).label("low"),
+            func.max(hourly.c.high).label("high"),
+            func.max(hourly.c.hour).label("last_hour"),
+        )
+        .where(
+            hourly.c.series.in_(bindparam("series", expanding=True)),
+            hourly.c.hour.between(bindparam("first"), bindparam("last")),
+        )
+        .group_by(hourly.c.series, span)
+        .order_by(span.desc(), hourly.c.series.desc())
+        .limit(bindparam("limit"))
+        .subquery()
+    )
+    last = hourly.alias("last")
+    moment = cast(last.c.hour, BigInteger) * HOUR_MS + last.c.last_ms
+    return select(
+        found.c.series, found.c.span, found.c["count"], found.c.mean, found.c.low, found.c.high, last.c["last"], moment
+    ).join(last, (last.c.series == found.c.series) & (last.c.hour == found.c.last_hour))
+
+
+_RAW_SPANS = _raw_spans()
+_HOURLY_SPANS = _hourly_spans()
+
+
+def to_moment(at: float) -> int:
+    """Milliseconds since the epoch."""
+    return round(at * 1000)
+
+
+class ReadingKeeper:
+    """Writes readings under the numbers of their series, which it remembers as long as no plant changes."""
+
+    def __init__(self, database: Database) -> None:
+        self._upsert = database.upsert(raw)
+        self._series: dict[tuple[str, str, str], int] = {}
+        self._looked_up: set[str] = set()
+
+    def forget(self) -> None:
+        self._series.clear()
+        self._looked_up.clear()
+
+    def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
+        """Of known modules only. The same measure at the same millisecond is replaced."""
+        try:
+            rows = self._to_rows(readings)
+        except KeyError:
+            self._find(tx, {(module_id, measure, reading.unit.value) for module_id, measure, reading in readings})
+            rows = self._to_rows(readings)
+        tx.execute_bulk(self._upsert, rows)
+
+    def _to_rows(self, readings: Sequence[tuple[str, str, Reading]]) -> list[dict[str, float]]:
+        numbers = self._series
+        rows = []
+        for module_id, measure, reading in readings:
+            hour, ms = divmod(round(reading.at * 1000), HOUR_MS)
+            number = numbers[module_id, measure, reading.unit.value]
+            rows.append({"hour": hour, "series": number, "ms": ms, "value": reading.value})
+        return rows
+
+    def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:
+        unknown = keys - self._series.keys()
+        self._look_up(tx.connection, {module_id for module_id, _, _ in unknown} - self._looked_up)
+        new = sorted(unknown - self._series.keys())
+        execute_many(
+            tx.connection,
+            _INSERT_SERIES,
+            [{"module_id": module_id, "measure": measure, "unit": unit} for module_id, measure, unit in new],
+        )
+        self._look_up(tx.connection, {module_id for module_id, _, _ in new})
+
+    def _look_up(self, connection: Connection, module_ids: Iterable[str]) -> None:
+        for ids in chunked(module_ids):
+            for number, module_id, measure, unit in connection.execute(_SERIES_OF, {"ids": ids}):
+                self._series[module_id, measure, unit] = number
+            self._looked_up.update(ids)
+
+
+# --- Asking -----------------------------------------------------------------------------------------------------------
+
+
+def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Unit]]:
+    rows = connection.execute(_SERIES_OF, {"ids": [module_id]})
+    return {row.id: (row.measure, Unit(row.unit)) for row in rows}
+
+
+def _hours_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
+    """Some at a time, the newest first; however long the time asked for is, only hours that are there cost anything."""
+    first, last = since // HOUR_MS, until // HOUR_MS
+    while hours := list(connection.execute(_HOURS, {"first": first, "last": last}).scalars()):
+        yield hours
+        last = hours[-1] - 1
+
+
+def list_readings(
+    connection: Connection, module_id: Id, since: float, until: float, limit: int
+) -> Sequence[tuple[str, Reading]]:
+    """The newest `limit` readings with since <= at <= until, oldest first."""
+    measured = _series_of(connection, module_id)
+    first, last = ceil(max(0.0, since) * 1000), floor(min(LATEST, until) * 1000)
+    found: list[tuple[int, str, float, Unit]] = []
+    for hours in _hours_with_readings(connection, first, last) if measured else ():
+        of_these = {"hours": hours, "series": list(measured), "since": first, "until": last}
+        for moment, number, value in connection.execute(_RAW, {**of_these, "limit": limit - len(found)}):
+            measure, unit = measured[number]
+            found.append((moment, measure, value, unit))
+        if len(found) >= limit:
+            break
+    found.sort(key=lambda row: row[:2])
+    return [(measure, Reading(value, unit, moment / 1000)) for moment, measure, value, unit in found]
+
+
+class _Part(NamedTuple):
+    """What is known of a span from one of its places."""
+
+    times: int
+    mean: float
+    low: float
+    high: float
+    last: float
+    last_moment: int
+
+
+def _merge(one: _Part, other: _Part) -> _Part:
+    times = one.times + other.times
+    later = max(one, other, key=lambda part: part.last_moment)
+    mean = (one.mean * one.times + other.mean * other.times) / times
+    return _Part(times, mean, min(one.low, other.low), max(one.high, other.high), later.last, later.last_moment)
+
+
+def list_summaries(
+    connection: Connection, module_id: Id, since: float, until: float, resolution: float, limit: int
+) -> Sequence[ReadingSummary]:
+    """The newest `limit`, oldest first, of the whole spans that `since` to `until` touches.
+
+    Spans shorter than an hour are known only of readings that are not summarised yet. Of longer ones that are no multiple of
+    an hour, a summarised hour counts to the span in which it begins.
+    """
+    if not FINEST <= resolution <= LATEST:
+        raise ValueError(f"readings are summarised over {FINEST:g} seconds or more, not over {resolution:g}")
+    width = round(resolution * 1000)
+    measured = _series_of(connection, module_id)
+    if not measured or limit < 1:
+        return []
+    first = floor(max(0.0, since) * 1000) // width * width
+    last = (floor(min(LATEST, until) * 1000) // width + 1) * width - 1
+    parts: dict[tuple[int, int], _Part] = {}
+
+    def add(rows: Iterable[Sequence[Any]]) -> None:
+        for number, span, *numbers in rows:
+            key, part = (span, number), _Part(*numbers)
+            parts[key] = _merge(parts[key], part) if key in parts else part
+
+    asked = {"series": list(measured), "width": width}
+    for hours in _hours_with_readings(connection, first, last):
+        add(connection.execute(_RAW_SPANS, {**asked, "hours": hours, "since": first, "until": last}))
+        # The oldest span may go on in hours still to come.
+        oldest = min((span for span, _ in parts), default=0)
+        if sum(span > oldest for span, _ in parts) >= limit:
+            break
+    if width >= HOUR_MS:
+        hours_meant = {"first": -(-first // HOUR_MS), "last": last // HOUR_MS}
+        add(connection.execute(_HOURLY_SPANS, {**asked, **hours_meant, "limit": limit}))
+    newest = sorted(parts, reverse=True)[:limit]
+    found = [
+        ReadingSummary(*measured[number], span * width / 1000, part.times, part.mean, part.low, part.high, part.last)
+        for (span, number), part in ((key, parts[key]) for key in newest)
+    ]
+    return sorted(found, key=lambda summary: (summary.at, summary.measure))

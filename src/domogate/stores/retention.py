@@ -1,0 +1,113 @@
+"""Keeping what was measured within bounds: summaries in the place of old readings, and an end to the oldest.
+
+All in pieces that take the writer some milliseconds each, so that other writes get their turn in between.
+"""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_
+
+from domogate.stores.readings import HOUR_MS, to_moment
+from domogate.stores.tables import hourly_readings as hourly
+from domogate.stores.tables import raw_readings as raw
+from domogate.stores.tables import series
+from domogate.stores.transaction import Transaction
+
+PIECE = 5_000
+"""Readings that are summarised or forgotten in one transaction."""
+
+_KEY = (raw.c.hour, raw.c.series, raw.c.ms)
+_HOURLY_KEY = (hourly.c.series, hourly.c.hour)
+
+
+def hour_of(at: float) -> int:
+    return to_moment(at) // HOUR_MS
+
+
+def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
+    """Which the oldest readings are, and whether there are more; None: there are none."""
+    keys = select(*_KEY).where(raw.c.hour < before_hour).order_by(*_KEY)
+    if tx.connection.execute(keys.limit(1)).first() is None:
+        return None
+    last = tx.connection.execute(keys.offset(piece - 1).limit(1)).first()
+    if last is None:
+        return raw.c.hour < before_hour, False
+    return tuple_(*_KEY) <= tuple_(*last), True
+
+
+def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
+    """One piece; True: there is more. An hour that has a summary already (the rest of a piece, or latecomers) adds to it."""
+    found = _oldest(tx, before_hour, PIECE)
+    if found is None:
+        return False
+    these, more = found
+    spans = (
+        select(
+            raw.c.series,
+            raw.c.hour,
+            func.count().label("count"),
+            func.avg(raw.c.value).label("mean"),
+            func.min(raw.c.value).label("low"),
+            func.max(raw.c.value).label("high"),
+            func.max(raw.c.ms).label("last_ms"),
+        )
+        .where(these)
+        .group_by(raw.c.hour, raw.c.series)
+        .subquery()
+    )
+    last = raw.alias("last")
+    # Joined with the series: nothing is kept of modules that are gone.
+    summaries = (
+        select(*(spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high")), last.c.value, spans.c.last_ms)
+        .join(series, series.c.id == spans.c.series)
+        .join(last, (last.c.hour == spans.c.hour) & (last.c.series == spans.c.series) & (last.c.ms == spans.c.last_ms))
+        .where(spans.c["count"] > 0)
+    )
+    names = ["series", "hour", "count", "mean", "low", "high", "last", "last_ms"]
+    adding = tx.database.insert(hourly).from_select(names, summaries)
+    new, count = adding.excluded, hourly.c["count"] + adding.excluded["count"]
+    later = new.last_ms >= hourly.c.last_ms
+    tx.connection.execute(
+        adding.on_conflict_do_update(
+            index_elements=["series", "hour"],
+            set_={
+                "count": count,
+                "mean": (hourly.c.mean * hourly.c["count"] + new.mean * new["count"]) / count,
+                "low": case((new.low < hourly.c.low, new.low), else_=hourly.c.low),
+                "high": case((new.high > hourly.c.high, new.high), else_=hourly.c.high),
+                "last": case((later, new["last"]), else_=hourly.c["last"]),
+                "last_ms": case((later, new.last_ms), else_=hourly.c.last_ms),
+            },
+        )
+    )
+    tx.connection.execute(delete(raw).where(these))
+    return more
+
+
+def prune_raw(tx: Transaction, before_hour: int, piece: int = PIECE) -> int:
+    """The oldest of them; how many went."""
+    found = _oldest(tx, before_hour, piece)
+    return 0 if found is None else tx.connection.execute(delete(raw).where(found[0])).rowcount
+
+
+def prune_hourly(tx: Transaction, before_hour: int, piece: int = PIECE) -> int:
+    """The oldest summaries; how many went."""
+    oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(piece)
+    return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount
+
+
+def count_readings(connection: Connection) -> int:
+    """Readings and summaries together."""
+    return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (raw, hourly))
+
+
+def prune_excess(tx: Transaction, excess: int) -> int:
+    """Of the oldest hour that has anything, at most so many; how many went."""
+    oldest: dict[Any, int | None] = {
+        table: tx.connection.execute(select(func.min(table.c.hour))).scalar() for table in (hourly, raw)
+    }
+    hours = [hour for hour in oldest.values() if hour is not None]
+    if not hours:
+        return 0
+    prune = prune_hourly if oldest[hourly] == min(hours) else prune_raw
+    return prune(tx, min(hours) + 1, min(excess, PIECE))

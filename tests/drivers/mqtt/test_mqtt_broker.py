@@ -1,0 +1,412 @@
+"""The way to devices: last wills, a broker that goes and comes back, secrets, refusals, floods; against a real mosquitto."""
+
+import asyncio
+import datetime
+import ipaddress
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from domogate.domain.commands import SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.reachability import Why
+from domogate.domain.states import LightState, Report
+from domogate.drivers.mqtt import MqttBroker, link, outbox, station
+from support.driver_suite import PLANT, is_away, is_off, is_on
+from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
+from support.mqtt_bench import placed, running, zigbee_lamp
+from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
+
+pytestmark = pytest.mark.slow
+
+
+def why(report: Report) -> Why:
+    assert report.absence is not None
+    return report.absence.why
+
+
+class TestLastWill:
+    async def test_a_device_whose_power_is_cut_is_gone_because_its_last_will_says_so(self, broker: Mosquitto) -> None:
+        device = TasmotaRelays(broker.port, "cut_off")
+        plug = placed("cut off", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "cut_off"})
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(plug)
+            await bench.heard.report_of(plug, is_off)
+            device.client.vanish()
+            report = await bench.heard.report_of(plug, is_away)
+            assert why(report) is Why.SAID_SO
+            assert report.absence is not None
+            assert report.absence.evidence == "tele/cut_off/LWT: Offline"
+            assert isinstance(report.state, LightState), "what it was last in is still known"
+            again = TasmotaRelays(broker.port, "cut_off", POWER="ON")
+            report = await bench.heard.report_of(plug, lambda report: report.reachable and is_on(report))
+            again.client.close()
+
+    async def test_a_bridge_that_ends_takes_all_its_devices_with_it(self, broker: Mosquitto) -> None:
+        bridge = ZigbeeBridge(broker.port, "ending")
+        bridge.add("one", state="ON")
+        bridge.add("two", state="OFF")
+        one, two = zigbee_lamp("ending", "one"), zigbee_lamp("ending", "two")
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(one, two)
+            await bench.heard.report_of(one, is_on)
+            await bench.heard.report_of(two, is_off)
+            bridge.client.publish("ending/bridge/state", '{"state":"offline"}', retain=True)
+            assert why(await bench.heard.report_of(one, is_away)) is Why.SAID_SO
+            assert why(await bench.heard.report_of(two, is_away)) is Why.SAID_SO
+            bridge.client.publish("ending/bridge/state", '{"state":"online"}', retain=True)
+            await bench.heard.report_of(one, lambda report: report.reachable)
+            await bench.heard.report_of(two, lambda report: report.reachable)
+        bridge.client.close()
+
+
+class TestBrokerRestart:
+    async def test_modules_are_absent_while_it_is_gone_and_come_back_with_it(self, tmp_path: Path) -> None:
+        with mosquitto(tmp_path) as broker:
+            bridge = ZigbeeBridge(broker.port, "z")
+            bridge.add("lamp", state="OFF", brightness=254)
+            lamp = zigbee_lamp("z")
+            async with running(MqttBroker(url=broker.url)) as bench:
+                await bench.attach(lamp)
+                await bench.heard.report_of(lamp, is_off)
+                assert is_on(await bench.driver.execute(bench.order(lamp, SetLight(on=True))))
+                broker.stop()
+                report = await bench.heard.report_of(lamp, is_away)
+                assert why(report) is Why.CONNECTION_LOST
+                assert report.absence is not None
+                assert broker.url in report.absence.evidence
+                with pytest.raises(DeviceOffline, match="connection lost"):
+                    await bench.driver.execute(bench.order(lamp, SetLight(on=False)))
+                assert not (await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + 1)).reachable
+                broker.start()
+                begun = time.monotonic()
+                report = await bench.heard.report_of(lamp, lambda report: report.reachable)
+                assert time.monotonic() - begun < 10
+                assert is_on(report), "what was acknowledged is not lost"
+                await asyncio.to_thread(_until_listening, bridge)
+                assert is_off(await bench.driver.execute(bench.order(lamp, SetLight(on=False))))
+                assert bridge.told["lamp"] == 2, "the order that failed was not sent later"
+            bridge.client.close()
+
+    async def test_a_broker_that_is_not_there_at_all_is_said_and_found_once_it_is(self, tmp_path: Path) -> None:
+        broker = Mosquitto(tmp_path)
+        lamp = zigbee_lamp("z")
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            report = await bench.heard.report_of(lamp, is_away)
+            assert why(report) is Why.CONNECTION_LOST
+            broker.start()
+            bridge = ZigbeeBridge(broker.port, "z")
+            bridge.add("lamp", state="ON")
+            bridge.say("lamp")
+            await bench.heard.report_of(lamp, lambda report: report.reachable and is_on(report))
+            bridge.client.close()
+        broker.stop()
+
+    async def test_an_order_whose_connection_is_lost_is_a_time_out_and_not_sent_again(self, tmp_path: Path) -> None:
+        with mosquitto(tmp_path) as broker:
+            bridge = ZigbeeBridge(broker.port, "z")
+            bridge.add("lamp", state="OFF")
+            lamp = zigbee_lamp("z")
+            async with running(MqttBroker(url=broker.url)) as bench:
+                await bench.attach(lamp)
+                await bench.heard.report_of(lamp, is_off)
+                bridge.silent.add("lamp")
+                ordering = asyncio.create_task(bench.driver.execute(bench.order(lamp, SetLight(on=True), within=1.5)))
+                await bench.heard.until(lambda: bridge.told.get("lamp") == 1)
+                broker.stop()
+                broker.start()
+                with pytest.raises(DeviceTimeout):
+                    await ordering
+                await bench.heard.report_of(lamp, lambda report: report.reachable)
+                assert bridge.told["lamp"] == 1
+            bridge.client.close()
+
+
+def _until_listening(bridge: ZigbeeBridge) -> None:
+    """The bridge's own client finds back too: its subscription is answered by a state."""
+    deadline = time.monotonic() + 10
+    told = len(bridge.client.heard)
+    probe = DeviceClient(bridge.client._client._port)
+    while len(bridge.client.heard) == told:
+        assert time.monotonic() < deadline
+        probe.publish(f"{bridge.base}/probe/get", "{}")
+        time.sleep(0.05)
+    probe.close()
+
+
+class TestSecrets:
+    async def test_tls_and_a_password_from_a_file(self, tmp_path: Path) -> None:
+        certificate(tmp_path)
+        (tmp_path / "secret").write_text("correct horse\n")
+        tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
+        with mosquitto(tmp_path, *tls, users={"gateway": "correct horse"}, tls=True) as broker:
+            config = MqttBroker(
+                url=broker.url, username="gateway", password_file=str(tmp_path / "secret"), ca_file=str(tmp_path / "cert.pem")
+            )
+            heater = placed("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
+            async with running(config) as bench:
+                await bench.attach(heater)
+                await bench.heard.until(lambda: bench.driver._stations["main"]._connection is not None)
+
+    async def test_a_certificate_that_nobody_vouches_for_is_not_believed(self, tmp_path: Path) -> None:
+        certificate(tmp_path)
+        tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
+        with mosquitto(tmp_path, *tls, tls=True) as broker:
+            lamp = zigbee_lamp("z")
+            async with running(MqttBroker(url=broker.url)) as bench:
+                await bench.attach(lamp)
+                report = await bench.heard.report_of(lamp, is_away)
+                assert why(report) is Why.CONNECTION_LOST
+                assert report.absence is not None
+                assert "certificate is not believed" in report.absence.evidence
+
+    async def test_a_wrong_password_is_shown_as_a_refusal_and_nowhere_in_words(self, tmp_path: Path) -> None:
+        with mosquitto(tmp_path, users={"gateway": "right"}) as broker:
+            lamp = zigbee_lamp("z")
+            async with running(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
+                await bench.attach(lamp)
+                report = await bench.heard.report_of(lamp, is_away)
+                assert why(report) is Why.REFUSED
+                assert report.absence is not None
+                assert "not authorized" in report.absence.evidence or "bad user name" in report.absence.evidence
+                assert "wrong-secret" not in report.absence.evidence
+
+    async def test_what_the_broker_does_not_let_it_hear_or_say_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "acl").write_text("user gateway\ntopic read #\ntopic write z/+/get\n\nuser device\ntopic readwrite #\n")
+        users = {"gateway": "g", "device": "d"}
+        with mosquitto(tmp_path, f"acl_file {tmp_path / 'acl'}", users=users) as broker:
+            lamp = placed("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
+            async with running(MqttBroker(url=broker.url, username="gateway", password="g")) as bench:
+                await bench.attach(lamp)
+                with pytest.raises(DeviceRefused, match="not authorized"):
+                    await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
+
+
+def certificate(folder: Path) -> None:
+    """Of this machine's loopback, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "broker")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(private)
+
+
+class TestOrders:
+    async def test_an_order_carries_what_remains_of_its_deadline(self, broker: Mosquitto) -> None:
+        bridge = ZigbeeBridge(broker.port, "expiring")
+        bridge.add("lamp", state="OFF")
+        lamp = zigbee_lamp("expiring")
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.report_of(lamp, is_off)
+            bridge.client.heard.clear()
+            await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=30))
+            ((_, payload, expiry),) = [one for one in bridge.client.heard if one[0].endswith("/set")]
+            assert json.loads(payload) == {"state": "ON"}
+            assert expiry in (28, 29, 30)
+        bridge.client.close()
+
+    async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
+        lamp = placed("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            with pytest.raises(DeviceOffline, match="nobody listens to deaf/lamp/set"):
+                await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=60))
+
+    async def test_a_device_that_never_says_anything_is_believed_when_the_broker_has_it(self, broker: Mosquitto) -> None:
+        device = DeviceClient(broker.port)
+        device.listen("blind/set")
+        options = {"dialect": "generic", "confirm": "broker", "command": {"on": {"topic": "blind/set"}}}
+        lamp = placed("blind", DeviceKind.LIGHT, options, known=True)
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            report = await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
+            assert report.reachable
+            assert report.state is None, "nobody knows what it is in"
+            await bench.heard.until(lambda: [payload for _, payload, _ in device.heard] == [b"true"])
+        device.close()
+
+    async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(station, "READ_EVERY", 0.3)
+        device = TasmotaRelays(broker.port, "colourful", Dimmer=10, HSBColor="0,0,10")
+        lamp = placed("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.report_of(lamp, is_off)
+            report = await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
+            assert isinstance(report.state, LightState)
+            assert (report.state.on, report.state.level) == (True, 70)
+        device.client.close()
+
+
+class TestSilence:
+    async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(station, "NEVER_AFTER", 0.2)
+        monkeypatch.setattr(station, "LOOK_EVERY", 0.05)
+        lamp = zigbee_lamp("nobody")
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            report = await bench.heard.report_of(lamp, is_away)
+            assert why(report) is Why.NEVER_SEEN
+            device = DeviceClient(broker.port)
+            device.publish("nobody/lamp", '{"state":"ON"}')
+            await bench.heard.report_of(lamp, lambda report: report.reachable and is_on(report))
+            device.close()
+
+    async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(station, "LOOK_EVERY", 0.05)
+        device = DeviceClient(broker.port)
+        lamp = zigbee_lamp("quiet", silentAfter=1)
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.until(lambda: bench.driver._plants[PLANT][lamp.module.id].module.listening_since is not None)  # type: ignore[union-attr]
+            device.publish("quiet/lamp", '{"state":"ON"}')
+            assert why(await bench.heard.report_of(lamp, is_away)) is Why.SILENT
+            device.publish("quiet/lamp", '{"state":"ON"}')
+            await bench.heard.report_of(lamp, lambda report: report.reachable)
+        device.close()
+
+
+class TestFlood:
+    LAMPS = 200
+
+    async def test_after_a_burst_every_module_shows_its_newest_state_and_orders_were_carried_out_meanwhile(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(station, "READ_EVERY", 0.05)
+        monkeypatch.setattr(outbox, "PAUSE", 0.1)
+        bridge = ZigbeeBridge(broker.port, "calm")
+        bridge.add("lamp", state="OFF")
+        calm = zigbee_lamp("calm")
+        lamps = [zigbee_lamp("flood", f"lamp_{number}") for number in range(self.LAMPS)]
+        count = 16_000
+        messages = [
+            (
+                f"flood/lamp_{number % self.LAMPS}",
+                b'{"state":"ON","brightness":%d,"linkquality":%d}' % (number % 254 + 1, number % 200),
+            )
+            for number in range(count)
+        ]
+        newest = {f"lamp_{number % self.LAMPS}": number % 254 + 1 for number in range(count)}
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(calm, *lamps)
+            await bench.heard.report_of(calm, is_off)
+            thread = threading.Thread(target=flood, args=(broker.port, messages, 8_000))
+            thread.start()
+            on = False
+            while thread.is_alive():
+                on = not on
+                report = await bench.driver.execute(bench.order(calm, SetLight(on=on)))
+                assert is_on(report) is on
+            thread.join()
+
+            def settled() -> bool:
+                last = {report.module_id: report for report in bench.heard.reports}
+                return all(
+                    (report := last.get(lamp.module.id)) is not None
+                    and isinstance(report.state, LightState)
+                    and report.state.level == min(100, round(newest[lamp.module.options["name"]] / 254 * 100))
+                    for lamp in lamps
+                )
+
+            await bench.heard.until(settled)
+            assert len(bench.heard.reports) < count / 2, "only the newest of each breath was read"
+        bridge.client.close()
+
+    async def test_garbage_retained_or_not_stops_nothing_and_is_told_once_in_a_while(self, broker: Mosquitto) -> None:
+        device = DeviceClient(broker.port)
+        garbage = [b"\xff\xfe", b"{", b"[]", b"null", b'{"state": {"a": []}, "brightness": "x"}', b"{" * 5000]
+        device.publish("junk/lamp", garbage[0], retain=True)
+        device.publish("junk/lamp/availability", b"perhaps", retain=True)
+        lamp = zigbee_lamp("junk")
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            complaints = bench.driver._stations["main"].complaints
+            await bench.heard.until(lambda: complaints.counted >= 2)
+            for payload in garbage:
+                device.publish("junk/lamp", payload)
+            device.publish("junk/lamp", '{"state":"ON"}')
+            await bench.heard.report_of(lamp, is_on)
+            complaints.say()
+            assert complaints._unsaid == 0
+        device.publish("junk/lamp", b"", retain=True)
+        device.publish("junk/lamp/availability", b"", retain=True)
+        device.close()
+
+
+class TestVersions:
+    async def test_a_broker_that_knows_only_3_1_1_is_spoken_with_in_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        heard: list[bytes] = []
+
+        async def old_broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = await reader.readexactly(2)
+            connect = await reader.readexactly(head[1])
+            if connect[6] == 5:
+                writer.write(b"\x20\x02\x00\x01")
+            else:
+                writer.write(b"\x20\x02\x00\x00")
+                heard.append(connect)
+                subscribe = await reader.readexactly(2)
+                body = await reader.readexactly(subscribe[1])
+                writer.write(b"\x90" + bytes((2 + body.count(b"h"),)) + body[:2] + b"\x00" * body.count(b"h"))
+                writer.write(b"\x30\x05\x00\x01hon")
+                await writer.drain()
+                await reader.read()
+            writer.close()
+
+        server = await asyncio.start_server(old_broker, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        heater = placed("old", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}})
+        async with server, running(MqttBroker(url=f"mqtt://127.0.0.1:{port}")) as bench:
+            await bench.attach(heater)
+            await bench.heard.report_of(heater, is_on)
+            assert heard[0][6] == 4
+
+    async def test_several_brokers_and_modules_that_do_not_say_which(self, broker: Mosquitto) -> None:
+        lamp, other, unknown = (
+            zigbee_lamp("a", "lamp"),
+            zigbee_lamp("a", "x", broker="two"),
+            zigbee_lamp("a", "y", broker="three"),
+        )
+        async with running(MqttBroker(url=broker.url, name="one"), MqttBroker(url=broker.url, name="two")) as bench:
+            await bench.attach(lamp, other, unknown)
+            missing = await bench.heard.report_of(lamp, is_away)
+            assert (why(missing), missing.absence and missing.absence.evidence) == (
+                Why.MISCONFIGURED,
+                "the option broker is missing; there are one, two",
+            )
+            assert why(await bench.heard.report_of(unknown, is_away)) is Why.MISCONFIGURED
+            assert not bench.heard.of(other)
+
+    async def test_without_any_broker_nothing_can_be_driven(self) -> None:
+        lamp = zigbee_lamp("a")
+        async with running() as bench:
+            await bench.attach(lamp)
+            assert why(await bench.heard.report_of(lamp, is_away)) is Why.MISCONFIGURED
+
+    async def test_a_mistake_of_its_own_makes_the_driver_fail(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def broken(self: link.Link) -> None:
+            raise RuntimeError("oops")
+
+        monkeypatch.setattr(link.Link, "run", broken)
+        async with running(MqttBroker(url=broker.url)) as bench:
+            assert str(await asyncio.wait_for(bench.driver.wait_failed(), 5)) == "oops"

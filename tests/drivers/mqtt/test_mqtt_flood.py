@@ -1,0 +1,25 @@
+"""The whole gateway behind a broker that does not stop talking: a short form of what the soak does."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from support.gateway import eventually
+from support.mqtt_flood import flooded_gateway, messages_for
+
+pytestmark = pytest.mark.slow
+
+LAMPS = 100
+RATE = 5_000
+
+
+class TestFlood:
+    def test_lamps_are_read_meanwhile_and_show_the_newest_afterwards(self, tmp_path: Path) -> None:
+        chance = random.Random(4)
+        with flooded_gateway(tmp_path, LAMPS) as flooded:
+            flooded.warm_up(chance)
+            messages = messages_for(LAMPS, RATE * 2, chance)
+            with flooded.flooded(messages, RATE):
+                assert flooded.read_for(2.0, chance), "E8 answers, and 200 each time"
+            eventually(lambda: not flooded.find_stale(messages), "every lamp shows what was last said of it")

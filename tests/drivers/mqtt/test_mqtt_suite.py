@@ -1,0 +1,153 @@
+"""The suite of all drivers, over Zigbee2MQTT and over Tasmota, behind a real mosquitto."""
+
+import itertools
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from domogate.domain.commands import Command, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.ports import Placed
+from support.driver_suite import Bench, DriverSuite
+from support.mosquitto import Mosquitto
+from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
+
+pytestmark = pytest.mark.slow
+
+_numbers = itertools.count(1)
+
+
+class WallClock:
+    def now(self) -> float:
+        return time.time()
+
+
+def placed(name: str, kind: DeviceKind, options: dict[str, Any]) -> Placed:
+    identity = Id(str(uuid.uuid5(uuid.NAMESPACE_URL, name)))
+    return Placed(Module(identity, identity, name, kind, driver="mqtt", options=options), FirstState(identity))
+
+
+class MqttBench(Bench):
+    """A driver on the broker; devices by name, made when they are first asked for."""
+
+    short = 0.4
+
+    def __init__(self, broker: Mosquitto) -> None:
+        super().__init__()
+        self.port = broker.port
+        self.clock = WallClock()
+        self.driver = Mqtt(self.clock, [MqttBroker(url=broker.url)])
+        self.world = f"w{next(_numbers)}"
+
+    def misconfigured(self) -> Placed:
+        return placed(f"{self.world}-bad", DeviceKind.LIGHT, {"dialect": "tasmota"})
+
+
+class ZigbeeBench(MqttBench):
+    async def set_up(self) -> None:
+        self.bridge = ZigbeeBridge(self.port, self.world)
+
+    async def tear_down(self) -> None:
+        self.bridge.client.close()
+
+    def lamp(self, number: int) -> Placed:
+        name = f"lamp_{number}"
+        self.bridge.add(name, state="OFF", brightness=127)
+        return placed(f"{self.world}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": self.world, "name": name})
+
+    def meter(self) -> Placed:
+        self.bridge.add("plug", state="ON", power=0, energy=1.5)
+        return placed(f"{self.world}-plug", DeviceKind.PLUG, {"dialect": "zigbee2mqtt", "base": self.world, "name": "plug"})
+
+    def name_of(self, lamp: Placed) -> str:
+        return str(lamp.module.options["name"])
+
+    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+        self.bridge.change(self.name_of(lamp), state="ON" if on else "OFF")
+
+    async def measure(self, meter: Placed, watts: float) -> None:
+        self.bridge.change("plug", power=watts)
+
+    async def vanish(self, lamp: Placed) -> None:
+        self.bridge.set_availability(self.name_of(lamp), "offline")
+
+    async def come_back(self, lamp: Placed) -> None:
+        self.bridge.set_availability(self.name_of(lamp), "online")
+
+    async def fall_silent(self, lamp: Placed) -> None:
+        self.bridge.silent.add(self.name_of(lamp))
+
+    async def make_refuse(self, lamp: Placed) -> Command:
+        self.bridge.refusing.add(self.name_of(lamp))
+        return SetLight(on=True)
+
+    def times_told(self, lamp: Placed) -> int:
+        return self.bridge.told.get(self.name_of(lamp), 0)
+
+
+class TasmotaBench(MqttBench):
+    async def set_up(self) -> None:
+        self.devices: dict[str, TasmotaRelays] = {}
+
+    async def tear_down(self) -> None:
+        for device in self.devices.values():
+            device.client.close()
+
+    def device(self, name: str, **state: Any) -> Placed:
+        topic = f"{self.world}_{name}"
+        if topic not in self.devices:
+            self.devices[topic] = TasmotaRelays(self.port, topic, **state)
+        kind = DeviceKind.PLUG if name == "plug" else DeviceKind.LIGHT
+        return placed(topic, kind, {"dialect": "tasmota", "topic": topic})
+
+    def lamp(self, number: int) -> Placed:
+        return self.device(f"lamp{number}", Dimmer=50)
+
+    def meter(self) -> Placed:
+        return self.device("plug")
+
+    def of(self, one: Placed) -> TasmotaRelays:
+        return self.devices[one.module.options["topic"]]
+
+    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+        self.of(lamp).change(POWER="ON" if on else "OFF")
+
+    async def measure(self, meter: Placed, watts: float) -> None:
+        self.of(meter).measure(watts)
+
+    async def vanish(self, lamp: Placed) -> None:
+        self.of(lamp).client.publish(f"tele/{self.of(lamp).topic}/LWT", "Offline", retain=True)
+
+    async def come_back(self, lamp: Placed) -> None:
+        self.of(lamp).client.publish(f"tele/{self.of(lamp).topic}/LWT", "Online", retain=True)
+
+    async def fall_silent(self, lamp: Placed) -> None:
+        self.of(lamp).silent = True
+
+    async def make_refuse(self, lamp: Placed) -> Command:
+        self.of(lamp).refusing = True
+        return SetLight(on=True)
+
+    def times_told(self, lamp: Placed) -> int:
+        return self.of(lamp).told
+
+
+class TestZigbee2Mqtt(DriverSuite):
+    @pytest.fixture
+    async def bench(self, broker: Mosquitto) -> AsyncIterator[Bench]:
+        async with ZigbeeBench(broker) as bench:
+            yield bench
+
+
+class TestTasmota(DriverSuite):
+    @pytest.fixture
+    async def bench(self, broker: Mosquitto) -> AsyncIterator[Bench]:
+        async with TasmotaBench(broker) as bench:
+            yield bench

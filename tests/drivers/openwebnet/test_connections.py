@@ -1,0 +1,262 @@
+"""Sessions with a gateway: opened with each proof, refused in words, one question at a time, and never told twice."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from domogate.drivers.openwebnet import OpenWebNetGateway, line, session
+from domogate.drivers.openwebnet.frames import Frame, Normal, StatusRequest
+from domogate.drivers.openwebnet.line import CommandLine, NoTime, NotSent, Unanswered
+from domogate.drivers.openwebnet.session import SessionKind, SessionLost, SessionRefused, open_session
+from support.openwebnet_gateway import BusGateway, BusLight
+
+ON, OFF, STATUS = Normal(1, 1, "11"), Normal(1, 0, "11"), StatusRequest(1, "11")
+
+
+class WallClock:
+    def now(self) -> float:
+        return time.time()
+
+
+def config(gateway: BusGateway, password: str | None = None) -> OpenWebNetGateway:
+    return OpenWebNetGateway(name="home", host="127.0.0.1", port=gateway.port, password=password)
+
+
+PROOFS = [("12345", "open"), ("abcde123", "sha1"), ("abcde123", "sha256")]
+
+
+class TestOpening:
+    @pytest.mark.parametrize(("password", "proof"), [("", "open"), *PROOFS])
+    async def test_with_each_proof(self, password: str, proof: str) -> None:
+        async with BusGateway(BusLight("11"), password=password, proof=proof) as gateway:
+            opened = await open_session(config(gateway, password or None), SessionKind.COMMAND)
+            opened.write(STATUS)
+            assert await opened.read() == OFF
+            await opened.close()
+            assert gateway.sessions == {"0": 1, "1": 0}
+
+    @pytest.mark.parametrize(("password", "proof"), PROOFS)
+    @pytest.mark.parametrize("hangs_up", [False, True])
+    async def test_a_wrong_password_is_a_refusal(self, password: str, proof: str, hangs_up: bool) -> None:
+        async with BusGateway(password=password, proof=proof) as gateway:
+            gateway.hangs_up_on_wrong_password = hangs_up
+            with pytest.raises(SessionRefused, match="refused the password"):
+                await open_session(config(gateway, "999"), SessionKind.EVENT)
+
+    @pytest.mark.parametrize(("password", "proof"), PROOFS)
+    async def test_no_password_where_one_is_asked_for_is_a_refusal(self, password: str, proof: str) -> None:
+        async with BusGateway(password=password, proof=proof) as gateway:
+            with pytest.raises(SessionRefused, match="none is set"):
+                await open_session(config(gateway), SessionKind.EVENT)
+
+    async def test_the_old_proof_needs_a_number(self) -> None:
+        async with BusGateway(password="12345") as gateway:
+            with pytest.raises(SessionRefused, match="is a number"):
+                await open_session(config(gateway, "abc"), SessionKind.EVENT)
+
+    @pytest.mark.parametrize(("password", "proof"), PROOFS[1:])
+    async def test_a_gateway_that_does_not_know_the_password_itself_is_not_believed(self, password: str, proof: str) -> None:
+        async with BusGateway(password=password, proof=proof) as gateway:
+            gateway.proves_itself_with = "a guess"
+            with pytest.raises(SessionRefused, match="could not prove"):
+                await open_session(config(gateway, password), SessionKind.EVENT)
+
+    async def test_a_gateway_that_is_full_is_not_there(self) -> None:
+        async with BusGateway() as gateway:
+            gateway.full = True
+            with pytest.raises(SessionLost, match="too many"):
+                await open_session(config(gateway), SessionKind.EVENT)
+
+    async def test_a_gateway_that_is_gone_is_told_in_words(self) -> None:
+        async with BusGateway() as gateway:
+            pass
+        with pytest.raises(SessionLost, match=r"127\.0\.0\.1:\d+: "):
+            await open_session(config(gateway), SessionKind.EVENT)
+
+    @pytest.mark.parametrize(
+        ("said", "error", "words"),
+        [
+            (b"", SessionLost, "closed the connection"),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n##*#*0##", SessionLost, "does not greet"),
+            (b"*#*1##*1*1*11##", SessionLost, "opened no session"),
+            (b"*#*1##*98*7##", SessionRefused, "proof number 7"),
+            (b"*#*1##*98*1##*#99##", SessionLost, "challenge"),
+            (b"*#*1##*98*1##*#*1##", SessionLost, "no challenge"),
+        ],
+    )
+    async def test_what_is_no_gateway_is_found_out(self, said: bytes, error: type[Exception], words: str) -> None:
+        async with impostor(said) as port:
+            with pytest.raises(error, match=words):
+                await open_session(
+                    OpenWebNetGateway(name="home", host="127.0.0.1", port=port, password="abc"), SessionKind.EVENT
+                )
+
+    async def test_a_gateway_that_says_nothing_is_given_up_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(session, "PATIENCE", 0.05)
+        async with impostor(None) as port:
+            with pytest.raises(SessionLost, match="did not open a session"):
+                await open_session(OpenWebNetGateway(name="home", host="127.0.0.1", port=port), SessionKind.EVENT)
+
+
+@asynccontextmanager
+async def impostor(said: bytes | None) -> AsyncIterator[int]:
+    """Says the same to everybody, and hangs up once they have spoken; None: says nothing and stays."""
+    stays = asyncio.Event()
+    serving: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        serving.add(task)
+        if said is None:
+            await stays.wait()
+        else:
+            writer.write(said)
+            if said:
+                with suppress(ConnectionError):
+                    await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        stays.set()
+        server.close()
+        await server.wait_closed()
+        await asyncio.wait(serving)
+
+
+class Line:
+    """A command line, and what it heard."""
+
+    def __init__(self, gateway: BusGateway, password: str | None = None) -> None:
+        self.line = CommandLine(config(gateway, password), WallClock())
+        self.heard: list[Frame] = []
+
+    async def exchange(self, request: Any, within: float = 5.0) -> bool:
+        return await self.line.exchange(request, time.time() + within, self.heard.append)
+
+
+@asynccontextmanager
+async def dialled(*devices: BusLight, **settings: Any) -> AsyncIterator[tuple[BusGateway, Line]]:
+    async with BusGateway(*devices, **settings) as gateway:
+        dialling = Line(gateway, settings.get("password"))
+        try:
+            yield gateway, dialling
+        finally:
+            await dialling.line.stop()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.005)
+
+
+async def outcome_of(work: Awaitable[Any]) -> Any:
+    try:
+        return await work
+    except Exception as error:
+        return type(error)
+
+
+class TestCommandLine:
+    async def test_ack_nack_and_answers(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.disobedient.add("11")
+            assert await dialling.exchange(STATUS) is True
+            assert dialling.heard == [OFF]
+            assert await dialling.exchange(ON) is False
+            assert gateway.sessions["0"] == 1, "one session will do"
+
+    async def test_requests_of_many_go_one_after_the_other_and_each_gets_its_own_answer(self) -> None:
+        async with dialled(*(BusLight(f"1{number}") for number in range(1, 9))) as (gateway, dialling):
+            gateway.delay = 0.005
+            gateway.disobedient.update({"12", "14"})
+            answers = await asyncio.gather(*(dialling.exchange(Normal(1, 1, f"1{number}")) for number in range(1, 9)))
+            assert answers == [True, False, True, False, True, True, True, True]
+            assert gateway.sessions["0"] == 1
+
+    async def test_a_silent_gateway_is_a_time_out_for_each_at_its_own_deadline_and_hears_nothing_late(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.mute = True
+            first, *others = await asyncio.gather(*(outcome_of(dialling.exchange(ON, within=0.2)) for _ in range(50)))
+            assert first is Unanswered
+            assert set(others) == {NoTime}
+            await asyncio.sleep(0.05)
+            assert gateway.told == ["*1*1*11##"]
+
+    async def test_patience_with_a_silent_gateway_ends_before_a_far_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(line, "REPLY_PATIENCE", 0.05)
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.mute = True
+            with pytest.raises(Unanswered):
+                await dialling.exchange(ON, within=3600)
+            gateway.mute = False
+            assert await dialling.exchange(STATUS)
+            assert gateway.sessions["0"] == 2, "what it might have said late would be taken for another answer"
+
+    async def test_whoever_gives_up_leaves_no_answer_behind_for_the_next(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.delay = 0.1
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(dialling.exchange(ON), 0.05)
+            gateway.delay = 0
+            assert await dialling.exchange(STATUS)
+            assert dialling.heard == [OFF] or dialling.heard == [ON]
+
+    async def test_a_gateway_that_hangs_up_is_not_told_again(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.hangs_up_before_answering = True
+            with pytest.raises(Unanswered, match="closed the connection before"):
+                await dialling.exchange(ON)
+            assert gateway.told == ["*1*1*11##"]
+
+    async def test_a_session_that_the_gateway_closed_meanwhile_is_opened_anew(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            assert await dialling.exchange(STATUS)
+            await gateway.drop_connections()
+            await asyncio.sleep(0.05)
+            assert await dialling.exchange(ON)
+            assert gateway.told == ["*1*1*11##"]
+
+    async def test_a_session_that_nobody_needs_is_closed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(line, "MOST_IDLE", 0.02)
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            assert await dialling.exchange(STATUS)
+            await until(lambda: not gateway._connections)
+
+    async def test_nothing_is_sent_after_its_deadline(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            for within in (0.0, -1.0):
+                with pytest.raises(NoTime):
+                    await dialling.exchange(ON, within=within)
+            assert await dialling.exchange(STATUS)
+            with pytest.raises(NoTime):
+                await dialling.exchange(ON, within=0.0)
+            assert gateway.told == []
+
+    async def test_a_wrong_password_is_not_tried_again_for_a_while(self) -> None:
+        async with dialled(BusLight("11"), password="12345") as (gateway, dialling):
+            gateway.password = "54321"
+            for _ in range(5):
+                with pytest.raises(NotSent, match="refused the password"):
+                    await dialling.exchange(ON)
+            assert gateway.wrong_passwords == 1
+
+    async def test_the_queue_has_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(line, "MOST_WAITING", 3)
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.mute = True
+            waiting = [asyncio.create_task(outcome_of(dialling.exchange(ON, within=1.0))) for _ in range(4)]
+            await until(lambda: gateway.told != [])
+            with pytest.raises(NoTime, match="to answer first"):
+                await dialling.exchange(ON)
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)

@@ -1,0 +1,114 @@
+"""A whole gateway process with a bus behind it: what applications read and order is what happens there."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from support.backstage import let_in
+from support.extension_operations import X1, X2
+from support.gateway import Gateway, running, serve_estate
+from support.openwebnet_gateway import BusGateway, BusLight, BusMeter, BusZone
+from support.spec_operations import ALL_SCOPES, E1, E4, E8, E12, Operation
+
+pytestmark = pytest.mark.slow
+
+OWNER = "owner@example.com"
+KEY = "bus-estate-only-0123456789"
+_NAMESPACE = uuid.UUID("6c0e2a0f-3c1b-4f0e-9b7c-8a4b6d1f2e30")
+PLANT, ROOM, LAMP, DIMMER, PLUG, ZONE = (
+    str(uuid.uuid5(_NAMESPACE, word)) for word in ("plant", "room", "lamp", "dimmer", "plug", "zone")
+)
+
+
+def module(identity: str, kind: str, **options: Any) -> dict[str, Any]:
+    return {"id": identity, "name": f"A {kind}", "kind": kind, "driver": "openwebnet", "options": options}
+
+
+def bus_estate() -> dict[str, Any]:
+    modules = [
+        module(LAMP, "light", where="11"),
+        module(DIMMER, "light", where="12", levels=100),
+        module(PLUG, "plug", where="13", meter="51"),
+        module(ZONE, "chronothermostat", where="3"),
+    ]
+    room = {"id": ROOM, "name": "Room", "type": "office", "modules": modules}
+    scopes = sorted({*ALL_SCOPES, "light.write", "comfort.write"})
+    return {
+        "users": [{"email": OWNER, "name": "Owner", "password": "a good long password"}],
+        "subscriptions": [{"name": "bus", "key": KEY}],
+        "clients": [{"id": "bus-app", "name": "Bus", "scopes": scopes, "redirectUris": ["http://localhost/cb"]}],
+        "plants": [{"id": PLANT, "name": "House", "type": "house", "owner": OWNER, "ambients": [room]}],
+    }
+
+
+class House:
+    """Calls in a thread, so that the bus goes on in this one."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+
+    async def call(self, operation: Operation, module_id: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        target = {"plant": PLANT, "ambient": ROOM} if operation is E1 else {"plant": PLANT, "module": module_id}
+        content = None if body is None else json.dumps(body).encode()
+        return await asyncio.to_thread(self.gateway.send, operation, target, who=OWNER, body=content)
+
+    async def until(self, operation: Operation, module_id: str, holds: Callable[[httpx.Response], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not holds(answer := await self.call(operation, module_id)):
+                assert answer.status_code in (200, 404), answer.text
+                await asyncio.sleep(0.05)
+
+
+def lights(answer: httpx.Response) -> dict[str, Any]:
+    found: dict[str, Any] = answer.json()["lights"][0]
+    return found
+
+
+async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
+    lamp, dimmer, plug = BusLight("11"), BusLight("12", levels=100), BusLight("13")
+    zone, meter = BusZone("3"), BusMeter("51", watts=60, watt_hours=700)
+    async with BusGateway(lamp, dimmer, plug, zone, meter, password="abcde123", proof="sha256") as bus:
+        table = {"name": "home", "host": "127.0.0.1", "port": bus.port, "password": "abcde123"}
+        settings = {"DOMOGATE_OPENWEBNET_GATEWAYS": json.dumps([table]), "DOMOGATE_DEVICE_DEADLINE": "3"}
+        gateway = await asyncio.to_thread(serve_estate, bus_estate(), tmp_path, settings)
+        with running(gateway):
+            await asyncio.to_thread(let_in, gateway, KEY)
+            house = House(gateway)
+            # What is so, and what somebody does at the switch on the wall.
+            await house.until(E8, LAMP, lambda answer: answer.status_code == 200 and lights(answer)["status"] == "off")
+            await bus.happen(*lamp.obey("1"))
+            await house.until(E8, LAMP, lambda answer: lights(answer)["status"] == "on")
+            # What applications order is done when they are answered.
+            assert (await house.call(E1, PLUG, {"status": "on"})).status_code == 200
+            assert plug.on
+            assert (await house.call(X2, DIMMER, {"status": "on", "level": 37})).status_code == 200
+            assert (dimmer.on, dimmer.level) == (True, 37)
+            assert lights(await house.call(E8, DIMMER))["level"] == 37
+            consumptions = (await house.call(E4, PLUG)).json()["consumptions"]
+            assert {(it["unit"], it["value"]) for it in consumptions} == {("watt", 60), ("watt_hour", 700)}
+            manual = {"function": "heating", "mode": "manual", "setPoint": {"value": "22.5", "unit": "C"}}
+            assert (await house.call(X1, ZONE, manual)).status_code == 200
+            assert (zone.mode, zone.set_point) == ("110", "0225")
+            shown = (await house.call(E12, ZONE)).json()["chronothermostats"][0]
+            assert (shown["mode"], float(shown["setPoint"]["value"])) == ("manual", 22.5)
+            # What the bus refuses, and what is gone with its gateway.
+            bus.disobedient.add("13")
+            assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 500
+            told = len(bus.told)
+            await bus.shut()
+            await house.until(E8, LAMP, lambda answer: answer.status_code == 404)
+            assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 404
+            assert len(bus.told) == told
+            # And back.
+            await bus.open()
+            await house.until(E8, LAMP, lambda answer: answer.status_code == 200)
+            bus.disobedient.clear()
+            assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 200
+            assert not plug.on
+        assert "abcde123" not in gateway.log

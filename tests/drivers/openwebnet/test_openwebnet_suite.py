@@ -1,0 +1,90 @@
+"""The suite that every driver passes, over OpenWebNet and a gateway with a bus behind it."""
+
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from domogate.domain.commands import Command, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening, outbox
+from domogate.ports import Placed
+from support.driver_suite import Bench, DriverSuite
+from support.openwebnet_gateway import BusGateway, BusLight, BusMeter
+
+
+class WallClock:
+    def now(self) -> float:
+        return time.time()
+
+
+def place(number: int, kind: DeviceKind, **options: object) -> Placed:
+    module_id = Id(f"00000000-0000-4000-8000-{number:012x}")
+    module = Module(module_id, module_id, f"a {kind}", kind, driver="openwebnet", options=options)
+    return Placed(module, FirstState(module_id))
+
+
+class OpenWebNetBench(Bench):
+    short = 0.4
+
+    async def set_up(self) -> None:
+        self.clock = WallClock()
+        self.gateway = BusGateway(*(BusLight(f"1{number}") for number in range(1, 9)), BusMeter("51"), password="12345")
+        await self.gateway.open()
+        config = OpenWebNetGateway(name="home", host="127.0.0.1", port=self.gateway.port, password="12345")
+        self.driver = OpenWebNet(self.clock, [config])
+
+    async def tear_down(self) -> None:
+        await self.gateway.shut()
+
+    def lamp(self, number: int) -> Placed:
+        return place(number, DeviceKind.LIGHT, where=f"1{number}")
+
+    def meter(self) -> Placed:
+        return place(99, DeviceKind.ENERGYMETER, where="51")
+
+    def misconfigured(self) -> Placed:
+        return place(98, DeviceKind.LIGHT, where="nowhere")
+
+    def _light(self, lamp: Placed) -> BusLight:
+        light = self.gateway.device("1", lamp.module.options["where"])
+        assert isinstance(light, BusLight)
+        return light
+
+    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+        await self.gateway.happen(*self._light(lamp).obey("1" if on else "0"))
+
+    async def measure(self, meter: Placed, watts: float) -> None:
+        device = self.gateway.device("18", "51")
+        assert isinstance(device, BusMeter)
+        device.watts = round(watts)
+        await self.gateway.happen(*(device.read("113") or ()))
+
+    async def vanish(self, lamp: Placed) -> None:
+        await self.gateway.shut()
+
+    async def come_back(self, lamp: Placed) -> None:
+        await self.gateway.open()
+
+    async def fall_silent(self, lamp: Placed) -> None:
+        self.gateway.silent.add(lamp.module.options["where"])
+
+    async def make_refuse(self, lamp: Placed) -> Command:
+        self.gateway.disobedient.add(lamp.module.options["where"])
+        return SetLight(on=True)
+
+    def times_told(self, lamp: Placed) -> int:
+        return sum(frame.endswith(f"*{lamp.module.options['where']}##") for frame in self.gateway.told)
+
+
+class TestOpenWebNet(DriverSuite):
+    @pytest.fixture
+    async def bench(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+        monkeypatch.setattr(listening, "FIRST_DELAY", 0.05)
+        monkeypatch.setattr(listening, "LONGEST_DELAY", 0.2)
+        monkeypatch.setattr(outbox, "PAUSE_AFTER_FAILURE", 0.1)
+        async with OpenWebNetBench() as bench:
+            yield bench

@@ -1,0 +1,100 @@
+"""The simulator does what every driver must."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from domogate.domain.commands import Command, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.states import LightState
+from domogate.drivers.simulator import Simulator
+from domogate.drivers.simulator.comfort import Light
+from domogate.ports import Placed
+from support.devices import StillClock, make_id, make_module, make_placed
+from support.driver_suite import PLANT, Bench, DriverSuite
+
+
+class SimulatorBench(Bench):
+    """The devices are the simulator's own: hands reach into them, and options say how they behave."""
+
+    short = 0.02
+    driver: Simulator
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.clock = StillClock()
+        self._monkeypatch = monkeypatch
+        self._attached: dict[Id, dict[Id, Placed]] = {}
+        self._told: dict[int, int] = {}
+
+    async def set_up(self) -> None:
+        self.driver = Simulator(self.clock, seed=1, tick=3600.0)
+        obey = Light.obey
+
+        def count_and_obey(light: Light, command: Command, now: float) -> None:
+            self._told[id(light)] = self._told.get(id(light), 0) + 1
+            obey(light, command, now)
+
+        self._monkeypatch.setattr(Light, "obey", count_and_obey)
+
+    async def tear_down(self) -> None:
+        self._monkeypatch.undo()
+
+    def lamp(self, number: int) -> Placed:
+        return make_placed(DeviceKind.LIGHT, LightState(on=False, level=50), module_id=make_id(number), reachable=False)
+
+    def meter(self) -> Placed:
+        return make_placed(DeviceKind.PLUG, module_id=make_id(20), options={"watts": 0})
+
+    def misconfigured(self) -> Placed:
+        return make_placed(DeviceKind.LIGHT, module_id=make_id(21), options={"simulate": "asleep"})
+
+    async def attach(self, *placed: Placed, plant_id: Id = PLANT) -> None:
+        self._attached[plant_id] = {one.module.id: one for one in placed}
+        await super().attach(*placed, plant_id=plant_id)
+
+    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+        for plant in tuple(self.driver._plants.values()):
+            there = plant._modules.get(lamp.module.id)
+            if there is not None:
+                there.device.state = LightState(on=on, level=50)
+        await self.driver.step()
+
+    async def measure(self, meter: Placed, watts: float) -> None:
+        await self._give_option(meter, watts=watts)
+        self.clock.pass_by(120)
+        await self.driver.step()
+
+    async def vanish(self, lamp: Placed) -> None:
+        await self._give_option(lamp, simulate="offline")
+
+    async def come_back(self, lamp: Placed) -> None:
+        await self._give_option(lamp, simulate="normal")
+
+    async def fall_silent(self, lamp: Placed) -> None:
+        await self._give_option(lamp, simulate="slow")
+
+    async def make_refuse(self, lamp: Placed) -> Command:
+        await self._give_option(lamp, simulate="refusing")
+        return SetLight(on=True)
+
+    async def _give_option(self, placed: Placed, **options: Any) -> None:
+        for plant_id, attached in tuple(self._attached.items()):
+            if placed.module.id in attached:
+                module = make_module(placed.module.kind, placed.module.id, options=options)
+                await self.attach(*(attached | {module.id: Placed(module, placed.last)}).values(), plant_id=plant_id)
+
+    def times_told(self, lamp: Placed) -> int:
+        devices = [
+            there.device for plant in self.driver._plants.values() if (there := plant._modules.get(lamp.module.id)) is not None
+        ]
+        return sum(self._told.get(id(device), 0) for device in devices)
+
+
+class TestSimulatorAsADriver(DriverSuite):
+    @pytest.fixture
+    async def bench(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+        async with SimulatorBench(monkeypatch) as bench:
+            yield bench

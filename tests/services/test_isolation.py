@@ -1,0 +1,258 @@
+"""One crashing, one hanging, one flooding driver or plant beside a healthy one: who is healthy notices nothing.
+
+Nothing here is measured with a clock: what must come first is seen to come first.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.commands import Order, OrderState, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceRefused, DeviceTimeout
+from domogate.domain.ids import Id
+from domogate.domain.states import LightState, Reading, Report, Unit
+from domogate.fabric.in_process import InProcessFabric
+from domogate.services import errands as errands_module
+from domogate.services import recording as recording_module
+from domogate.services.driving import Driving
+from domogate.services.orders import Orders
+from domogate.services.recording import Lane, Recording, TooManyReports
+from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+
+LAMP = make_module(DeviceKind.LIGHT, make_id(100))
+REAL = make_module(DeviceKind.LIGHT, make_id(101), driver="mqtt")
+SWITCH_ON = SetLight(on=True)
+ON, OFF = LightState(on=True), LightState(on=False)
+
+
+class DeafDriver(ObedientDriver):
+    """Never answers, and does not let go when it is told to, until a test lets it."""
+
+    def __init__(self, clock: StillClock, name: str = "mqtt") -> None:
+        super().__init__(clock, name)
+        self.release = asyncio.Event()
+
+    async def _answer(self, plant_id: Id, module_id: Id) -> Report:
+        while not self.release.is_set():
+            try:
+                await self.release.wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+        return Report(plant_id, module_id, self.clock.now(), state=self.answer)
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def store() -> FakeStore:
+    return FakeStore()
+
+
+@pytest.fixture
+def healthy(clock) -> ObedientDriver:
+    return ObedientDriver(clock)
+
+
+@pytest.fixture
+async def deaf(clock) -> AsyncIterator[DeafDriver]:
+    driver = DeafDriver(clock)
+    yield driver
+    driver.release.set()
+
+
+@asynccontextmanager
+async def running(store: FakeStore, *drivers: ObedientDriver) -> AsyncIterator[tuple[Driving, InProcessFabric]]:
+    clock = drivers[0].clock
+    driving = Driving(store, {each.name: each for each in drivers}, clock, Orders(store, clock), awake_plants=10)
+    store.listen(driving.apply)
+    fabric = InProcessFabric(clock)
+    fabric.serve(driving)
+    await driving.start()
+    await driving.settled()
+    try:
+        yield driving, fabric
+    finally:
+        await driving.stop()
+
+
+async def until(check: object) -> None:
+    async with asyncio.timeout(10):
+        while not check():
+            await asyncio.sleep(0.001)
+
+
+class TestADriverThatNeverAnswers:
+    @pytest.mark.parametrize("what", ["order", "question"])
+    async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(self, store, deaf, clock, what):
+        """Also when it ignores that it is cancelled. Both timers run on the same loop: a busy machine delays them alike."""
+        plant = store.add_plant(REAL)
+        with capture_logs():
+            async with running(store, deaf) as (_, fabric):
+                deadline = clock.now() + 0.1
+                too_late = asyncio.create_task(asyncio.sleep(0.1 + 0.25))
+                order = make_order(plant, REAL.id, SWITCH_ON, deadline=deadline)
+                asked = fabric.execute(order) if what == "order" else fabric.read(plant, REAL.id, deadline)
+                with pytest.raises(DeviceTimeout):
+                    await asked
+                assert not too_late.done()
+                too_late.cancel()
+                deaf.release.set()
+
+    async def test_is_a_time_out_in_time_even_if_the_end_cannot_be_written(self, store, deaf, clock):
+        plant = store.add_plant(REAL)
+        with capture_logs():
+            async with running(store, deaf) as (_, fabric):
+                store.gate = asyncio.Event()
+                too_late = asyncio.create_task(asyncio.sleep(0.02 + 0.25))
+                with pytest.raises(DeviceTimeout):
+                    await fabric.execute(make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 0.02))
+                assert not too_late.done()
+                too_late.cancel()
+                store.gate.set()
+                deaf.release.set()
+
+    async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(self, store, deaf, clock, monkeypatch):
+        monkeypatch.setattr(errands_module, "_LETTING_GO", 0.005)
+        plant = store.add_plant(REAL)
+        order = make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 0.01)
+        with capture_logs():
+            async with running(store, deaf) as (driving, fabric):
+                with pytest.raises(DeviceTimeout):
+                    await fabric.execute(order)
+                assert store.orders[order.id].state is OrderState.EXPIRED
+                await until(lambda: driving.list_drivers()[0].left_behind == 1)
+                deaf.release.set()
+                await until(lambda: driving.list_drivers()[0].left_behind == 0)
+                await until(lambda: store.state_of(plant, REAL.id) is not None)
+        assert store.state_of(plant, REAL.id).state == ON
+        assert store.orders[order.id].state is OrderState.EXPIRED
+
+    async def test_cannot_pile_up_calls_without_end(self, store, deaf, clock, monkeypatch):
+        monkeypatch.setattr(errands_module, "MOST_IN_A_PLANT", 5)
+        plant, other = store.add_plant(REAL), store.add_plant(LAMP)
+        healthy = ObedientDriver(clock)
+        with capture_logs():
+            async with running(store, deaf, healthy) as (_, fabric):
+                orders = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 0.02) for _ in range(8)]
+                outcomes = await asyncio.gather(*map(fabric.execute, orders), return_exceptions=True)
+                assert [type(outcome) for outcome in outcomes] == [DeviceTimeout] * 8
+                assert len(deaf.orders) == 5
+                with pytest.raises(DeviceTimeout, match="too many"):
+                    await fabric.execute(make_order(plant, REAL.id, SWITCH_ON))
+                assert (await fabric.execute(make_order(other, LAMP.id, SWITCH_ON))).state == ON
+                deaf.release.set()
+                await until(lambda: deaf.cancelled == 5)
+                await until(lambda: store.orders[orders[0].id].state is not OrderState.SENT)
+        assert len(store.orders) == 6
+
+    async def test_a_thousand_times_does_not_delay_another_plant(self, store, deaf, clock):
+        plant, other = store.add_plant(REAL), store.add_plant(LAMP)
+        healthy = ObedientDriver(clock)
+        done: list[str] = []
+
+        async def order(fabric: InProcessFabric, wanted: Order, name: str) -> None:
+            try:
+                await fabric.execute(wanted)
+            except DeviceTimeout:
+                pass
+            finally:
+                done.append(name)
+
+        with capture_logs():
+            async with running(store, deaf, healthy) as (_, fabric):
+                slow = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 2) for _ in range(1000)]
+                waiting = [asyncio.create_task(order(fabric, each, "slow")) for each in slow]
+                await until(lambda: len(deaf.orders) == 1000)
+                for _ in range(50):
+                    await order(fabric, make_order(other, LAMP.id, SWITCH_ON), "healthy")
+                assert done == ["healthy"] * 50
+                await asyncio.gather(*waiting)
+                deaf.release.set()
+        assert done.count("slow") == 1000
+        assert len({each.id for each in deaf.orders}) == 1000
+        ends = [store.orders[each.id].state for each in slow]
+        assert ends == [OrderState.EXPIRED] * 1000
+
+
+class TestADriverThatCrashes:
+    async def test_on_every_call_is_a_refusal_and_nobody_else_notices(self, store, healthy, clock):
+        broken = ObedientDriver(clock, "mqtt")
+        broken.trouble = ZeroDivisionError("a bug")
+        plant = store.add_plant(REAL, LAMP)
+        with capture_logs():
+            async with running(store, broken, healthy) as (_, fabric):
+                for _ in range(3):
+                    with pytest.raises(DeviceRefused):
+                        await fabric.execute(make_order(plant, REAL.id, SWITCH_ON))
+                    assert (await fabric.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
+
+
+class TestADriverThatFloods:
+    def reports(self, plant: Id, module_id: Id, count: int) -> list[Report]:
+        return [Report(plant, module_id, NOON, state=LightState(on=True, level=number % 100)) for number in range(count)]
+
+    async def test_has_one_batch_at_a_time_on_its_way_so_others_come_between(self, store, healthy, clock, monkeypatch):
+        monkeypatch.setattr(recording_module, "_BATCH", 10)
+        flooding = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(REAL, LAMP)
+        async with running(store, flooding, healthy):
+            flood = [asyncio.create_task(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(5)]
+            await asyncio.sleep(0)
+            await healthy.report([Report(plant, LAMP.id, NOON, state=OFF)])
+            ahead = len(store.records)
+            assert store.state_of(plant, LAMP.id).state == OFF
+            await asyncio.gather(*flood)
+        assert ahead <= 4, "the healthy driver's report waited for more than the batches that were on their way"
+        assert len(store.records) == 51
+
+    async def test_without_waiting_is_refused_at_last_and_only_it(self, store, healthy, clock, monkeypatch):
+        monkeypatch.setattr(recording_module, "_MOST_WAITING", 300)
+        flooding = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(REAL, LAMP)
+        async with running(store, flooding, healthy) as (driving, _):
+            store.gate = asyncio.Event()
+            flood = [asyncio.create_task(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(10)]
+            await until(lambda: sum(task.done() for task in flood) == 7)
+            waiting = {each.name: each.waiting_reports for each in driving.list_drivers()}
+            assert waiting == {"mqtt": 300, "simulator": 0}
+            said = asyncio.create_task(healthy.report([Report(plant, LAMP.id, NOON, state=OFF)]))
+            store.gate.set()
+            await said
+            outcomes = await asyncio.gather(*flood, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes].count(TooManyReports) == 7
+        assert store.state_of(plant, LAMP.id).state == OFF
+
+    async def test_never_undoes_an_order_with_what_it_said_before_it(self, store, clock):
+        flooding = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(REAL)
+        async with running(store, flooding) as (_, fabric):
+            store.gate = asyncio.Event()
+            readings = (("power", Reading(1.0, Unit.WATT, NOON)),)
+            earlier = [Report(plant, REAL.id, NOON, state=OFF, readings=readings)]
+            said = [asyncio.create_task(flooding.report(earlier)) for _ in range(3)]
+            await asyncio.sleep(0)
+            ordered = asyncio.create_task(fabric.execute(make_order(plant, REAL.id, SWITCH_ON)))
+            await until(lambda: flooding.orders)
+            await asyncio.sleep(0)
+            store.gate.set()
+            await asyncio.gather(ordered, *said)
+        assert store.state_of(plant, REAL.id).state == ON
+        assert len(store.readings[REAL.id]) == 3, "what was measured is kept, overtaken or not"
+
+
+class TestALane:
+    async def test_is_as_good_as_no_lane_for_who_waits(self, store):
+        plant = store.add_plant(LAMP)
+        lane = Lane(Recording(store))
+        said: Sequence[Report] = [Report(plant, LAMP.id, NOON, state=ON)]
+        for _ in range(3):
+            await lane.push(said)
+            assert lane.waiting == 0
+        assert len(store.records) == 3

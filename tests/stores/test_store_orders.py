@@ -1,0 +1,357 @@
+"""Orders: kept before they are sent, ended once, merged with those of other callers without a difference."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import msgspec
+import pytest
+from hypothesis import given, settings
+from sqlalchemy import event
+
+from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, OrderState, SetLight, SetThermostat, SwitchPlug
+from domogate.domain.events import StateChanged
+from domogate.domain.states import LightState, PlugState, Report
+from domogate.stores import SqlStore, orders, sqlite_url
+from support.stores import HOUSE, LAMP, NOW, PLUG, Ear, HandClock, OpenStore, an_id
+
+DEADLINE = NOW + 5
+
+
+LIGHT_UP = SetLight(on=True)
+
+
+def an_order(name: str = "one", command: Command = LIGHT_UP, **fields: Any) -> Order:
+    return Order(name, HOUSE.id, LAMP.id, command, **{"deadline": DEADLINE, **fields})
+
+
+def confirmed(name: str, at: float = NOW + 1) -> OrderEnd:
+    return OrderEnd(name, OrderState.CONFIRMED, at)
+
+
+class TestAdding:
+    async def test_a_new_order_is_to_be_sent_and_can_be_found(self, store: SqlStore) -> None:
+        order = an_order(command=SetThermostat(set_point=21.5))
+        assert await store.add_orders([order], NOW, sent=True) == [None]
+        assert await store.find_order("one") == OrderRecord(order, OrderState.SENT, NOW, NOW)
+
+    async def test_those_of_a_scene_are_kept_together_as_queued(self, store: SqlStore) -> None:
+        steps = [an_order(f"scene-{n}") for n in range(3)]
+        before = store.commits
+        assert await store.add_orders(steps, NOW, sent=False) == [None] * 3
+        assert store.commits - before == 1
+        assert await store.find_order("scene-2") == OrderRecord(steps[2], OrderState.QUEUED, NOW)
+
+    async def test_the_second_under_an_id_gets_the_record_of_the_first(self, store: SqlStore) -> None:
+        first = an_order()
+        await store.add_orders([first], NOW, sent=True)
+        other = an_order(command=SwitchPlug(on=False))
+        expected = OrderRecord(first, OrderState.SENT, NOW, NOW)
+        # The very same order at the very same moment is a second one, too.
+        assert await store.add_orders([first], NOW, sent=True) == [expected]
+        assert await store.add_orders([other, an_order("two")], NOW + 1, sent=False) == [expected, None]
+        assert await store.find_order("one") == expected
+
+    async def test_an_id_twice_in_one_call_is_one_order(self, store: SqlStore) -> None:
+        record = OrderRecord(an_order(), OrderState.SENT, NOW, NOW)
+        assert await store.add_orders([an_order(), an_order()], NOW, sent=True) == [None, record]
+
+    async def test_of_many_callers_at_once_exactly_one_sends(self, store: SqlStore) -> None:
+        answers = await asyncio.gather(*(store.add_orders([an_order()], NOW + n, sent=True) for n in range(20)))
+        assert [answer[0] for answer in answers].count(None) == 1
+
+    async def test_none_are_nothing_to_write(self, store: SqlStore) -> None:
+        before = store.commits
+        assert await store.add_orders([], NOW, sent=True) == []
+        assert store.commits == before
+
+    @pytest.mark.parametrize(
+        "order",
+        [
+            an_order("with \0 in it"),
+            an_order("half a \udc80 letter"),
+            an_order(deadline=float("inf")),
+            an_order(command=SetThermostat(set_point=float("nan"))),
+        ],
+    )
+    async def test_what_could_not_be_read_back_is_refused_alone(self, store: SqlStore, order: Order) -> None:
+        results = await asyncio.gather(
+            store.add_orders([an_order("good")], NOW, sent=True),
+            store.add_orders([order], NOW, sent=True),
+            return_exceptions=True,
+        )
+        assert results[0] == [None]
+        assert isinstance(results[1], ValueError)
+        assert await store.find_order(order.id.replace("\udc80", "")) is None
+
+
+class TestSending:
+    async def test_a_queued_one_is_sent_by_exactly_one(self, store: SqlStore) -> None:
+        await store.add_orders([an_order()], NOW, sent=False)
+        marks = await asyncio.gather(*(store.mark_sent("one", NOW + 1 + n) for n in range(10)))
+        assert marks == [True] + [False] * 9
+        assert await store.find_order("one") == OrderRecord(an_order(), OrderState.SENT, NOW, NOW + 1)
+
+    async def test_of_two_processes_exactly_one_sends(self, open_store: OpenStore, database_url: str) -> None:
+        one, other = await open_store(database_url), await open_store(database_url)
+        await one.add_orders([an_order(f"{n}") for n in range(20)], NOW, sent=False)
+        marks = await asyncio.gather(*(each.mark_sent(f"{n}", NOW + 1) for n in range(20) for each in (one, other)))
+        assert [marks[n : n + 2].count(True) for n in range(0, 40, 2)] == [1] * 20
+
+    @pytest.mark.parametrize(("at", "sent"), [(DEADLINE - 0.001, True), (DEADLINE, False), (DEADLINE + 1, False)])
+    async def test_never_once_the_deadline_has_passed(self, store: SqlStore, at: float, sent: bool) -> None:
+        await store.add_orders([an_order()], NOW, sent=False)
+        assert await store.mark_sent("one", at) is sent
+
+    async def test_neither_one_sent_nor_ended_nor_unknown(self, store: SqlStore) -> None:
+        await store.add_orders([an_order("sent")], NOW, sent=True)
+        await store.add_orders([an_order("ended")], NOW, sent=False)
+        await store.end_order(OrderEnd("ended", OrderState.EXPIRED, NOW))
+        for name in ("sent", "ended", "never heard of", "with \0"):
+            assert not await store.mark_sent(name, NOW)
+
+
+class TestEnding:
+    async def test_the_end_and_what_was_reported_are_one_commit(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        await house.add_orders([an_order()], NOW, sent=True)
+        before = house.commits
+        await house.end_order(confirmed("one"), Report(HOUSE.id, LAMP.id, NOW + 1, LightState(on=True)))
+        assert house.commits - before == 1
+        assert [type(change.event) for change in ear.changes] == [StateChanged]
+        assert await house.find_order("one") == OrderRecord(an_order(), OrderState.CONFIRMED, NOW, NOW, NOW + 1)
+
+    async def test_it_is_written_once_and_the_device_is_believed_all_the_same(self, house: SqlStore) -> None:
+        await house.add_orders([an_order()], NOW, sent=True)
+        await house.end_order(OrderEnd("one", OrderState.FAILED, NOW + 1, "it is jammed"))
+        await house.end_order(confirmed("one", NOW + 2), Report(HOUSE.id, LAMP.id, NOW + 2, LightState(on=True)))
+        ended = OrderRecord(an_order(), OrderState.FAILED, NOW, NOW, NOW + 1, "it is jammed")
+        assert await house.find_order("one") == ended
+        plant = await house.find_plant(HOUSE.id)
+        assert plant is not None
+        assert plant.states[LAMP.id].state == LightState(on=True)
+
+    async def test_of_one_that_nobody_knows_is_nothing(self, store: SqlStore) -> None:
+        await store.end_order(confirmed("never heard of"))
+        assert await store.find_order("never heard of") is None
+
+    async def test_any_words_of_a_device_can_be_kept(self, store: SqlStore) -> None:
+        await store.add_orders([an_order()], NOW, sent=True)
+        await store.end_order(OrderEnd("one", OrderState.FAILED, NOW, "no \0 such \udcff address"))
+        record = await store.find_order("one")
+        assert record is not None
+        assert record.problem == "no \N{REPLACEMENT CHARACTER} such ? address"
+
+    @pytest.mark.parametrize("state", [OrderState.QUEUED, OrderState.SENT])
+    async def test_what_is_no_end_is_refused(self, store: SqlStore, state: OrderState) -> None:
+        with pytest.raises(ValueError, match="does not end so"):
+            await store.end_order(OrderEnd("one", state, NOW))
+
+
+class TestSettling:
+    async def test_what_nobody_will_end_is_expired_or_unknown_once_its_deadline_is_past(self, store: SqlStore) -> None:
+        await store.add_orders([an_order("queued"), an_order("later", deadline=NOW + 60)], NOW, sent=False)
+        await store.add_orders([an_order("sent"), an_order("ended"), an_order("late", deadline=NOW + 60)], NOW, sent=True)
+        await store.end_order(confirmed("ended"))
+        assert await store.settle_orders(DEADLINE - 0.001) == 0
+        assert await store.settle_orders(DEADLINE) == 2
+        assert await store.settle_orders(DEADLINE) == 0
+        found = {
+            record.order.id: (record.state, record.ended_at) for record in await store.list_orders(None, None, None, None, 9)
+        }
+        assert found == {
+            "queued": (OrderState.EXPIRED, DEADLINE),
+            "sent": (OrderState.UNKNOWN, DEADLINE),
+            "ended": (OrderState.CONFIRMED, NOW + 1),
+            "later": (OrderState.QUEUED, None),
+            "late": (OrderState.SENT, None),
+        }
+
+    async def test_what_was_settled_is_not_sent_nor_ended_again(self, store: SqlStore) -> None:
+        await store.add_orders([an_order("queued")], NOW, sent=False)
+        await store.add_orders([an_order("sent")], NOW, sent=True)
+        await store.settle_orders(DEADLINE)
+        assert not await store.mark_sent("queued", NOW)
+        await store.end_order(confirmed("sent"))
+        assert [record.state for record in await store.list_orders(None, None, None, None, 9)] == [
+            OrderState.UNKNOWN,
+            OrderState.EXPIRED,
+        ]
+
+
+class TestListing:
+    @pytest.fixture
+    async def listed(self, store: SqlStore) -> SqlStore:
+        for n in range(6):
+            module = (LAMP, PLUG)[n % 2]
+            order = Order(f"{n}", (HOUSE.id, an_id(404))[n // 4], module.id, SwitchPlug(on=True), DEADLINE)
+            await store.add_orders([order], NOW + n, sent=True)
+        await store.end_order(confirmed("1"))
+        return store
+
+    @pytest.mark.parametrize(
+        ("plant", "module", "state", "before", "limit", "expected"),
+        [
+            (None, None, None, None, 10, "543210"),
+            (None, None, None, None, 2, "54"),
+            (None, None, None, NOW + 3, 10, "210"),
+            (HOUSE.id, None, None, None, 10, "3210"),
+            (HOUSE.id, PLUG.id, None, None, 10, "31"),
+            (None, LAMP.id, None, None, 10, "420"),
+            (HOUSE.id, PLUG.id, OrderState.SENT, None, 10, "3"),
+            (None, None, OrderState.CONFIRMED, None, 10, "1"),
+            (an_id(1), None, None, None, 10, ""),
+        ],
+    )
+    async def test_the_newest_first_of_those_that_match_all(
+        self, listed: SqlStore, plant: Any, module: Any, state: Any, before: Any, limit: int, expected: str
+    ) -> None:
+        found = await listed.list_orders(plant, module, state, before, limit)
+        assert "".join(record.order.id for record in found) == expected
+
+    async def test_pages_lose_none_of_those_queued_at_one_moment(self, store: SqlStore) -> None:
+        await store.add_orders([an_order(f"b{n}") for n in range(5)], NOW + 1, sent=False)
+        await store.add_orders([an_order("a")], NOW, sent=False)
+        first = await store.list_orders(HOUSE.id, None, None, None, 2)
+        assert [record.order.id for record in first] == ["b4", "b3", "b2", "b1", "b0"]
+        second = await store.list_orders(HOUSE.id, None, None, first[-1].queued_at, 2)
+        assert [record.order.id for record in second] == ["a"]
+
+
+class TestPruning:
+    async def test_old_ones_that_ended_go_and_open_ones_stay(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(orders, "PRUNE_CHUNK", 2)
+        await store.add_orders([an_order(f"{n}") for n in range(5)], NOW, sent=True)
+        await store.add_orders([an_order("new")], NOW + 100, sent=True)
+        for n in range(1, 5):
+            await store.end_order(confirmed(f"{n}"))
+        await store.end_order(confirmed("new", NOW + 101))
+        await store.prune(0, 0, NOW + 50, 99)
+        assert {record.order.id for record in await store.list_orders(None, None, None, None, 9)} == {"0", "new"}
+
+
+class TestMerging:
+    async def test_many_commands_at_once_cost_two_commits_and_a_statement_for_each_table(self, house: SqlStore) -> None:
+        assert house._database is not None
+        await house.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False))])
+        statements: list[str] = []
+        event.listen(house._database.writing, "before_cursor_execute", lambda *args: statements.append(args[2].split()[0]))
+        commits = house.commits
+        await asyncio.gather(*(house.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)))
+        begun, statements[:] = list(statements), []
+        reports = [Report(HOUSE.id, PLUG.id, NOW + n, PlugState(on=n % 2 == 0)) for n in range(32)]
+        await asyncio.gather(*(house.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)))
+        batches = house.commits - commits
+        # A caller may be taken up before the others came; then there is one batch more.
+        assert batches <= 4
+        assert begun.count("INSERT") <= 2
+        assert statements.count("UPDATE") <= 2
+        assert "SAVEPOINT" not in [*begun, *statements]
+
+    async def test_general_work_between_them_keeps_its_place(self, house: SqlStore) -> None:
+        results = await asyncio.gather(
+            house.add_orders([an_order()], NOW, sent=False),
+            house.settle_orders(DEADLINE),
+            house.mark_sent("one", NOW),
+            house.add_orders([an_order()], NOW, sent=False),
+        )
+        assert results == [[None], 1, False, [OrderRecord(an_order(), OrderState.EXPIRED, NOW, None, DEADLINE)]]
+
+    async def test_a_report_that_cannot_be_kept_fails_its_own_order_only(self, house: SqlStore) -> None:
+        await house.add_orders([an_order("one"), an_order("two")], NOW, sent=True)
+        bad = Report(HOUSE.id, LAMP.id, float("nan"), LightState(on=True))
+        results = await asyncio.gather(
+            house.end_order(confirmed("one"), bad), house.end_order(confirmed("two")), return_exceptions=True
+        )
+        assert [type(result) for result in results] == [ValueError, type(None)]
+        states = {record.order.id: record.state for record in await house.list_orders(None, None, None, None, 9)}
+        assert states == {"one": OrderState.SENT, "two": OrderState.CONFIRMED}
+
+
+_names = st.sampled_from("abc")
+_times = st.integers(0, 8).map(lambda n: NOW + n)
+_steps = st.one_of(
+    st.tuples(st.just("add"), st.lists(_names, min_size=1, max_size=3), _times, st.booleans()),
+    st.tuples(st.just("mark"), _names, _times),
+    st.tuples(st.just("end"), _names, _times, st.sampled_from(sorted(orders.ENDS))),
+    st.tuples(st.just("settle"), _times),
+)
+
+
+class Model:
+    """What the port says, one call after the other."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, OrderRecord] = {}
+
+    def add(self, names: list[str], at: float, sent: bool) -> list[OrderRecord | None]:
+        return [self._add(name, at, sent) for name in names]
+
+    def _add(self, name: str, at: float, sent: bool) -> OrderRecord | None:
+        if name in self.records:
+            return self.records[name]
+        state = OrderState.SENT if sent else OrderState.QUEUED
+        self.records[name] = OrderRecord(an_order(name), state, at, at if sent else None)
+        return None
+
+    def mark(self, name: str, at: float) -> bool:
+        record = self.records.get(name)
+        if record is None or record.state is not OrderState.QUEUED or at >= DEADLINE:
+            return False
+        self.records[name] = msgspec.structs.replace(record, state=OrderState.SENT, sent_at=at)
+        return True
+
+    def end(self, name: str, at: float, state: OrderState) -> None:
+        record = self.records.get(name)
+        if record is not None and record.ended_at is None:
+            self.records[name] = msgspec.structs.replace(record, state=state, ended_at=at)
+
+    def settle(self, at: float) -> int:
+        late = [name for name, record in self.records.items() if record.ended_at is None and at >= DEADLINE]
+        for name in late:
+            sent = self.records[name].state is OrderState.SENT
+            self.end(name, at, OrderState.UNKNOWN if sent else OrderState.EXPIRED)
+        return len(late)
+
+
+class TestAsIfOneAfterTheOther:
+    @pytest.mark.slow
+    def test_whatever_is_called_at_once(self, tmp_path: Path) -> None:
+        # One store for all examples, for it takes longer to make than to use; each leaves it empty of open orders.
+        store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
+
+        @settings(max_examples=100, deadline=None)
+        @given(rounds=st.lists(st.lists(_steps, min_size=1, max_size=6), min_size=1, max_size=4))
+        def check(rounds: list[list[Any]]) -> None:
+            runner.run(self._check(rounds, store))
+
+        with asyncio.Runner() as runner:
+            runner.run(store.start())
+            check()
+            runner.run(store.stop())
+
+    async def _check(self, rounds: list[list[Any]], store: SqlStore) -> None:
+        model = Model()
+        try:
+            for at_once in rounds:
+                expected = [getattr(model, step[0])(*step[1:]) for step in at_once]
+                assert await asyncio.gather(*(self._call(store, *step) for step in at_once)) == expected
+                listed = await store.list_orders(None, None, None, None, 10)
+                assert {record.order.id: record for record in listed} == model.records
+        finally:
+            await store.settle_orders(DEADLINE)
+            await store.prune(0, 0, NOW + 100, 0)
+
+    @staticmethod
+    async def _call(store: SqlStore, what: str, *arguments: Any) -> Any:
+        if what == "add":
+            names, at, sent = arguments
+            return await store.add_orders([an_order(name) for name in names], at, sent=sent)
+        if what == "mark":
+            return await store.mark_sent(*arguments)
+        if what == "end":
+            name, at, state = arguments
+            return await store.end_order(OrderEnd(name, state, at))
+        return await store.settle_orders(*arguments)

@@ -1,0 +1,64 @@
+"""The five extensions as docs/extensions.md tells them, written by hand for the tests, beside the twenty operations."""
+
+from typing import Any
+
+import httpx
+from jsonschema import Draft202012Validator
+
+from support.spec_operations import BY_NAME, E1, E8, E12, E14, OPERATIONS, Operation
+from support.spec_schemas import HEX32, TEXT, UUID, Schema, listing, one_of, record
+
+MANUAL = b'{"function": "heating", "mode": "manual", "setPoint": {"value": "20", "unit": "C"}}'
+DIM = b'{"status": "on", "level": 40}'
+
+X1 = Operation("X1", "POST", E12.path, "id", ("comfort.write",), E12.statuses, kind="chronothermostat", body=MANUAL)
+X2 = Operation("X2", "POST", E8.path, "id", ("light.write",), E8.statuses, kind="light", body=DIM)
+X3 = Operation("X3", "GET", "/thermostat/v2.0/plants", "id", ("comfort.read",), E14.statuses)
+X4 = Operation("X4", "GET", "/thermostat/v2.0/plants/{plant}/topology", "id", ("comfort.read",), E12.statuses)
+X5 = Operation(
+    "X5",
+    "GET",
+    "/homectl/api/v1.0/plants",
+    "access",
+    ("topology.read",),
+    E1.statuses | {204},
+    shape="A",
+    deprecated=True,
+    hex_ids=True,
+)
+
+EXTENSIONS = (X1, X2, X3, X4, X5)
+ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS)
+WITH_EXTENSIONS = {**BY_NAME, **{operation.name: operation for operation in EXTENSIONS}}
+X1_PATH = X1.path.replace("{plant}", "{plantId}").replace("{module}", "{moduleId}")
+"""As its document spells it."""
+
+_BODIES: dict[str, Schema] = {
+    "X3": record({"plants": listing(record({"id": UUID, "name": TEXT, "type": TEXT}), minItems=1)}),
+    "X4": record(
+        {
+            "plant": record(
+                {
+                    "id": UUID,
+                    "name": TEXT,
+                    "modules": listing(record({"device": one_of("chronothermostat"), "id": UUID, "name": TEXT})),
+                }
+            )
+        }
+    ),
+    "X5": record({"plants": listing(record({"id": HEX32, "name": TEXT, "type": TEXT}), minItems=1)}),
+}
+
+
+def expect_listed(operation: Operation, answer: httpx.Response) -> Any:
+    """The JSON of a 200, as the documentation has it."""
+    assert answer.status_code == 200, f"{operation} answered {answer.status_code}: {answer.text}"
+    body = answer.json()
+    Draft202012Validator(_BODIES[operation.name]).validate(body)
+    return body
+
+
+def expect_done(operation: Operation, answer: httpx.Response) -> None:
+    """A command that was confirmed: 200 with no body."""
+    assert answer.status_code == 200, f"{operation} answered {answer.status_code}: {answer.text}"
+    assert answer.content == b""

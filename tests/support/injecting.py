@@ -1,0 +1,76 @@
+"""Faults on demand, injected into a running gateway from a second process, through the desk that the commands use."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from domogate.app import Tools, open_tools
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.services.injections import FaultDesk
+from domogate.settings import Settings
+from support.gateway import Gateway
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One fault to inject: into a module, or into the whole plant."""
+
+    plant: str
+    fault: str
+    module: str | None = None
+    value: str = ""
+    until: float | None = None
+
+
+class Bench:
+    """Injects and clears; each returns once the running gateway has applied it. The store is opened once for all."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._settings = Settings(data=gateway.data, public_url=gateway.base_url)
+        self._runner = asyncio.Runner()
+        self._stack = AsyncExitStack()
+        self._tools = self._runner.run(self._stack.enter_async_context(open_tools(self._settings)))
+
+    def close(self) -> None:
+        self._runner.run(self._stack.aclose())
+        self._runner.close()
+
+    def inject(self, *wishes: Wish) -> None:
+        async def all_of_them(desk: FaultDesk) -> None:
+            for wish in wishes:
+                module = None if wish.module is None else Id(wish.module)
+                await desk.inject(Id(wish.plant), module, InjectedFault(wish.fault), wish.value, wish.until)
+
+        self._act(all_of_them)
+
+    def clear(self) -> int:
+        return self._act(lambda desk: desk.clear())
+
+    def list_kept(self) -> Sequence[tuple[Id, Injection]]:
+        """All that are on disk, those that are over too."""
+        return self._runner.run(self._tools.store.list_injections())
+
+    @contextmanager
+    def injected(self, *wishes: Wish) -> Iterator[None]:
+        """For a while; then there are none at all."""
+        try:
+            self.inject(*wishes)
+            yield
+        finally:
+            self.clear()
+
+    def now(self) -> float:
+        return self._tools.clock.now()
+
+    def _act(self, act: Callable[[FaultDesk], Awaitable[T]]) -> T:
+        async def run(tools: Tools) -> T:
+            result = await act(FaultDesk(tools.store, tools.clock, tools.audit))
+            assert await tools.store.wait_applied(10), "the running gateway did not take up the change"
+            return result
+
+        return self._runner.run(run(self._tools))

@@ -1,0 +1,44 @@
+"""`domogate`, whose simulated devices write down every order they are given before they obey it: run as a module.
+
+The journal is what really reached a device. A line is written in one piece, before anything is done or answered, so what a
+killed process had sent is in it.
+"""
+
+import asyncio
+import os
+import random
+import time
+from pathlib import Path
+
+from domogate.cli import main
+from domogate.domain.commands import Order
+from domogate.domain.states import Report
+from domogate.drivers.simulator import Simulator
+
+JOURNAL = "ORDERS_JOURNAL"
+"""The environment variable that names the file."""
+SLOWEST = 0.03
+"""Seconds that a device takes at most, so that a kill finds orders at devices."""
+
+
+def keep_journal(path: str) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    obey = Simulator.execute
+
+    async def execute(self: Simulator, order: Order) -> Report:
+        os.write(file, f"{order.id}\t{order.module_id}\t{time.time()}\t{order.deadline}\n".encode())
+        await asyncio.sleep(random.uniform(0, SLOWEST))
+        return await obey(self, order)
+
+    Simulator.execute = execute  # type: ignore[method-assign]
+
+
+def read_journal(path: Path) -> list[tuple[str, str, float, float]]:
+    """Order, module, when it was sent, and its deadline; a last line that was cut off is not there."""
+    lines = [line.split("\t") for line in path.read_text().split("\n")[:-1]]
+    return [(order, module, float(at), float(deadline)) for order, module, at, deadline in lines]
+
+
+if __name__ == "__main__":
+    keep_journal(os.environ[JOURNAL])
+    main()

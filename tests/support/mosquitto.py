@@ -1,0 +1,172 @@
+"""A real mosquitto on a free port, as secure as a test wants it, and an independent client (paho) to play devices with."""
+
+import base64
+import hashlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import paho.mqtt.client as paho
+
+PATIENCE = 15.0
+
+
+def find_mosquitto() -> str:
+    """Debian puts it where only administrators look."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+    found = shutil.which("mosquitto", path=path)
+    assert found is not None, "these tests need mosquitto (on Debian and Ubuntu: apt install mosquitto)"
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def hashed(password: str) -> str:
+    """As mosquitto_passwd writes it (SHA-512 with a salt)."""
+    salt = os.urandom(12)
+    digest = hashlib.sha512(password.encode() + salt).digest()
+    return f"$6${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+
+
+class Mosquitto:
+    """A broker that can be stopped and started again on the same port; it keeps nothing on disk."""
+
+    def __init__(self, folder: Path, *lines: str, users: dict[str, str] | None = None, tls: bool = False) -> None:
+        self.port = free_port()
+        self.url = f"{'mqtts' if tls else 'mqtt'}://127.0.0.1:{self.port}"
+        self._config = folder / "mosquitto.conf"
+        self._log = folder / "mosquitto.log"
+        config = [f"listener {self.port} 127.0.0.1", "max_queued_messages 0", "set_tcp_nodelay true", *lines]
+        if users is None:
+            config.append("allow_anonymous true")
+        else:
+            (folder / "passwords").write_text("".join(f"{name}:{hashed(word)}\n" for name, word in users.items()))
+            config += ["allow_anonymous false", f"password_file {folder / 'passwords'}"]
+        if os.geteuid() == 0:
+            config.append("user root")  # else it may not read what is in the test's folder
+        self._config.write_text("\n".join(config) + "\n")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen([find_mosquitto(), "-c", str(self._config)], stdout=log, stderr=log)
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                assert self._process.poll() is None, f"mosquitto ended:\n{self._log.read_text()}"
+                assert time.monotonic() < deadline, "mosquitto did not start"
+                time.sleep(0.02)
+            else:
+                return
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            self._process.wait(PATIENCE)
+            self._process = None
+
+
+@contextmanager
+def mosquitto(folder: Path, *lines: str, users: dict[str, str] | None = None, tls: bool = False) -> Iterator[Mosquitto]:
+    broker = Mosquitto(folder, *lines, users=users, tls=tls)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.stop()
+
+
+class DeviceClient:
+    """A client of its own thread and of another make than the gateway's: it plays whatever publishes and listens."""
+
+    def __init__(self, port: int, *, will: tuple[str, str] | None = None) -> None:
+        self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        self._client.on_message = self._take
+        self._client.on_connect = lambda *_: self._resubscribe()
+        self._client.reconnect_delay_set(0.1, 1)
+        self._topics: list[str] = []
+        self._granted = threading.Event()
+        self._client.on_subscribe = lambda *_: self._granted.set()
+        self.heard: list[tuple[str, bytes, int | None]] = []
+        """Topic, payload, and the message expiry interval it came with."""
+        self.answer: Callable[[str, bytes], None] = lambda topic, payload: None
+        if will is not None:
+            self._client.will_set(will[0], will[1], qos=1, retain=True)
+        self._client.connect("127.0.0.1", port)
+        self._client.loop_start()
+
+    def _resubscribe(self) -> None:
+        for topic in self._topics:
+            self._client.subscribe(topic, qos=1)
+
+    def _take(self, client: Any, userdata: Any, message: Any) -> None:
+        expiry = getattr(message.properties, "MessageExpiryInterval", None)
+        self.heard.append((message.topic, message.payload, expiry))
+        self.answer(message.topic, message.payload)
+
+    def listen(self, *topics: str) -> None:
+        for topic in topics:
+            self._granted.clear()
+            self._topics.append(topic)
+            self._client.subscribe(topic, qos=1)
+            assert self._granted.wait(PATIENCE)
+
+    def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, wait: bool = True) -> None:
+        sent = self._client.publish(topic, payload, qos=1 if wait else 0, retain=retain)
+        if wait and threading.current_thread() is threading.main_thread():
+            sent.wait_for_publish(PATIENCE)
+
+    def vanish(self) -> None:
+        """The power is cut: no goodbye. The broker speaks its last will."""
+        self._client.loop_stop()
+        sock = self._client.socket()
+        assert sock is not None
+        sock.close()
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+def flood(port: int, messages: list[tuple[str, bytes]], rate: int) -> None:
+    """Publish all of them with QoS 0, so many a second, from a bare socket: cheaper than anything it feeds."""
+    with socket.create_connection(("127.0.0.1", port)) as out:
+        out.sendall(b"\x10\x11\x00\x04MQTT\x04\x02\x00\x3c\x00\x05flood")
+        assert out.recv(4)[3:] == b"\x00"
+        packets = [_publication(topic.encode(), payload) for topic, payload in messages]
+        begun, step = time.monotonic(), max(1, rate // 100)
+        for start in range(0, len(packets), step):
+            out.sendall(b"".join(packets[start : start + step]))
+            ahead = begun + (start + step) / rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+        out.sendall(b"\xe0\x00")
+
+
+def _publication(topic: bytes, payload: bytes) -> bytes:
+    body = len(topic).to_bytes(2, "big") + topic + payload
+    size, head = len(body), bytearray(b"\x30")
+    while True:
+        size, digit = divmod(size, 128)
+        head.append(digit | (0x80 if size else 0))
+        if not size:
+            return bytes(head) + body

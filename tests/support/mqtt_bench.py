@@ -1,0 +1,56 @@
+"""A driver on a real broker, and what it reported: for tests that look at the way to devices more than at devices."""
+
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from domogate.domain.commands import Command, Order
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import FirstState
+from domogate.domain.ids import Id, new_id
+from domogate.domain.plants import Module
+from domogate.drivers.mqtt import Mqtt, MqttBroker
+from domogate.ports import Placed
+from support.driver_suite import PLANT, Heard
+
+
+class WallClock:
+    def now(self) -> float:
+        return time.time()
+
+
+def placed(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> Placed:
+    identity = Id(str(uuid.uuid5(uuid.NAMESPACE_URL, name)))
+    module = Module(identity, identity, name, kind, driver="mqtt", options=options)
+    return Placed(module, FirstState(identity), time.time() if known else 0.0)
+
+
+def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> Placed:
+    return placed(f"{base}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": base, "name": name, **options})
+
+
+class Running:
+    """A started driver."""
+
+    def __init__(self, *brokers: MqttBroker) -> None:
+        self.clock = WallClock()
+        self.driver = Mqtt(self.clock, brokers)
+        self.heard = Heard()
+
+    async def attach(self, *modules: Placed) -> None:
+        await self.driver.attach(PLANT, modules)
+
+    def order(self, module: Placed, command: Command, within: float = 5.0) -> Order:
+        return Order(new_id(), PLANT, module.module.id, command, self.clock.now() + within)
+
+
+@asynccontextmanager
+async def running(*brokers: MqttBroker) -> AsyncIterator[Running]:
+    one = Running(*brokers)
+    await one.driver.start(one.heard)
+    try:
+        yield one
+    finally:
+        await one.driver.stop()

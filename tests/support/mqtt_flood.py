@@ -1,0 +1,167 @@
+"""A gateway whose lamps are behind a broker that is flooded, and somebody who reads lamps (E8) meanwhile.
+
+The tests do it for two seconds, the soak for as long as is promised; both use what is here.
+"""
+
+import http.client
+import json
+import multiprocessing
+import random
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from support.backstage import let_in
+from support.gateway import Gateway, running, serve_estate
+from support.http import KEY_HEADER
+from support.mosquitto import Mosquitto, flood, mosquitto
+from support.spec_operations import ALL_SCOPES, E8
+
+KEY = "mqtt-estate-only-0123456789"
+OWNER = "mqtt@example.com"
+BASE = "zigbee2mqtt"
+_NAMESPACE = uuid.UUID("c2c1b2d4-2f4c-4f5a-9a5e-0e1b7d8f3a66")
+_BRIGHTEST = 254
+_PACE = 0.004
+"""Seconds between two reads: somebody who uses the gateway, not somebody who loads it."""
+
+
+def _id(*words: object) -> str:
+    return str(uuid.uuid5(_NAMESPACE, "/".join(map(str, words))))
+
+
+PLANT = _id("plant")
+
+
+def lamp_id(number: int) -> str:
+    return _id("lamp", number)
+
+
+def mqtt_estate(lamps: int) -> dict[str, Any]:
+    modules = [
+        {
+            "id": lamp_id(number),
+            "name": f"Lamp {number}",
+            "kind": "light",
+            "driver": "mqtt",
+            "options": {"dialect": "zigbee2mqtt", "name": f"lamp_{number}"},
+        }
+        for number in range(lamps)
+    ]
+    return {
+        "users": [{"email": OWNER, "name": "Owner", "password": "unused-but-there"}],
+        "subscriptions": [{"name": "app", "key": KEY}],
+        "clients": [{"id": "app", "name": "App", "secret": "unused-but-there", "redirectUris": [], "scopes": list(ALL_SCOPES)}],
+        "plants": [{"id": PLANT, "name": "Flooded", "type": "house", "owner": OWNER, "modules": modules}],
+    }
+
+
+def messages_for(lamps: int, count: int, chance: random.Random) -> list[tuple[str, bytes]]:
+    """States in the form that Zigbee2MQTT publishes them, each lamp's in turn, with a brightness by chance."""
+    return [
+        (
+            f"{BASE}/lamp_{number % lamps}",
+            b'{"state":"ON","brightness":%d,"color_mode":"xy","color":{"x":0.4573,"y":0.41},"linkquality":%d}'
+            % (chance.randint(1, _BRIGHTEST), number % 255),
+        )
+        for number in range(count)
+    ]
+
+
+@dataclass
+class Flooded:
+    """A gateway, its broker, and how many lamps there are."""
+
+    gateway: Gateway
+    broker: Mosquitto
+    lamps: int
+
+    def read(self, connection: http.client.HTTPConnection, number: int) -> dict[str, Any]:
+        person = self.gateway.people[OWNER]
+        headers = {KEY_HEADER: KEY, "Authorization": f"Bearer {person.token_for(E8)}"}
+        connection.request("GET", E8.url({"plant": PLANT, "module": lamp_id(number)}), headers=headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, f"{answer.status} {body[:300]!r}"
+        light: dict[str, Any] = json.loads(body)["lights"][0]
+        return light
+
+    def read_for(self, seconds: float, chance: random.Random) -> list[float]:
+        """Read one lamp after the other; how long each answer took."""
+        took: list[float] = []
+        end = time.monotonic() + seconds
+        connection = self.connect()
+        while time.monotonic() < end:
+            begun = time.perf_counter()
+            self.read(connection, chance.randrange(self.lamps))
+            took.append(time.perf_counter() - begun)
+            time.sleep(_PACE)
+        connection.close()
+        return took
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(urlsplit(self.gateway.base_url).netloc, timeout=20)
+
+    @contextmanager
+    def flooded(self, messages: list[tuple[str, bytes]], rate: int) -> Iterator["multiprocessing.process.BaseProcess"]:
+        """By a process of its own: what it costs is not taken from whoever reads."""
+        sender = multiprocessing.get_context("spawn").Process(
+            target=flood, args=(self.broker.port, messages, rate), daemon=True
+        )
+        sender.start()
+        try:
+            yield sender
+        finally:
+            sender.join(120)
+            assert sender.exitcode == 0, "the sender failed"
+
+    def warm_up(self, chance: random.Random) -> None:
+        """Until every lamp was heard of: nothing is retained, and the gateway subscribes when its plants are awake."""
+        deadline = time.monotonic() + 30
+        while True:
+            messages = messages_for(self.lamps, self.lamps, chance)
+            flood(self.broker.port, messages, 2_000)
+            time.sleep(0.5)
+            try:
+                if not self.find_stale(messages):
+                    return
+            except AssertionError:
+                assert time.monotonic() < deadline, "the gateway has not heard of its lamps"
+
+    def find_stale(self, messages: list[tuple[str, bytes]]) -> list[str]:
+        """Lamps that do not show what was last said of them."""
+        newest = {topic: json.loads(payload)["brightness"] for topic, payload in messages}
+        connection = self.connect()
+        stale = []
+        for number in range(self.lamps):
+            wanted = min(100, round(newest[f"{BASE}/lamp_{number}"] / _BRIGHTEST * 100))
+            shown = self.read(connection, number)["level"]
+            if shown != wanted:
+                stale.append(f"lamp {number} shows {shown}, not {wanted}")
+        connection.close()
+        return stale
+
+
+@contextmanager
+def flooded_gateway(directory: Path, lamps: int) -> Iterator[Flooded]:
+    directory.mkdir(parents=True, exist_ok=True)
+    with mosquitto(directory) as broker:
+        config = directory / "domogate.toml"
+        config.write_text(f'[[mqtt_brokers]]\nname = "house"\nurl = "{broker.url}"\n')
+        settings = {
+            "DOMOGATE_CONFIG": str(config),
+            "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
+            "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
+        }
+        with running(serve_estate(mqtt_estate(lamps), directory, settings)) as gateway:
+            yield Flooded(let_in(gateway, KEY), broker, lamps)
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
