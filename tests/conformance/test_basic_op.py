@@ -67,7 +67,12 @@ class TestUserinfo:
         answer = rp.userinfo(login.access_token)
         assert answer.status_code == 200
         assert answer.headers["content-type"].split(";")[0] == "application/json"
-        assert answer.json() == {"sub": login.claims["sub"], "name": "Anna Bianchi", "email": "anna@example.com"}
+        assert answer.json() == {
+            "sub": login.claims["sub"],
+            "name": "Anna Bianchi",
+            "email": "anna@example.com",
+            "email_verified": False,
+        }
 
     def test_oidcc_userinfo_post_header(self, rp: RelyingParty, browser: Browser) -> None:
         login = rp.log_in(browser)
@@ -95,7 +100,11 @@ class TestScopes:
 
     def test_oidcc_scope_email(self, rp: RelyingParty, browser: Browser) -> None:
         login = rp.log_in(browser, scope="openid email")
-        assert rp.userinfo(login.access_token).json() == {"sub": login.claims["sub"], "email": "anna@example.com"}
+        assert rp.userinfo(login.access_token).json() == {
+            "sub": login.claims["sub"],
+            "email": "anna@example.com",
+            "email_verified": False,
+        }
 
     def test_oidcc_scope_address(self, rp: RelyingParty, browser: Browser) -> None:
         """Skipped by the suite where it is not supported: no address of a person is kept (Decision 0027)."""
@@ -109,11 +118,15 @@ class TestScopes:
         """Skipped by the suite unless all are supported; whoever asks for all gets what there is (Decision 0027)."""
         login = rp.log_in(browser, scope="openid profile email address phone")
         assert login.tokens["scope"] == "openid profile email"
-        assert rp.userinfo(login.access_token).json().keys() == {"sub", "name", "email"}
+        assert rp.userinfo(login.access_token).json().keys() == {"sub", "name", "email", "email_verified"}
 
     def test_oidcc_ensure_other_scope_order_succeeds(self, rp: RelyingParty, browser: Browser) -> None:
         login = rp.log_in(browser, scope="email openid")
-        assert rp.userinfo(login.access_token).json() == {"sub": login.claims["sub"], "email": "anna@example.com"}
+        assert rp.userinfo(login.access_token).json() == {
+            "sub": login.claims["sub"],
+            "email": "anna@example.com",
+            "email_verified": False,
+        }
 
     def test_oidcc_alternate_happy_flow(self, rp: RelyingParty, browser: Browser) -> None:
         """The name that newer suites have for the former, with the parameters in another order too."""

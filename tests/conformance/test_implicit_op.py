@@ -102,7 +102,11 @@ class TestUserinfo:
     def test_oidcc_userinfo_get(self, page: RelyingParty, browser: Browser) -> None:
         _, back = go(page, browser, "id_token token", scope="openid email")
         answer = page.userinfo(back["access_token"])
-        assert answer.json() == {"sub": unverified(back["id_token"])["sub"], "email": "anna@example.com"}
+        assert answer.json() == {
+            "sub": unverified(back["id_token"])["sub"],
+            "email": "anna@example.com",
+            "email_verified": False,
+        }
 
     def test_oidcc_userinfo_post_header(self, page: RelyingParty, browser: Browser) -> None:
         _, back = go(page, browser, "id_token token")
