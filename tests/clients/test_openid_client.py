@@ -102,7 +102,8 @@ class TestTheWholeWay:
             assert claims["nonce"]
             assert first["token_type"] == "bearer", "openid-client writes it so, whatever was sent"
             assert set(first["scope"].split()) == set(EVERYTHING.split())
-            assert party.hear("userinfo")["userinfo"] == {"sub": claims["sub"], "email": ANNA, "name": "Anna Bianchi"}
+            about = {"email": ANNA, "email_verified": False, "name": "Anna Bianchi"}
+            assert party.hear("userinfo")["userinfo"] == {"sub": claims["sub"], **about}
 
             said = party.hear("refreshed")
             second = said["tokens"]
