@@ -15,6 +15,7 @@ from domogate.drivers.simulator.rooms import Room
 _DAY = 86_400.0
 _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
+_DRAUGHT = 0.12
 _LOOK_EVERY = 20.0
 """A room is slow: it need not be looked at in every tick."""
 _BOOST_LASTS = 1800.0
@@ -152,8 +153,9 @@ class Thermostat(Device[ThermostatState]):
 
     def _measure(self, now: float) -> None:
         state = self.state
-        # To a hundredth of a degree, as radio sensors do: slow as a room is, it is seen to move within a minute.
-        temperature = self._reading(state.temperature, round(from_celsius(self.room.celsius, state.scale), 2), state.scale, now)
+        # To a hundredth of a degree, as radio sensors do, in air that is never quite still: even a slow room is seen to move.
+        felt = self.room.celsius + _DRAUGHT * (2 * self.chance.of("draught", int(now // 60)) - 1)
+        temperature = self._reading(state.temperature, round(from_celsius(felt, state.scale), 2), state.scale, now)
         humid = min(max(self._humid_by_itself(now) + self._humidity_shift, 0.0), 100.0)
         humidity = self._reading(state.humidity, float(round(humid)), Unit.PERCENT, now)
         if not 0 <= now - self._measured_at < _MEASURE_ANYWAY:
