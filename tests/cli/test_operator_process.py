@@ -1,5 +1,6 @@
 """From an empty store to a managed gateway, as an operator does it: commands beside a running process, then the API."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -87,6 +88,26 @@ class TestAnOperator:
         assert read_light(gateway, token) == 200
         gateway.domogate("user", "logout", EMAIL, "--applications")
         assert read_light(gateway, token) == 401
+
+    def test_devices_are_commanded_and_what_became_of_it_is_told(self, gateway: Gateway, operator_token: str) -> None:
+        module = f"/plants/{PLANT}/modules/{LIGHT}"
+        told = manage(gateway, "POST", f"{module}/commands", operator_token, {"do": "set light", "on": True, "level": 7})
+        assert (told.status_code, told.json()["state"]) == (200, "confirmed")
+        assert manage(gateway, "GET", module, operator_token).json()["state"]["level"] == 7
+        shown = json.loads(gateway.domogate("order", "show", told.json()["id"], "--json"))
+        assert (shown["state"], shown["command"]["level"]) == ("confirmed", 7)
+        drivers = manage(gateway, "GET", "/drivers", operator_token).json()["items"]
+        assert {driver["name"]: driver["condition"] for driver in drivers}["simulator"] == "running"
+
+    def test_a_fault_injected_by_a_command_holds_once_it_has_returned(self, gateway: Gateway, operator_token: str) -> None:
+        token = gateway.domogate("token", "issue", EMAIL, "--client", "small-app").strip()
+        assert read_light(gateway, token) == 200
+        gateway.domogate("fault", "inject", LIGHT, "offline", "--for", "10m")
+        assert read_light(gateway, token) == 404
+        absence = manage(gateway, "GET", f"/plants/{PLANT}/modules/{LIGHT}", operator_token).json()["absence"]
+        assert absence["why"] == "injected"
+        gateway.domogate("fault", "clear", "Small house")
+        assert read_light(gateway, token) == 200
 
     def test_who_is_an_operator_no_longer_is_refused_once_the_command_has_returned(
         self, gateway: Gateway, operator_token: str

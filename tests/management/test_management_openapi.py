@@ -4,10 +4,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from domogate.domain.states import Reading, Report, Unit
 from domogate.management.openapi import openapi_document
 from domogate.management.operation import Operation, Page
 from domogate.management.operations import OPERATIONS
 from support.management import Office
+from support.stores import HOUSE, LAMP, NOW
 
 
 @pytest.fixture
@@ -32,12 +34,35 @@ class TestTheDocument:
         assert told.keys() == {"limit", "after", "email"}
         assert told["limit"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}
         assert told["after"]["schema"] == {"type": "string", "maxLength": 300}
+        modules = {
+            one["name"]: one["schema"] for one in document["paths"]["/manage/v1/plants/{plantId}/modules"]["get"]["parameters"]
+        }
+        assert "chronothermostat" in modules["kind"]["enum"]
+        assert modules["reachable"] == {"type": "boolean"}
         audit = {one["name"] for one in document["paths"]["/manage/v1/audit"]["get"]["parameters"]}
         assert audit == {"limit", "after", "action", "userId"}
 
+    def test_commands_have_their_bounds_and_their_key(self, document: dict) -> None:
+        told = document["paths"]["/manage/v1/plants/{plantId}/modules/{moduleId}/commands"]["post"]
+        assert [one["name"] for one in told["parameters"] if one["in"] == "header"] == ["Idempotency-Key"]
+        schemas = document["components"]["schemas"]
+        assert schemas["MoveShutter"]["properties"]["position"] == {"type": "integer", "minimum": 0, "maximum": 100}
+        assert len(told["requestBody"]["content"]["application/json"]["schema"]["discriminator"]["mapping"]) == 9
+
     def test_bodies_are_strict_and_answers_hold_no_secret_hash(self, document: dict) -> None:
         schemas = document["components"]["schemas"]
-        for name in ("NewUser", "UserChange", "NewClient", "ClientChange", "PlantChange", "NewInvitation", "NewSubscription"):
+        for name in (
+            "SetLight",
+            "SetThermostat",
+            "NewFault",
+            "NewUser",
+            "UserChange",
+            "NewClient",
+            "ClientChange",
+            "PlantChange",
+            "NewInvitation",
+            "NewSubscription",
+        ):
             assert schemas[name]["additionalProperties"] is False
         assert not [
             name
@@ -52,14 +77,29 @@ class TestTheDocument:
         assert answer.json() == document
         assert (await office.send("POST", "/openapi.json", token="")).status_code == 405
 
-    async def test_what_is_answered_is_as_described(self, office: Office, document: dict) -> None:
+    async def test_what_is_answered_is_as_described(self, driven: Office, document: dict) -> None:
+        office = driven
         user = (await office.good("POST", "/users", {"email": "dora@example.com"}, status=201))["user"]["id"]
         await office.good("POST", "/subscriptions", {"name": "x"}, status=201)
-        for path in ("/users", f"/users/{user}", "/clients", "/plants", "/subscriptions", "/signing-keys", "/audit"):
-            told = document["paths"][f"/manage/v1{path.replace(user, '{userId}')}"]["get"]
+        lamp = f"/plants/{HOUSE.id}/modules/{LAMP.id}"
+        await office.good("POST", f"{lamp}/commands", {"do": "set light", "level": 3})
+        await office.good("POST", f"/plants/{HOUSE.id}/faults", {"fault": "offline", "seconds": 5}, status=201)
+        reading = ("power", Reading(3.5, Unit.WATT, NOW - 5))
+        await office.village.store.record((Report(HOUSE.id, LAMP.id, NOW, readings=(reading,)),))
+        for path in (
+            *("/users", f"/users/{user}", "/clients", "/plants", "/subscriptions", "/signing-keys", "/audit"),
+            *(f"/plants/{HOUSE.id}/modules", lamp, f"{lamp}/readings", f"{lamp}/readings?resolution=60"),
+            *("/orders", "/faults", "/drivers"),
+        ):
+            named = (
+                path.partition("?")[0].replace(user, "{userId}").replace(HOUSE.id, "{plantId}").replace(LAMP.id, "{moduleId}")
+            )
+            told = document["paths"][f"/manage/v1{named}"]["get"]
             schema = told["responses"]["200"]["content"]["application/json"]["schema"]
             whole = {**schema, "components": document["components"]}
-            assert list(Draft202012Validator(whole).iter_errors(await office.good("GET", path))) == []
+            answer = await office.good("GET", path)
+            assert answer.get("items", True), path
+            assert list(Draft202012Validator(whole).iter_errors(answer)) == []
 
 
 class TestADeclaration:
@@ -70,6 +110,8 @@ class TestADeclaration:
             {"status": 200, "answer": None},
             {"method": "GET", "body": Page},
             {"path": "/x/{id}"},
+            {"method": "POST", "takes_key": True},
+            {"takes_key": True, "errors": frozenset({400, 409})},
             {"path": "/x/{id}/{id}", "errors": frozenset({404})},
         ],
     )

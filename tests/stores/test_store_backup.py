@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from domogate.domain.states import LightState, Report
+from domogate.domain.commands import Order, OrderRecord, OrderState, SetLight
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.stores import SqlStore, restore, sqlite_url
 from support.postgres import PostgresServer
 from support.stores import HOUSE, LAMP, NOW, SMALL, OpenStore
@@ -54,6 +56,21 @@ class TestBackup:
             assert stored.topology == SMALL.plants[0].topology
             await restored.record([on(0)])
             assert await restored.newest_cursor() == stored.cursor + 1
+
+    async def test_orders_readings_and_injected_faults_are_in_it(
+        self, filled: SqlStore, open_store: OpenStore, tmp_path: Path
+    ) -> None:
+        order = Order("one", HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
+        offline, watt = Injection(InjectedFault.OFFLINE, LAMP.id), ("power", Reading(1.0, Unit.WATT, NOW))
+        await filled.add_orders([order], NOW, sent=True)
+        await filled.inject(HOUSE.id, [offline])
+        await filled.record([Report(HOUSE.id, LAMP.id, NOW, readings=(watt,))])
+        await filled.backup(tmp_path / "backup.db")
+        restore(tmp_path / "backup.db", tmp_path / "restored" / "domogate.db")
+        restored = await open_store(sqlite_url(tmp_path / "restored" / "domogate.db"))
+        assert await restored.find_order("one") == OrderRecord(order, OrderState.SENT, NOW, NOW)
+        assert await restored.list_injections() == [(HOUSE.id, offline)]
+        assert await restored.list_readings(LAMP.id, 0, NOW, 10) == [watt]
 
     async def test_it_is_one_private_file_and_nothing_else_is_left(self, filled: SqlStore, tmp_path: Path) -> None:
         folder = tmp_path / "backups"

@@ -209,11 +209,16 @@ class TestPrune:
         left = await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
         assert [each.last for each in left] == list(range(12))[max(0, 12 - most) :]
 
+    async def test_it_ends_where_another_process_has_taken_all(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        await measure(house, *(watt(n, NOW + n) for n in range(3)))
+        monkeypatch.setattr(retention, "count_readings", lambda _: 1_000)
+        await asyncio.wait_for(house.prune(0, 0, 0, 1), 10)
+        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
+
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(
         self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(retention, "PIECE", 10)
-        monkeypatch.setattr(retention.prune_raw, "__defaults__", (10,))
         await measure(house, *(watt(n, NOW + n) for n in range(95)))
         before = house.commits
         await house.prune(0, NOW + HOUR, 0, 99)

@@ -90,14 +90,16 @@ def _query_parameters(query: Any) -> list[dict[str, Any]]:
         return []
     (_,), components = msgspec.json.schema_components([query], ref_template="{name}")
     properties: dict[str, dict[str, Any]] = components[query.__name__]["properties"]
-    return [_query_parameter(name, dict(schema)) for name, schema in properties.items()]
+    return [_query_parameter(name, dict(schema), components) for name, schema in properties.items()]
 
 
-def _query_parameter(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _query_parameter(name: str, schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     # A parameter that is left out is absent; null is no word of a query.
     for choice in schema.pop("anyOf", ()):
         if choice.get("type") != "null":
             schema |= choice
+    if "$ref" in schema:  # an enumeration: its words are told here, its own description is for the core
+        schema["enum"] = components[schema.pop("$ref")]["enum"]
     if schema.get("default", ...) is None:
         del schema["default"]
     description = {"description": schema.pop("description")} if "description" in schema else {}

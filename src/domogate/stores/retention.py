@@ -13,7 +13,7 @@ from domogate.stores.tables import raw_readings as raw
 from domogate.stores.tables import series
 from domogate.stores.transaction import Transaction
 
-PIECE = 5_000
+PIECE = 2_000
 """Readings that are summarised or forgotten in one transaction."""
 
 _KEY = (raw.c.hour, raw.c.series, raw.c.ms)
@@ -84,15 +84,15 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
     return more
 
 
-def prune_raw(tx: Transaction, before_hour: int, piece: int = PIECE) -> int:
+def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int:
     """The oldest of them; how many went."""
-    found = _oldest(tx, before_hour, piece)
+    found = _oldest(tx, before_hour, most or PIECE)
     return 0 if found is None else tx.connection.execute(delete(raw).where(found[0])).rowcount
 
 
-def prune_hourly(tx: Transaction, before_hour: int, piece: int = PIECE) -> int:
+def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> int:
     """The oldest summaries; how many went."""
-    oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(piece)
+    oldest = select(*_HOURLY_KEY).where(hourly.c.hour < before_hour).order_by(hourly.c.hour).limit(most or PIECE)
     return tx.connection.execute(delete(hourly).where(tuple_(*_HOURLY_KEY).in_(oldest))).rowcount
 
 

@@ -114,8 +114,8 @@ class SqlStore(StoreLifecycle):
             while await self._write(prune, retention.hour_of(readings_before)):
                 pass
         excess = await self._read(retention.count_readings) - most_readings
-        while excess > 0:
-            excess -= await self._write(retention.prune_excess, excess)
+        while excess > 0 and (gone := await self._write(retention.prune_excess, excess)):
+            excess -= gone
 
     # orders
 

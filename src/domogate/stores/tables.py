@@ -319,7 +319,7 @@ states = Table(
     sqlite_with_rowid=False,
 )
 
-# What a module measures, by a number: a million readings that named their module would be four times the size.
+# What a module measures, by a number: readings that named their module would be six times the size.
 series = Table(
     "series",
     metadata,

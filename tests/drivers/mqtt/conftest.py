@@ -21,6 +21,7 @@ def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(station, "ASK_AFTER", 0.05)
     monkeypatch.setattr(station, "ASK_PACE", 0.0)
     monkeypatch.setattr(outbox, "PAUSE", 0.01)
+    monkeypatch.setattr(outbox, "LOOK", 0.005)
     monkeypatch.setattr(outbox, "RETRY", 0.05)
     monkeypatch.setattr(link, "FIRST_PAUSE", 0.05)
     monkeypatch.setattr(link, "LONGEST_PAUSE", 0.2)

@@ -49,17 +49,26 @@ def zigbee_device(name: str, *exposes: dict[str, Any], **more: Any) -> dict[str,
 
 def tasmota_config(relays: list[int], **more: Any) -> dict[str, Any]:
     return {
-        "ip": "192.0.2.71", "dn": "Kitchen", "fn": ["Left", "Right", None], "hn": "tasmota-F17F56", "mac": "E09806F17F56",
-
-            "md": "Athom Plug V2",
-            "ty": 0,
-            "if": 0,
-            "ofln": "Offline",
-            "onln": "Online",
-            "state": ["OFF", "ON", "TOGGLE", "HOLD"]
-        ,
-        "sw": "10.1.0", "t": "tasmota_F17F56", "ft": "%prefix%/%topic%/", "tp": ["cmnd", "stat", "tele"],
-        "rl": relays + [0] * (8 - len(relays)), "so": {"4": 0, "11": 0}, "lk": 0, "lt_st": 0, "ver": 1,
+        "ip": "192.0.2.71",
+        "dn": "Kitchen",
+        "fn": ["Left", "Right", None],
+        "hn": "tasmota-F17F56",
+        "mac": "E09806F17F56",
+        "md": "Athom Plug V2",
+        "ty": 0,
+        "if": 0,
+        "ofln": "Offline",
+        "onln": "Online",
+        "state": ["OFF", "ON", "TOGGLE", "HOLD"],
+        "sw": "10.1.0",
+        "t": "tasmota_F17F56",
+        "ft": "%prefix%/%topic%/",
+        "tp": ["cmnd", "stat", "tele"],
+        "rl": relays + [0] * (8 - len(relays)),
+        "so": {"4": 0, "11": 0},
+        "lk": 0,
+        "lt_st": 0,
+        "ver": 1,
         **more,
     }
 

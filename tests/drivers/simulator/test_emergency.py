@@ -55,7 +55,7 @@ class TestAUnit:
         assert max(state.charge for state in states[lowest : lowest + 200]) == 100
 
     def test_says_which_test_is_under_way(self) -> None:
-        seen = [state.testing for state in live(make_unit(), 31, every=10.0) if state.testing]
+        seen = [state.testing for state in live(make_unit(), 31, every=25.0) if state.testing]
         assert set(seen) == {EmergencyTestKind.FUNCTION}
 
     def test_makes_no_duration_test_before_it_has_charged_for_a_day(self) -> None:

@@ -103,12 +103,21 @@ class TestSixtyTimesAsFast:
             off = await house.simulator.execute(make_order(PLANT, plug.module.id, SwitchPlug(on=False)))
             assert off.state.energy.value - on.state.energy.value == pytest.approx(1000, rel=0.05)
 
-    async def test_an_end_is_by_the_clock_of_the_thermostat(self) -> None:
+    async def test_a_mode_ends_when_real_time_says_so(self) -> None:
         thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
         async with FastHouse(thermostat) as house:
-            command = SetThermostat(mode=ThermostatMode.MANUAL, set_point=25.0, activation_time=NOON + 3600)
+            command = SetThermostat(mode=ThermostatMode.MANUAL, set_point=25.0, activation_time=house.clock.now() + 60)
             await house.simulator.execute(make_order(PLANT, thermostat.module.id, command))
             await house.pass_by(55)
             assert (await house.simulator.read(PLANT, thermostat.module.id, NOON + 1e6)).state.mode is ThermostatMode.MANUAL
             await house.pass_by(5)
+            assert (await house.simulator.read(PLANT, thermostat.module.id, NOON + 1e6)).state.mode is ThermostatMode.AUTOMATIC
+
+    async def test_half_an_hour_of_boost_is_over_in_half_a_minute(self) -> None:
+        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
+        async with FastHouse(thermostat) as house:
+            command = SetThermostat(mode=ThermostatMode.BOOST)
+            boost = await house.simulator.execute(make_order(PLANT, thermostat.module.id, command))
+            assert boost.state.activation_time == pytest.approx(house.clock.now() + 30)
+            await house.pass_by(31)
             assert (await house.simulator.read(PLANT, thermostat.module.id, NOON + 1e6)).state.mode is ThermostatMode.AUTOMATIC

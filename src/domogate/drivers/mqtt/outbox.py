@@ -13,8 +13,10 @@ from domogate.ports import Clock, ReportSink
 
 _log = structlog.get_logger(__name__)
 
-PAUSE = 0.25
-"""Seconds between two reports of the same module, at least."""
+PAUSE = 1.0
+"""Seconds between two reports of the same module, at least. The first after a silence goes out at once."""
+LOOK = 0.05
+"""Seconds between two looks at whose turn it is."""
 BATCH = 50
 """So few at once that nobody else is held up for more than a moment."""
 SHARE = 4.0
@@ -43,6 +45,7 @@ class Outbox:
         self._report = report
         self._clock = clock
         self._waiting: dict[Id, Newsworthy] = {}
+        self._sent_at: dict[Id, float] = {}
         self._sending: asyncio.Task[None] | None = None
 
     def add(self, module: Newsworthy) -> None:
@@ -61,22 +64,26 @@ class Outbox:
     async def _send(self) -> None:
         try:
             while self._waiting:
-                begun = time.monotonic()
-                waiting, self._waiting = list(self._waiting.values()), {}
-                for start in range(0, len(waiting), BATCH):
-                    await asyncio.sleep(await self._send_batch(waiting[start : start + BATCH]))
-                await asyncio.sleep(max(0.0, begun + PAUSE - time.monotonic()))
+                now = time.monotonic()
+                due = [module for name, module in self._waiting.items() if self._sent_at.get(name, -PAUSE) + PAUSE <= now]
+                for start in range(0, len(due), BATCH):
+                    await asyncio.sleep(await self._send_batch(due[start : start + BATCH]))
+                await asyncio.sleep(LOOK)
         finally:
             self._sending = None
+            self._sent_at = {name: at for name, at in self._sent_at.items() if at + PAUSE > time.monotonic()}
 
     async def _send_batch(self, modules: Sequence[Newsworthy]) -> float:
         """How long to wait before the next."""
         begun = time.monotonic()
+        for module in modules:
+            self._waiting.pop(module.id, None)
         # Nothing may be awaited between taking the news and handing it on: an order confirmed then would be overwritten.
         news = [module for module in modules if module.has_news]
         reports = [module.report(self._clock.now()) for module in news]
         if not reports:
             return 0.0
+        self._sent_at |= {module.id: begun for module in news}
         try:
             await self._report(reports)
         except Exception as error:

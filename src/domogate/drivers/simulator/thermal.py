@@ -15,6 +15,7 @@ from domogate.drivers.simulator.rooms import Room
 _DAY = 86_400.0
 _HYSTERESIS = 0.25
 _MEASURE_ANYWAY = 600.0
+_DRAUGHT = 0.12
 _LOOK_EVERY = 20.0
 """A room is slow: it need not be looked at in every tick."""
 _BOOST_LASTS = 1800.0
@@ -36,8 +37,8 @@ def from_celsius(celsius: float, unit: Unit) -> float:
 class Thermostat(Device[ThermostatState]):
     """Keeps its room at the set point, which in automatic mode the program moves.
 
-    A set point that is ordered in automatic mode holds until the program's next period. `activation_time` is by the
-    thermostat's own clock, which is simulated time.
+    A set point that is ordered in automatic mode holds until the program's next period. `activation_time` is in real
+    time, as all that leaves the simulator is (Decision 0036).
     """
 
     __slots__ = ("_cadence", "_gain", "_humidity_shift", "_measured_at", "_period", "_programs", "room")
@@ -86,7 +87,7 @@ class Thermostat(Device[ThermostatState]):
 
     def evolve(self, now: float) -> None:
         due = self._cadence.is_due(now)
-        ends = self.state.activation_time
+        ends = self._ends
         if due or (ends is not None and now >= ends) or not 0 <= now - self.room.lived_until < _LOOK_EVERY:
             self.room.live(now)
         if due:
@@ -94,12 +95,18 @@ class Thermostat(Device[ThermostatState]):
 
     def regulate(self, at: float, celsius: float) -> float:
         """What the program and the time say at this moment, and whether that takes the load."""
-        ends = self.state.activation_time
+        ends = self._ends
         if ends is not None and at >= ends:
             self._fall_back()
         self._follow(at)
         self._set_load(self._wants_load(celsius, self.state.load_active))
         return _SIGN[self.state.function] * self._gain if self.state.load_active else 0.0
+
+    @property
+    def _ends(self) -> float | None:
+        """When the mode ends, in simulated time."""
+        ends = self.state.activation_time
+        return None if ends is None else self.pace.simulated(ends)
 
     def _fall_back(self) -> None:
         state = self.state
@@ -152,8 +159,9 @@ class Thermostat(Device[ThermostatState]):
 
     def _measure(self, now: float) -> None:
         state = self.state
-        # To a hundredth of a degree, as radio sensors do: slow as a room is, it is seen to move within a minute.
-        temperature = self._reading(state.temperature, round(from_celsius(self.room.celsius, state.scale), 2), state.scale, now)
+        # To a hundredth of a degree, as radio sensors do, in air that is never quite still: even a slow room is seen to move.
+        felt = self.room.celsius + _DRAUGHT * (2 * self.chance.of("draught", int(now // 60)) - 1)
+        temperature = self._reading(state.temperature, round(from_celsius(felt, state.scale), 2), state.scale, now)
         humid = min(max(self._humid_by_itself(now) + self._humidity_shift, 0.0), 100.0)
         humidity = self._reading(state.humidity, float(round(humid)), Unit.PERCENT, now)
         if not 0 <= now - self._measured_at < _MEASURE_ANYWAY:
@@ -188,7 +196,7 @@ class Thermostat(Device[ThermostatState]):
         if ends is None:
             ends = before.activation_time if command.mode is None else None
             if command.mode is ThermostatMode.BOOST:
-                ends = now + _BOOST_LASTS
+                ends = self.pace.real(now + _BOOST_LASTS)
         self.state = msgspec.structs.replace(
             before,
             function=command.function or before.function,

@@ -1,4 +1,4 @@
-"""Why a module is away, orders, injected faults; and readings in a quarter of the space, with hourly summaries."""
+"""Why a module is away, orders, injected faults; and readings in a sixth of the space, with hourly summaries."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,0 +1,319 @@
+"""`domogate module …`, `order …`, `fault …` and `readings export`."""
+
+import asyncio
+import csv
+import io
+import json
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from domogate.app import Tools, open_tools
+from domogate.domain.commands import MoveShutter, Order, OrderEnd, OrderState, SwitchPlug
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault
+from domogate.domain.reachability import Absence, Why
+from domogate.domain.states import PlugState, Reading, Report, Unit
+from domogate.settings import Settings
+from support.command_line import CommandLine
+
+T = TypeVar("T")
+
+PLANT = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a01")
+PLUG = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a02")
+REMOTE = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a03")
+SHUTTER = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a04")
+METER = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a05")
+OTHER_PLANT = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a11")
+OTHER_PLUG = Id("7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a12")
+ESTATE = f"""\
+users:
+  - {{email: ada@example.com, name: Ada}}
+plants:
+  - id: {PLANT}
+    name: Home
+    type: house
+    owner: ada@example.com
+    ambients:
+      - id: 7b0f0c52-7a54-4a0c-9c3f-0d9f6a4f1a09
+        name: Kitchen
+        type: kitchen
+        modules:
+          - {{id: {PLUG}, name: Kettle, kind: plug}}
+    modules:
+      - {{id: {REMOTE}, name: Remote, kind: remote, state: {{battery: full}}}}
+      - {{id: {SHUTTER}, name: Shutter, kind: automation, state: {{position: 30}}}}
+      - {{id: {METER}, name: Meter, kind: energymeter}}
+  - id: {OTHER_PLANT}
+    name: Shed
+    type: house
+    owner: ada@example.com
+    modules:
+      - {{id: {OTHER_PLUG}, name: Shutter, kind: plug}}
+"""
+
+
+@pytest.fixture
+def home(domogate: CommandLine) -> CommandLine:
+    domogate.good("estate", "import", "-", input=ESTATE)
+    return domogate
+
+
+def backstage(domogate: CommandLine, act: Callable[[Tools], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with open_tools(Settings(data=domogate.data)) as tools:
+            return await act(tools)
+
+    return asyncio.run(run())
+
+
+def report(domogate: CommandLine, *reports: Report) -> None:
+    backstage(domogate, lambda tools: tools.store.record(reports))
+
+
+class TestModules:
+    def test_they_are_listed_with_their_states_and_why_one_is_away(self, home: CommandLine) -> None:
+        away = Absence(Why.SILENT, 1_800_000_000.0, "last heard on z2m/kettle")
+        power = Reading(12.5, Unit.WATT, 1_799_999_990.0)
+        report(home, Report(PLANT, PLUG, 1_800_000_000.0, PlugState(on=True, power=power), reachable=False, absence=away))
+        printed = home.good("module", "list", "Home")
+        kettle = next(line for line in printed.splitlines() if "Kettle" in line)
+        for word in ("plug", "simulator", "no: silent since 2027-01-15T08:00:00", "on: yes, power: 12.5 watt", PLUG):
+            assert word in kettle
+        assert "position: 30" in printed
+        told = {one["id"]: one for one in home.read("module", "list", PLANT)}
+        assert told.keys() == {PLUG, REMOTE, SHUTTER, METER}
+        assert told[PLUG]["absence"] == {"why": "silent", "since": "2027-01-15T08:00:00Z", "evidence": away.evidence}
+        assert (told[PLUG]["ambient"], told[PLUG]["reported_at"]) == ("Kitchen", "2027-01-15T08:00:00Z")
+        assert (told[METER]["state"], told[METER]["reported_at"]) == (None, None)
+
+    def test_they_are_chosen_by_kind_and_absence(self, home: CommandLine) -> None:
+        report(home, Report(PLANT, SHUTTER, 1.0, reachable=False))
+        assert [one["id"] for one in home.read("module", "list", "Home", "--offline")] == [SHUTTER]
+        assert [one["id"] for one in home.read("module", "list", "Home", "--kind", "remote")] == [REMOTE]
+        assert home.run("module", "list", "Home", "--kind", "toaster").exit_code == 2
+        empty = home.run("module", "list", "Home", "--kind", "lock")
+        assert (empty.exit_code, "Nothing" in empty.stderr) == (0, True)
+
+    @pytest.mark.parametrize("named", ["Kettle", PLUG, PLUG.upper(), PLUG.replace("-", "")])
+    def test_one_is_shown_with_its_evidence(self, home: CommandLine, named: str) -> None:
+        report(home, Report(PLANT, PLUG, 5.0, reachable=False, absence=Absence(Why.REFUSED, 4.0, "no such address")))
+        printed = home.good("module", "show", named)
+        assert "Kettle, plug in Home" in printed
+        assert "evidence: no such address" in printed
+        assert home.read("module", "show", named)["absence"]["why"] == "refused"
+
+    def test_a_fault_that_is_injected_shows(self, home: CommandLine) -> None:
+        home.good("fault", "inject", "Remote", "battery", "--value", "very_low")
+        home.good("fault", "inject", "Kettle", "offline")
+        assert home.read("module", "show", "Remote")["state"]["battery"] == "very_low"
+        assert home.read("module", "show", "Kettle")["absence"]["why"] == "injected"
+
+    def test_what_is_not_there_or_not_clear_is_said(self, home: CommandLine) -> None:
+        assert "plant list" in home.refused("module", "list", "Castle")
+        assert "module list" in home.refused("module", "show", "Toaster")
+        said = home.refused("module", "show", "Shutter")
+        assert SHUTTER in said
+        assert OTHER_PLUG in said
+
+
+class TestOrders:
+    @pytest.fixture
+    def ordered(self, home: CommandLine) -> CommandLine:
+        async def order(tools: Tools) -> None:
+            now = tools.clock.now()
+            first = Order("blinds-1", PLANT, SHUTTER, MoveShutter(position=40), now + 5)
+            second = Order("kettle-1", PLANT, PLUG, SwitchPlug(on=True), now + 5)
+            await tools.store.add_orders((first,), now - 10, sent=True)
+            await tools.store.end_order(OrderEnd(first.id, OrderState.FAILED, now - 9, "it is stuck"))
+            await tools.store.add_orders((second,), now, sent=False)
+
+        backstage(home, order)
+        return home
+
+    def test_the_newest_comes_first_with_what_became_of_it(self, ordered: CommandLine) -> None:
+        lines = ordered.good("order", "list").splitlines()
+        assert [line.split()[-1] for line in lines[1:]] == ["kettle-1", "blinds-1"]
+        for word in ("failed", "Shutter in Home", "move shutter position 40", "it is stuck"):
+            assert word in lines[2]
+        told = ordered.read("order", "list")
+        assert [(one["id"], one["state"]) for one in told] == [("kettle-1", "queued"), ("blinds-1", "failed")]
+        assert told[1]["command"] == {"do": "move shutter", "position": 40}
+        assert told[0]["sent_at"] is None
+
+    def test_they_are_chosen(self, ordered: CommandLine) -> None:
+        for words, wanted in (
+            (("--state", "failed"), ["blinds-1"]),
+            (("--module", "Kettle"), ["kettle-1"]),
+            (("--plant", "Shed"), []),
+            (("--limit", "1"), ["kettle-1"]),
+            (("--before", f"{time.time() - 5:.3f}"), ["blinds-1"]),
+        ):
+            assert [one["id"] for one in ordered.read("order", "list", *words)] == wanted
+
+    def test_what_is_left_is_reached_by_the_moment_that_is_told(self, ordered: CommandLine) -> None:
+        said = ordered.run("order", "list", "--limit", "1").stderr
+        before = said.partition("--before ")[2].split()[0]
+        assert [one["id"] for one in ordered.read("order", "list", "--before", before)] == ["blinds-1"]
+
+    def test_one_is_shown(self, ordered: CommandLine) -> None:
+        printed = ordered.good("order", "show", "blinds-1")
+        assert "move shutter position 40, for Shutter in Home: failed" in printed
+        assert "problem: it is stuck" in printed
+        assert ordered.read("order", "show", "kettle-1")["state"] == "queued"
+
+    def test_what_is_wrong_is_said(self, ordered: CommandLine) -> None:
+        assert "order list" in ordered.refused("order", "show", "nothing")
+        assert "2026-11-15T08:30:00Z" in ordered.refused("order", "list", "--before", "yesterday")
+        assert ordered.run("order", "list", "--state", "lost").exit_code == 2
+
+
+class TestFaults:
+    @pytest.mark.parametrize("fault", [one for one in InjectedFault if one not in ("battery", "failure")])
+    def test_each_can_be_injected_listed_and_cleared(self, home: CommandLine, fault: InjectedFault) -> None:
+        home.good("fault", "inject", "Home", fault)
+        assert home.read("fault", "list") == [
+            {"plant_id": PLANT, "module_id": None, "fault": fault, "value": "", "until": None}
+        ]
+        assert "Cleared 1 fault in Home" in home.run("fault", "clear", "Home").stderr
+        assert home.read("fault", "list") == []
+
+    def test_it_lasts_for_a_while(self, home: CommandLine) -> None:
+        begin = time.time()
+        (told,) = home.read("fault", "inject", "Kettle", "slow", "--for", "10m")
+        assert told["module_id"] == PLUG
+        until = backstage(home, lambda tools: tools.store.list_injections())[0][1].until
+        assert until is not None
+        assert begin + 600 <= until <= time.time() + 600
+        printed = home.good("fault", "list", "Home")
+        assert "Kettle" in printed
+        assert "slow" in printed
+        assert home.read("fault", "list", "Shed") == []
+
+    def test_a_target_is_a_plant_or_a_module_by_id_or_name(self, home: CommandLine) -> None:
+        for target, module in ((PLANT, None), (PLANT.replace("-", ""), None), ("Kettle", PLUG), (SHUTTER.upper(), SHUTTER)):
+            assert [one["module_id"] for one in home.read("fault", "inject", target, "408")] == [module]
+        said = home.refused("fault", "inject", "Shutter", "slow")
+        assert SHUTTER in said
+        assert OTHER_PLUG in said
+        assert "plant list" in home.refused("fault", "inject", "Castle", "slow")
+
+    def test_some_are_cleared_and_others_stay(self, home: CommandLine) -> None:
+        for words in (("Home", "slow"), ("Kettle", "slow"), ("Kettle", "500"), (OTHER_PLUG, "offline")):
+            home.good("fault", "inject", *words)
+        home.good("fault", "clear", "Kettle", "--fault", "slow")
+        assert len(home.read("fault", "list")) == 3
+        home.good("fault", "clear", "Home")
+        assert [one["plant_id"] for one in home.read("fault", "list")] == [OTHER_PLANT]
+        home.good("fault", "clear", "--all")
+        assert home.read("fault", "list") == []
+
+    def test_what_cannot_be_is_said_and_nothing_is_injected(self, home: CommandLine) -> None:
+        assert "very_low" in home.refused("fault", "inject", "Remote", "battery", "--value", "empty")
+        assert "remote" in home.refused("fault", "inject", "Kettle", "battery", "--value", "low")
+        assert "takes no value" in home.refused("fault", "inject", "Home", "slow", "--value", "very")
+        assert "90d" in home.refused("fault", "inject", "Home", "slow", "--for", "soon")
+        assert home.run("fault", "inject", "Home", "tired").exit_code == 2
+        assert "--all" in home.refused("fault", "clear", code=2)
+        assert "--all" in home.refused("fault", "clear", "Home", "--all", code=2)
+        assert home.read("fault", "list") == []
+
+    def test_it_is_in_the_audit_log_as_done_on_the_command_line(self, home: CommandLine) -> None:
+        home.good("fault", "inject", "Home", "469")
+        (noted,) = home.read("audit", "list", "--action", "plant changed")
+        assert (noted["entry"]["who"], noted["entry"]["detail"]) == ("command line", {"inject": "469"})
+
+
+class TestReadingsExport:
+    BEGIN = 1_800_000_000.0
+
+    @pytest.fixture
+    def measured(self, home: CommandLine) -> CommandLine:
+        reports = [
+            Report(
+                PLANT,
+                module,
+                self.BEGIN + place * 30,
+                readings=(
+                    ("power", Reading(place, Unit.WATT, self.BEGIN + place * 30)),
+                    ("energy", Reading(100 + place / 2, Unit.WATT_HOUR, self.BEGIN + place * 30)),
+                ),
+            )
+            for module in (PLUG, METER)
+            for place in range(4)
+        ]
+        report(home, *reports)
+        return home
+
+    RANGE = ("--since", "2027-01-15T08:00:00Z", "--until", "2027-01-15T09:00:00Z")
+
+    def rows(self, domogate: CommandLine, *words: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(domogate.good("readings", "export", *words, *self.RANGE))))
+
+    def test_each_reading_is_a_row(self, measured: CommandLine) -> None:
+        rows = self.rows(measured, "Kettle")
+        assert len(rows) == 8
+        assert list(rows[0]) == ["module", "name", "measure", "unit", "at", "value"]
+        power = [(row["at"], row["value"]) for row in rows if row["measure"] == "power"]
+        assert power[:2] == [("2027-01-15T08:00:00.000+00:00", "0.0"), ("2027-01-15T08:00:30.000+00:00", "1.0")]
+        assert {row["module"] for row in rows} == {PLUG}
+
+    def test_with_a_resolution_each_span_is_a_row(self, measured: CommandLine) -> None:
+        rows = self.rows(measured, "Kettle", "--resolution", "1m", "--measure", "energy")
+        assert list(rows[0]) == ["module", "name", "measure", "unit", "at", "count", "mean", "low", "high", "last"]
+        assert [(row["at"], row["count"], row["last"]) for row in rows] == [
+            ("2027-01-15T08:00:00+00:00", "2", "100.5"),
+            ("2027-01-15T08:01:00+00:00", "2", "101.5"),
+        ]
+
+    def test_several_modules_or_a_whole_plant_come_one_after_the_other(self, measured: CommandLine) -> None:
+        both = self.rows(measured, "Kettle", METER)
+        assert [row["name"] for row in both] == ["Kettle"] * 8 + ["Meter"] * 8
+        whole = self.rows(measured, "--plant", "Home")
+        assert sorted(map(str, whole)) == sorted(map(str, both))
+        assert self.rows(measured, "--plant", "Shed") == []
+
+    def test_a_file_is_written_whole_and_not_over_another(self, measured: CommandLine, tmp_path: Path) -> None:
+        out = tmp_path / "plug.csv"
+        said = measured.run("readings", "export", "Kettle", *self.RANGE, "--out", str(out))
+        assert (said.exit_code, said.stdout) == (0, "")
+        assert "Wrote 8 rows" in said.stderr
+        assert len(out.read_text().splitlines()) == 9
+        assert "--force" in measured.refused("readings", "export", "Kettle", *self.RANGE, "--out", str(out))
+        measured.good("readings", "export", "Kettle", *self.RANGE, "--out", str(out), "--force", "--measure", "power")
+        assert len(out.read_text().splitlines()) == 5
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+    def test_names_with_commas_and_quotes_are_quoted(self, measured: CommandLine) -> None:
+        renamed = ESTATE.replace("name: Kettle", 'name: "Kettle, the \\"old\\" one"')
+        measured.good("estate", "import", "-", input=renamed)
+        assert {row["name"] for row in self.rows(measured, PLUG)} == {'Kettle, the "old" one'}
+
+    def test_what_is_wrong_is_said(self, measured: CommandLine, tmp_path: Path) -> None:
+        assert "--plant" in measured.refused("readings", "export", code=2)
+        assert "--plant" in measured.refused("readings", "export", "Kettle", "--plant", "Home", code=2)
+        assert "module list" in measured.refused("readings", "export", "Toaster")
+        assert "1m" in measured.refused("readings", "export", "Kettle", "--resolution", "5s")
+        assert "2026-11-15" in measured.refused("readings", "export", "Kettle", "--since", "monday")
+        out = str(tmp_path / "x.csv")
+        backwards = ("--since", "2027-01-15", "--until", "2027-01-14", "--out", out)
+        assert "after" in measured.refused("readings", "export", "Kettle", *backwards, code=2)
+        assert not Path(out).exists()
+
+    def test_it_says_when_more_is_asked_for_than_is_kept(self, measured: CommandLine) -> None:
+        said = measured.run("readings", "export", "Kettle", "--since", "2020-01-01", "--until", "2020-01-02")
+        assert (said.exit_code, len(said.stdout.splitlines())) == (0, 1)
+        assert "nothing is kept from before" in said.stderr
+
+
+class TestJson:
+    def test_names_are_spelled_as_everywhere_on_the_command_line(self, home: CommandLine) -> None:
+        home.good("fault", "inject", "Home", "408")
+        printed = [home.read("module", "list", "Home"), home.read("fault", "list")]
+        names = {
+            name for name in json.dumps(printed).split('"') if name.isidentifier() and any(sign.isupper() for sign in name)
+        }
+        assert names <= {"Kettle", "Remote", "Shutter", "Meter", "Kitchen"}
