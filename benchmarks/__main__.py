@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 from benchmarks.identity import IDENTITY
+from benchmarks.mqtt import MQTT
 from benchmarks.readings import READINGS
 from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
 from benchmarks.scenarios import Row
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | READINGS
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

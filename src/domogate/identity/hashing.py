@@ -44,7 +44,8 @@ def _give_memory_back() -> None:
 
 
 class PasswordHasher:
-    """Argon2id in niced threads, two at most and never one on every core, so that logins never starve the operations.
+    """Argon2id in niced threads, two at most and never one on every core, so that logins never starve the operations
+    (Decision 0032).
 
     19 MiB and two passes are OWASP's recommendation for one lane; more memory would be felt on a small home server.
     """
