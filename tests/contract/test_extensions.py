@@ -40,11 +40,14 @@ class TestX1SetChronothermostat:
         expect_done(X1, tell(workshop, X1, who, target, order))
         shown = read_thermostat(workshop, who, target)
         assert (shown["function"], shown["mode"], shown["setPoint"]) == ("cooling", "manual", {"value": "23.5", "unit": "C"})
-        order = {"function": "heating", "mode": "automatic", "programs": [{"number": 2}]}
+        expect_done(X1, tell(workshop, X1, who, target, {"function": "heating"}))
+        shown = read_thermostat(workshop, who, target)
+        assert (shown["function"], shown["mode"]) == ("heating", "manual")
+        assert shown["setPoint"] == {"value": "23.5", "unit": "C"}, "what is left out stays as it is"
+        order = {"mode": "automatic", "programs": [{"number": 2}]}
         expect_done(X1, tell(workshop, X1, who, target, order))
         shown = read_thermostat(workshop, who, target)
         assert (shown["function"], shown["mode"], shown["programs"]) == ("heating", "automatic", [{"number": 2}])
-        assert shown["setPoint"] == {"value": "23.5", "unit": "C"}, "what is left out stays as it is"
 
     def test_fahrenheit_becomes_celsius_and_numbers_will_do(self, workshop: Gateway) -> None:
         who, target = workshop.case(X1)

@@ -110,5 +110,5 @@ def print_date_time(at: float) -> str:
 
 
 def print_number(value: float) -> str:
-    """A measure as the contract's strings have it: no more than one decimal, none where there is none."""
-    return f"{value:.1f}".removesuffix(".0")
+    """A measure as the contract's strings have it: no more than two decimals, none where there is none."""
+    return f"{value:.2f}".rstrip("0").removesuffix(".")
