@@ -351,8 +351,8 @@ class TestOrders:
         )
 
     async def test_the_newest_comes_first_and_pages_lose_none(self, office: Office) -> None:
-        # Three of them at one moment, and moments that no binary fraction has.
-        for number, at in enumerate([0.1, 0.2, 0.3, 0.3, 0.3, 0.4, 0.5]):
+        # Three of them at one moment, and moments that no six decimals have.
+        for number, at in enumerate([0.1, 0.2, 0.1234567 + 0.2, 0.1234567 + 0.2, 0.1234567 + 0.2, 0.4000002, 0.5999998]):
             await self.order(office, LAMP, number, NOW + at)
         for limit in range(1, 9):
             seen, after = [], ""

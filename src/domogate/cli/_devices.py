@@ -76,4 +76,4 @@ def as_printed(shown: Any) -> Any:
 def _respell(value: Any) -> Any:
     if isinstance(value, dict):
         return {_HUMP.sub(lambda hump: f"_{hump[0].lower()}", name): _respell(told) for name, told in value.items()}
-    return [_respell(one) for one in value] if isinstance(value, list) else value
+    return [_respell(one) for one in value] if isinstance(value, list | tuple) else value

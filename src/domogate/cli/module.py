@@ -106,13 +106,13 @@ def _state(state: State | None) -> str:
 def _words(told: dict[str, object]) -> Sequence[str]:
     words = []
     for name, value in told.items():
-        if name == "of" or value in (None, []) or name.endswith(("_at", "_since", "_time")):
+        if name == "of" or value is None or value == () or name.endswith(("_at", "_since", "_time")):
             continue
         if isinstance(value, dict) and "unit" in value:
             value = f"{value['value']:g} {value['unit']}"
         elif isinstance(value, dict):
             value = " ".join(str(one) for one in value.values())
-        elif isinstance(value, list):
+        elif isinstance(value, tuple):
             value = " ".join(str(one["type"]) if isinstance(one, dict) else _yes(one) for one in value)
         words.append(f"{name.replace('_', ' ')}: {_yes(value)}")
     return words

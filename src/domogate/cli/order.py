@@ -54,7 +54,7 @@ async def list_orders(
     ]  # fmt: skip
     print_table(("at", "state", "module", "command", "problem", "id"), rows)
     if len(found) >= limit:
-        note(f"There may be more: --before {found[-1].queued_at:f} goes on.")
+        note(f"There may be more: --before {found[-1].queued_at!r} goes on.")
 
 
 @command(orders, "show")

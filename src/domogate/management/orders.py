@@ -73,7 +73,7 @@ def _cut(records: list[OrderRecord], limit: int) -> tuple[list[OrderRecord], str
     end = limit
     while 0 < end < len(records) and records[end].queued_at == records[end - 1].queued_at:
         end += 1
-    return records[:end], f"{records[end - 1].queued_at:f}" if len(records) > limit else None
+    return records[:end], repr(records[end - 1].queued_at) if len(records) > limit else None
 
 
 async def get_order(desk: Desk, call: Call) -> ShownOrder:
