@@ -1,8 +1,12 @@
 """A clock that stands still, a store in memory and a driver that does as it is told, for the tests around devices."""
 
 import asyncio
+import os
+from collections import Counter
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -36,8 +40,18 @@ def make_id(number: int) -> Id:
     return Id(f"00000000-0000-4000-8000-{number:012x}")
 
 
+_made: Counter[str] = Counter()
+
+
+def _repeatable_id() -> Id:
+    """The same in every run of the same test: what a simulated module does follows from its id."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
+    _made[test] += 1
+    return Id(str(UUID(bytes=sha256(f"{test}/{_made[test]}".encode()).digest()[:16], version=4)))
+
+
 def make_module(kind: DeviceKind, module_id: Id | None = None, **fields: Any) -> Module:
-    module_id = module_id or new_id()
+    module_id = module_id or _repeatable_id()
     return Module(id=module_id, internal_id=module_id, name=f"a {kind}", kind=kind, **fields)
 
 
