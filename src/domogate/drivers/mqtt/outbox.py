@@ -17,7 +17,7 @@ PAUSE = 1.0
 """Seconds between two reports of the same module, at least. The first after a silence goes out at once."""
 LOOK = 0.05
 """Seconds between two looks at whose turn it is."""
-BATCH = 50
+BATCH = 20
 """So few at once that nobody else is held up for more than a moment."""
 SHARE = 4.0
 """After a batch that took a second to be taken, so many are waited: whoever takes reports has time for others."""
