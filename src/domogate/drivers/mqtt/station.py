@@ -30,8 +30,7 @@ _log = structlog.get_logger(__name__)
 READ_EVERY = 0.05
 """Seconds in which messages gather before they are read: of each topic only the newest is."""
 AT_ONCE, BREATH = 10, 0.001
-"""So many messages are read before others get their turn, and for so long: reading all that gathered in one go would hold them up
-for milliseconds."""
+"""So many messages are read before others get their turn, and for so long: all at once would hold them up for milliseconds."""
 ASK_AFTER, ASK_PACE = 1.0, 0.1
 """Retained messages come first; then modules that said nothing are asked, few at a time: radio networks are slow."""
 NEVER_AFTER, LOOK_EVERY = 30.0, 5.0
