@@ -155,7 +155,7 @@ class TestExport:
         async def counted(*arguments: float | Id) -> object:
             nonlocal asked
             asked += 1
-            return await ask(*arguments)  # type: ignore[arg-type]
+            return await ask(*arguments)  # type: ignore[arg-type]  # handed on as they came
 
         monkeypatch.setattr(store, "list_readings", counted)
         assert await export(kept, PLUG.id, since=0.0, until=NOW, resolution=None) == []

@@ -52,7 +52,7 @@ class TestBackup:
             restored = await open_store(sqlite_url(tmp_path / f"restored-{number}" / "domogate.db"))
             stored = await restored.find_plant(HOUSE.id)
             assert stored is not None
-            assert stored.states[LAMP.id].state.level == levels[stored.cursor]  # type: ignore[union-attr]
+            assert stored.states[LAMP.id].state.level == levels[stored.cursor]  # type: ignore[union-attr]  # a light
             assert stored.topology == SMALL.plants[0].topology
             await restored.record([on(0)])
             assert await restored.newest_cursor() == stored.cursor + 1

@@ -30,7 +30,7 @@ def keep_journal(path: str) -> None:
         await asyncio.sleep(random.uniform(0, SLOWEST))
         return await obey(self, order)
 
-    Simulator.execute = execute  # type: ignore[method-assign]
+    Simulator.execute = execute  # type: ignore[method-assign]  # to overhear it
 
 
 def read_journal(path: Path) -> list[tuple[str, str, float, float]]:

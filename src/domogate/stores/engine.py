@@ -49,7 +49,7 @@ class Bulk:
     """
 
     def __init__(self, statement: Executable, dialect: Dialect) -> None:
-        compiled = cast(SQLCompiler, statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+        compiled = cast(SQLCompiler, statement.compile(dialect=dialect))  # type: ignore[attr-defined]  # every executable has it
         self._text = str(compiled)
         # None where the driver knows parameters by their names.
         self._order = compiled.positiontup if compiled.positional else None

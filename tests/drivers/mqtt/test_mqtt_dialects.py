@@ -395,8 +395,8 @@ class TestAnything:
             return
         assert set(facts) <= Facts.__annotations__.keys()
         for what, (low, high) in {"level": (0, 100), "position": (0, 100), "set_point": (3, 40), "humidity": (0, 100)}.items():
-            assert low <= facts.get(what, low) <= high  # type: ignore[operator]
-        readings = {what: Reading(facts[what], UNITS[what], 1.0) for what in UNITS if what in facts}  # type: ignore[literal-required]
+            assert low <= facts.get(what, low) <= high  # type: ignore[operator]  # facts are numbers here
+        readings = {what: Reading(facts[what], UNITS[what], 1.0) for what in UNITS if what in facts}  # type: ignore[literal-required]  # by name
         fold(kind, facts, readings)
 
     @given(

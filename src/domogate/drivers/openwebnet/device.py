@@ -58,11 +58,11 @@ class Device(ABC):
         """Take in a command to many at once, this one among them."""
         return False
 
-    def must_be_asked(self, news: News) -> bool:  # noqa: ARG002
+    def must_be_asked(self, news: News) -> bool:  # noqa: ARG002 (those that differ need it)
         """Whether the frame says that its state moved, and not where to."""
         return False
 
-    def concerns(self, where: str) -> bool:  # noqa: ARG002
+    def concerns(self, where: str) -> bool:  # noqa: ARG002 (those that differ need it)
         """Whether what is said to that address, of many at once, is said to this device too."""
         return False
 

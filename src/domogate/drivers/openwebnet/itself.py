@@ -22,7 +22,7 @@ class Itself(Device):
     def questions(self) -> tuple[Request, ...]:
         return (DimensionRequest(WHO, "", _FIRMWARE),)
 
-    def hear(self, news: News, at: float) -> bool:  # noqa: ARG002
+    def hear(self, news: News, at: float) -> bool:  # noqa: ARG002 (it has nothing to hear)
         numbers = to_numbers(news.values) if isinstance(news, DimensionReading) and news.dimension == _FIRMWARE else None
         if not numbers:
             return False

@@ -216,7 +216,7 @@ class Plug(Actuator):
         self.show(on=self.state.on, level=None, at=at)
         return True
 
-    def show(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002
+    def show(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (not all have levels)
         power = self._meter.power if self._meter else None
         energy = self._meter.energy if self._meter else None
         self.state = PlugState(on=on, power=_within(power), energy=_within(energy))
@@ -230,7 +230,7 @@ class Plug(Actuator):
 class Heater(Actuator):
     """A heater on a relay."""
 
-    def show(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002
+    def show(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (not all have levels)
         self.state = HeaterState(on=on)
 
     def plan(self, command: Command) -> Plan:
@@ -246,7 +246,7 @@ class Relay(Actuator):
     def seconds(self) -> float:
         return float(self.options.get("seconds", 0.5))
 
-    def show(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002
+    def show(self, *, on: bool, level: int | None, at: float) -> None:  # noqa: ARG002 (not all have levels)
         self.state = LockState(locked=not on) if self.kind is DeviceKind.LOCK else ActivationState(active=on)
 
     def plan(self, command: Command) -> Plan:

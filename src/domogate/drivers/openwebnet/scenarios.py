@@ -33,7 +33,7 @@ class Scenario(Device):
     def questions(self) -> tuple[Request, ...]:
         return ()
 
-    def hear(self, news: News, at: float) -> bool:  # noqa: ARG002
+    def hear(self, news: News, at: float) -> bool:  # noqa: ARG002 (it has nothing to hear)
         return isinstance(news, Normal) and news.what == self.number
 
     def plan(self, command: Command) -> Plan:
