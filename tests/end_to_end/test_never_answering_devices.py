@@ -72,7 +72,7 @@ def order_states(data: Path) -> Counter[str]:
 
 class TestADeviceThatNeverAnswers:
     async def test_is_408_by_the_limit_and_not_before_it(self, gateway, plants):
-        """How close to the limit is seen in tests/services/test_isolation.py, where one clock ticks for both sides."""
+        """How close to the limit is seen in tests/services/driving/test_isolation.py, where one clock ticks for both sides."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
         async with asyncio.timeout(LIMIT * 5):

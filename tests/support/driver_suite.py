@@ -9,7 +9,7 @@ by themselves, vanish, refuse and never answer.
             async with SimulatorBench() as bench:
                 yield bench
 
-Who keeps an order from being carried out twice: under one `Order.id` it is whoever drives the plant (services/driving.py and
+Who keeps an order from being carried out twice: under one `Order.id` it is whoever drives the plant (`services/driving` and
 the store, which mark it as sent before the driver hears of it). A driver remembers no ids. What is asked of it here is that one
 call of `execute` sends at most once, and never after the deadline, however the device behaves.
 """

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from domogate.management.operation import Call, Desk, Listing, Operation
 from domogate.management.wire import Shown, moment, moment_or_none
-from domogate.services.supervision import DriverCondition, DriverHealth
+from domogate.services.driving.supervision import DriverCondition, DriverHealth
 
 
 class ShownDriver(Shown, frozen=True):

@@ -12,11 +12,11 @@ from domogate.management.problems import Problem
 from domogate.ports import Clock, Store
 from domogate.services.audit import AuditLog
 from domogate.services.control import Control
+from domogate.services.driving.supervision import DriverHealth
 from domogate.services.history import History
 from domogate.services.injections import FaultDesk
 from domogate.services.people import Doer, NotFound, People
 from domogate.services.scenes import Scenes
-from domogate.services.supervision import DriverHealth
 from domogate.services.world import World
 
 T = TypeVar("T")

@@ -30,7 +30,7 @@ from domogate.drivers.openwebnet.addresses import find_key
 from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.frames import DimensionReading, Normal, from_frame
 from domogate.drivers.openwebnet.kinds import make_device
-from domogate.services.limits import find_breach
+from domogate.services.driving.limits import find_breach
 
 NOW = 1_763_208_000.0
 

@@ -6,8 +6,7 @@ anything else a driver raises is logged and becomes a refusal, and nobody else n
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,15 +20,16 @@ from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Report
-from domogate.ports import Clock, Driver, ReportSink, Store
-from domogate.services.alerts import Alerts
-from domogate.services.attaching import Attaching, AwakePlant
-from domogate.services.awake import MAY_SLEEP, AwakePlants
-from domogate.services.errands import Errand, Errands, Outcome
-from domogate.services.limits import find_breach
+from domogate.ports import Clock, Driver, Store
+from domogate.services.driving.alerts import Alerts
+from domogate.services.driving.attaching import Attaching, AwakePlant
+from domogate.services.driving.awake import MAY_SLEEP, AwakePlants
+from domogate.services.driving.errands import Errand, Errands, Outcome
+from domogate.services.driving.hearing import Hearing
+from domogate.services.driving.limits import find_breach
+from domogate.services.driving.recording import Recording
+from domogate.services.driving.supervision import DriverHealth, Supervisor, absence_after
 from domogate.services.orders import Orders, fault_of, is_same_wish
-from domogate.services.recording import Lane, Recording
-from domogate.services.supervision import DriverHealth, Supervisor, absence_after
 
 _log = structlog.get_logger(__name__)
 
@@ -51,16 +51,20 @@ class Driving:
         self._awake_plants = max(1, awake_plants)
         self._recording = Recording(store)
         self._alerts = Alerts()
-        self._lanes = {name: Lane(self._recording) for name in drivers}
+        self._hearing = Hearing(
+            self._recording, self._alerts, drivers, clock, find_plant=lambda plant_id: self._awake.find(plant_id)
+        )
         self._errands = Errands(clock)
-        self._supervisor = Supervisor(drivers, clock, sink_of=self._sink_of, on_up=self._driver_came, on_down=self._driver_went)
+        self._supervisor = Supervisor(
+            drivers, clock, sink_of=self._hearing.sink_of, on_up=self._driver_came, on_down=self._driver_went
+        )
         attaching = Attaching(
             store,
             self._supervisor,
             self._recording,
             self._alerts,
             clock,
-            tell=self._say,
+            tell=self._hearing.say,
             on_lifted=self._begin_lifting,
             on_failed=lambda plant: self._awake.try_again_later(plant),
         )
@@ -112,7 +116,7 @@ class Driving:
             msgspec.structs.replace(
                 health,
                 plants=self._awake.count_attached(health.name),
-                waiting_reports=self._lanes[health.name].waiting,
+                waiting_reports=self._hearing.count_waiting(health.name),
                 left_behind=sum(
                     count
                     for plant_id, count in left_behind.items()
@@ -202,7 +206,7 @@ class Driving:
         errand.at_driver = False
         if errand.is_late():
             # Too late for whoever asked, but true.
-            await self._say((report,))
+            await self._hearing.say((report,))
             raise DeviceTimeout("the device did not confirm in time")
         # Nothing may be awaited between the device's answer and this: a later report would be overwritten by an earlier one.
         await self._recording.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
@@ -255,7 +259,7 @@ class Driving:
                 return away
             if (absence := self._absence_in(plant, module_id)) is not None:
                 answer = Report(plant_id, module_id, self._clock.now(), reachable=False, absence=absence)
-                return await self._take_answer(answer, always=always)
+                return await self._hearing.take_answer(answer, always=always)
             driver = self._driver_of(plant, module_id)
             errand.at_driver = True
             answer = await self._answer_of(plant, driver, partial(driver.read, plant_id, module_id, deadline), module_id)
@@ -263,22 +267,11 @@ class Driving:
             if plant.covering:
                 state = plant.covering.cover_state(module_id, answer.state, self._clock.now()) if answer.state else None
                 answer = msgspec.structs.replace(answer, state=state)
-            return await self._take_answer(answer, always=always)
+            return await self._hearing.take_answer(answer, always=always)
         finally:
             self._awake.give_back(plant)
 
-    async def _take_answer(self, answer: Report, *, always: bool) -> Report:
-        """Have it recorded if it is news, or anyway."""
-        report, *of_alerts = self._alerts.complete((answer,))
-        if of_alerts:
-            await self._recording.push(of_alerts)
-        if always or self._recording.is_news(report):
-            # An answer that could not be recorded is still an answer; the recording has said so in the log.
-            with suppress(Fault):
-                await self._recording.record(report)
-        return report
-
-    # what drivers say and do
+    # who is asked
 
     def _driver_of(self, plant: AwakePlant, module_id: Id) -> Driver:
         name = plant.driver_of.get(module_id)
@@ -324,25 +317,6 @@ class Driving:
             raise DeviceRefused("the device answered with a value out of its bounds")
         return report
 
-    def _sink_of(self, name: str) -> ReportSink:
-        return partial(self._take_reports, self._lanes[name])
-
-    def _take_reports(self, lane: Lane, reports: Sequence[Report]) -> Awaitable[None]:
-        return lane.push(self._alerts.complete(tuple(self._audible(_within_limits(reports)))))
-
-    async def _say(self, reports: Sequence[Report]) -> None:
-        """As if a driver had said it."""
-        await self._recording.push(self._alerts.complete(tuple(self._audible(reports))))
-
-    def _audible(self, reports: Sequence[Report] | Iterator[Report]) -> Iterator[Report]:
-        """As injected faults let them be heard."""
-        for report in reports:
-            plant = self._awake.find(report.plant_id)
-            if plant is None or not plant.covering:
-                yield report
-            elif (heard := plant.covering.cover(report, self._clock.now())) is not None:
-                yield heard
-
     # faults that are gone
 
     def _begin_lifting(self, plant_id: Id, module_ids: Sequence[Id]) -> None:
@@ -361,7 +335,7 @@ class Driving:
                 except Fault as fault:
                     answer = fault
                 if isinstance(answer, Fault):
-                    await self._say((self._after_silence(plant_id, module_id, answer),))
+                    await self._hearing.say((self._after_silence(plant_id, module_id, answer),))
 
         await asyncio.gather(*(lift(module_id) for module_id in module_ids))
 
@@ -372,15 +346,6 @@ class Driving:
             absence = Absence(Why.CONNECTION_LOST, now, fault.message)
             return Report(plant_id, module_id, now, reachable=False, absence=absence)
         return Report(plant_id, module_id, now)
-
-
-def _within_limits(reports: Sequence[Report]) -> Iterator[Report]:
-    for report in reports:
-        breach = find_breach(report)
-        if breach is None:
-            yield report
-        else:
-            _log.warning("report passed over", module_id=report.module_id, breach=breach)
 
 
 def _again(known: OrderRecord) -> Report:

@@ -16,11 +16,11 @@ from domogate.domain.faults import DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
-from domogate.services import errands as errands_module
-from domogate.services import recording as recording_module
 from domogate.services.driving import Driving
+from domogate.services.driving import errands as errands_module
+from domogate.services.driving import recording as recording_module
+from domogate.services.driving.recording import Lane, Recording, TooManyReports
 from domogate.services.orders import Orders
-from domogate.services.recording import Lane, Recording, TooManyReports
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))

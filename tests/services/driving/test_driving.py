@@ -12,8 +12,8 @@ from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import StoredState
-from domogate.services import driving as driving_module
 from domogate.services.driving import Driving
+from domogate.services.driving import host as driving_module
 from domogate.services.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 

@@ -7,7 +7,7 @@ from domogate.domain.plants import ControllerDetail, Member, Module, Plant, Plan
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import EmergencyState, Report
 from domogate.ports import StoredPlant, StoredState
-from domogate.services.alerts import Alerts
+from domogate.services.driving.alerts import Alerts
 from domogate.services.safety import list_controllers
 from domogate.services.world import PlantView
 

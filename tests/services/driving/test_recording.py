@@ -7,8 +7,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Internal
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoredState
-from domogate.services import recording as recording_module
-from domogate.services.recording import Recording
+from domogate.services.driving import recording as recording_module
+from domogate.services.driving.recording import Recording
 from support.devices import NOON, FakeStore, make_id, make_module
 
 PLANT, LAMP = make_id(1), make_id(2)

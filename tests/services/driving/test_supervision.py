@@ -10,11 +10,11 @@ from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import Why
-from domogate.services import attaching as attaching_module
-from domogate.services import supervision as supervision_module
+from domogate.services.driving import attaching as attaching_module
+from domogate.services.driving import supervision as supervision_module
 from domogate.services.driving import Driving
+from domogate.services.driving.supervision import DriverCondition, Supervisor, absence_after, describe
 from domogate.services.orders import Orders
-from domogate.services.supervision import DriverCondition, Supervisor, absence_after, describe
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100), driver="mqtt")

@@ -14,7 +14,7 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.services.limits import find_breach
+from domogate.services.driving.limits import find_breach
 
 
 def light(**fields):

@@ -14,7 +14,7 @@ import structlog
 
 from domogate.domain.reachability import Absence, Why
 from domogate.ports import Clock, Driver, ReportSink
-from domogate.services.errands import bounded
+from domogate.services.driving.errands import bounded
 
 _log = structlog.get_logger(__name__)
 

@@ -8,9 +8,9 @@ import structlog
 
 from domogate.domain.faults import DeviceOffline, Fault, Internal
 from domogate.domain.ids import Id
-from domogate.services.alerts import Alerts
-from domogate.services.attaching import Attaching, AwakePlant, is_lasting
-from domogate.services.recording import Recording
+from domogate.services.driving.alerts import Alerts
+from domogate.services.driving.attaching import Attaching, AwakePlant, is_lasting
+from domogate.services.driving.recording import Recording
 
 _log = structlog.get_logger(__name__)
 
