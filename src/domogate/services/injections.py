@@ -15,7 +15,7 @@ from domogate.domain.safety import FailureType
 from domogate.domain.states import Battery
 from domogate.ports import Audit, Clock, Store, StoredPlant
 from domogate.services.audit import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
-from domogate.services.driving.covering import COVERED_KINDS
+from domogate.services.covering import COVERED_KINDS
 
 _log = structlog.get_logger(__name__)
 

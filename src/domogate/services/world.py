@@ -15,7 +15,7 @@ from domogate.domain.reachability import Absence, Why
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
 from domogate.ports import Store, StoredPlant, StoredState
-from domogate.services.driving.covering import NOTHING_INJECTED, Covering
+from domogate.services.covering import NOTHING_INJECTED, Covering
 from domogate.services.shelf import Shelf
 
 _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)

@@ -10,9 +10,9 @@ from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import Why
+from domogate.services.driving import Driving
 from domogate.services.driving import attaching as attaching_module
 from domogate.services.driving import supervision as supervision_module
-from domogate.services.driving import Driving
 from domogate.services.driving.supervision import DriverCondition, Supervisor, absence_after, describe
 from domogate.services.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order

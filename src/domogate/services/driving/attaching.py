@@ -14,8 +14,8 @@ from domogate.domain.plants import PlantStatus
 from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Placed, Store, StoredPlant
+from domogate.services.covering import NOTHING_INJECTED, Covering
 from domogate.services.driving.alerts import Alerts
-from domogate.services.driving.covering import NOTHING_INJECTED, Covering
 from domogate.services.driving.errands import bounded
 from domogate.services.driving.recording import Recording
 from domogate.services.driving.supervision import absence_after
