@@ -3,11 +3,12 @@
 import json
 import select
 import socket
+import time
 
 import psutil
 import pytest
 
-from support.gateway import Gateway
+from support.gateway import Gateway, eventually
 from support.http import KEY_HEADER, connect, expect_refusal, host_of, message_of, read_answer, request_bytes
 from support.spec_operations import E1, E5, E20, POSTS, Operation
 
@@ -32,6 +33,19 @@ def switched_off(gateway: Gateway) -> None:
     """So that a wrongly obeyed `on` would show."""
     who, target = gateway.case(E1)
     assert gateway.send(E1, target, who=who, body=b'{"status": "off"}').status_code == 200
+
+
+def let_scenes_end(gateway: Gateway) -> None:
+    """A scene's steps are carried out after its answer: the next test must not take them for its own doing."""
+    plant = gateway.estate.plant(gateway.case(E1)[1]["plant"])
+    seen = [gateway.plug_states(plant)]
+
+    def is_still() -> bool:
+        time.sleep(0.3)
+        seen.append(gateway.plug_states(plant))
+        return seen[-1] == seen[-2]
+
+    eventually(is_still, "the plugs stay as they are")
 
 
 class TestE1Values:
@@ -178,6 +192,7 @@ class TestContentType:
         with connect(demo.base_url) as connection:
             connection.sendall(request_bytes("POST", operation.url(target), headers, operation.body))
             assert read_answer(connection, "POST").status_code == 200
+        let_scenes_end(demo)
 
 
 class TestSize:
@@ -191,6 +206,7 @@ class TestSize:
         who, target = demo.case(operation)
         body = padded(operation, b'"x": "' + b"y" * (LIMIT - 300) + b'"')
         assert demo.send(operation, target, who=who, body=body).status_code == 200
+        let_scenes_end(demo)
 
     @every_post
     def test_a_declared_length_over_the_limit_is_413_before_the_body_has_come(

@@ -4,12 +4,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import typer
 
-from domogate.app import Gateway, open_tools
-from domogate.app import serve as serve_gateway
+from domogate.app import open_tools
 from domogate.cli._command import Mistake, command
 from domogate.cli._flags import FLAGS
 from domogate.cli._greeting import greeting
@@ -20,6 +20,9 @@ from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscrip
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
 from domogate.services.authorization.secrets import hash_secret, new_secret
 from domogate.settings import Settings
+
+if TYPE_CHECKING:
+    from domogate.app import Gateway
 
 
 def register(cli: typer.Typer) -> None:
@@ -33,13 +36,15 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     """
     told = read_estate(demo_text(), "the demo estate")
 
-    async def on_ready(gateway: Gateway) -> None:
+    async def on_ready(gateway: "Gateway") -> None:
         note_address(gateway.settings)
         ready = await _make_ready(gateway, told)
         write_credentials(gateway.settings.data, ready)
         typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
         if ready_file is not None:
             write_ready(ready_file, ready)
+
+    from domogate.app import serve as serve_gateway
 
     with _data_folder(settings, given) as placed, withdraw(ready_file):
         await _import_once(placed, told)
@@ -68,7 +73,7 @@ async def _import_once(settings: Settings, told: EstateFile) -> None:
             )
 
 
-async def _make_ready(gateway: Gateway, told: EstateFile) -> Ready:
+async def _make_ready(gateway: "Gateway", told: EstateFile) -> Ready:
     """Tokens of every kind for everybody who is active, minted for the client that follows the specification strictly."""
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None
@@ -87,14 +92,14 @@ async def _make_ready(gateway: Gateway, told: EstateFile) -> Ready:
     )
 
 
-async def _let_in(gateway: Gateway, user: User, password: str, client: Client) -> ReadyUser:
+async def _let_in(gateway: "Gateway", user: User, password: str, client: Client) -> ReadyUser:
     grant = await add_grant(gateway.store, user, client, (IdentityScope.OPENID, *Scope), gateway.clock.now())
     minted = {kind: await gateway.signer.mint_token(kind, user, client, grant) for kind in TokenKind}
     refresh_token = await _add_refresh_token(gateway, grant)
     return ReadyUser(user.email, password, minted[TokenKind.ID], minted[TokenKind.ACCESS], refresh_token)
 
 
-async def _add_refresh_token(gateway: Gateway, grant: Grant) -> str:
+async def _add_refresh_token(gateway: "Gateway", grant: Grant) -> str:
     value, now = new_secret(), gateway.clock.now()
     expires_at = now + gateway.settings.refresh_token_lifetime
     await gateway.store.add_refresh_token(RefreshToken(hash_secret(value), grant.id, grant.client_id, now, expires_at))
