@@ -24,10 +24,10 @@ class PrintedMail:
     The arguments are the port's (ARG002): there is nobody to send them to.
     """
 
-    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002
+    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002 - no one to send it to
         return False
 
-    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:  # noqa: ARG002
+    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:  # noqa: ARG002 - no one to send it to
         return False
 
 

@@ -1,0 +1,58 @@
+"""The tables as the code reads and writes them; the database itself is made by `migrations/` only.
+
+Times are seconds since the epoch. Lists and what only a kind or a driver understands are JSON text (`codec.py`).
+"""
+
+from domogate.stores.tables._metadata import metadata
+from domogate.stores.tables.devices import hourly_readings, injections, orders, raw_readings, series
+from domogate.stores.tables.feed import changes, gateways
+from domogate.stores.tables.identity import (
+    attempts,
+    audit,
+    authorization_codes,
+    clients,
+    grants,
+    links,
+    pseudonyms,
+    refresh_tokens,
+    sessions,
+    signing_keys,
+    subscriptions,
+    totp_steps,
+    usages,
+    users,
+)
+from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, spare_parts, states
+
+__all__ = [
+    "ambients",
+    "attempts",
+    "audit",
+    "authorization_codes",
+    "changes",
+    "clients",
+    "floors",
+    "gateways",
+    "grants",
+    "hourly_readings",
+    "injections",
+    "invitations",
+    "links",
+    "members",
+    "metadata",
+    "modules",
+    "orders",
+    "plants",
+    "pseudonyms",
+    "raw_readings",
+    "refresh_tokens",
+    "series",
+    "sessions",
+    "signing_keys",
+    "spare_parts",
+    "states",
+    "subscriptions",
+    "totp_steps",
+    "usages",
+    "users",
+]
