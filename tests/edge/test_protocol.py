@@ -292,6 +292,21 @@ class TestDeadlines:
             status, _, _, answer = await connection.read_answer()
             assert (status, answer) == (200, b"2000000")
 
+    @pytest.mark.slow
+    async def test_the_time_in_which_nobody_read_is_not_counted(self) -> None:
+        async def late(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(1.6)
+            while (await receive())["more_body"]:
+                pass
+            await respond(send, 200)
+
+        limits = Limits(body_deadline=2.0)
+        async with serving(late, limits) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 100001\r\n\r\n" + b"b" * 100_000)
+            await asyncio.sleep(2.6)
+            await connection.send(b"b")
+            assert (await connection.read_answer())[0] == 200
+
     async def test_a_client_that_does_not_take_its_answer_is_cut(self) -> None:
         ended = asyncio.Event()
 

@@ -14,6 +14,7 @@ from typing import Any
 import httptools
 import msgspec
 import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from domogate.edge.request_ids import next_request_id
@@ -86,6 +87,19 @@ class GuardedConfig(uvicorn.Config):
         self.guards = guards
 
 
+class _Flow(FlowControl):
+    """uvicorn's, and says when it is read again: what a client could not send meanwhile is not held against it."""
+
+    def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self._on_read_again = on_read_again
+
+    def resume_reading(self) -> None:
+        if self.read_paused:
+            self._on_read_again()
+        super().resume_reading()
+
+
 class GuardedProtocol(HttpToolsProtocol):
     """One connection: uvicorn's, plus Host, size, framing and time."""
 
@@ -110,6 +124,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.flow = _Flow(transport, self._read_again)
         self.deadline = self.loop.time() + self.limits.keep_alive
 
     def data_received(self, data: bytes) -> None:
@@ -147,6 +162,10 @@ class GuardedProtocol(HttpToolsProtocol):
         phase = self._phase or _HEAD
         if self._watching != phase:
             self._watching = phase
+            self.deadline = self.loop.time() + self._patience()
+
+    def _read_again(self) -> None:
+        if self._watching:
             self.deadline = self.loop.time() + self._patience()
 
     def _patience(self) -> float:
