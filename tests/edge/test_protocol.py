@@ -295,7 +295,7 @@ class TestDeadlines:
     @pytest.mark.slow
     async def test_the_time_in_which_nobody_read_is_not_counted(self) -> None:
         async def late(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.sleep(1.6)
+            await asyncio.sleep(1.2)
             while (await receive())["more_body"]:
                 pass
             await respond(send, 200)
@@ -303,7 +303,7 @@ class TestDeadlines:
         limits = Limits(body_deadline=2.0)
         async with serving(late, limits) as bound, wire(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 100001\r\n\r\n" + b"b" * 100_000)
-            await asyncio.sleep(2.6)
+            await asyncio.sleep(2.2)
             await connection.send(b"b")
             assert (await connection.read_answer())[0] == 200
 
