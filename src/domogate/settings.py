@@ -97,6 +97,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     sunset: dict[str, str] = {}
     """Removal dates by family name or operation ('touchpanel' or 'E11'), ISO 8601 dates."""
 
+    # events
+    streams_most: int = 5_000
+    """How many event streams may be open at once."""
+    webhook_networks: tuple[str, ...] = ()
+    """Private addresses or networks that webhooks may call, without TLS too; none by default."""
+    webhook_deadline: float = 15.0
+    webhook_given_up_days: float = 3.0
+    """An event that a receiver has not taken by this age is a dead letter; less than `changes_kept_days`."""
+    dead_letters_kept_days: float = 30.0
+
     # memory and retention
     world_modules: int = 200_000
     """How many modules the read model may hold at once."""
@@ -319,6 +329,15 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
     if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):
         source = given["metrics_port"].source
         yield Mistake("metrics_port", source, f"{port} is the port of the API itself; /metrics needs one of its own.")
+    given_up, kept = values.get("webhook_given_up_days", 3.0), values.get("changes_kept_days", 7.0)
+    if given_up >= kept:
+        name = "webhook_given_up_days" if "webhook_given_up_days" in given else "changes_kept_days"
+        yield Mistake(
+            name,
+            given[name].source,
+            f"webhook_given_up_days ({given_up:g}) must be less than changes_kept_days ({kept:g}):"
+            " what is forgotten can be delivered no more.",
+        )
 
 
 def _without_none(kind: Any) -> Any:

@@ -35,7 +35,7 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.management.states import SHOWN
+from domogate.shown.states import SHOWN
 from support.management import Office
 from support.stores import ANNA, HOUSE, KITCHEN, LAMP, NOW, PLUG, SCENE, an_id
 

@@ -25,7 +25,8 @@ class Flag(msgspec.Struct, frozen=True):
 
 
 _PLACE, _GUARDS, _DEVICES = "Where", "Protocol guards", "Devices"
-_IDENTITY, _FAMILIES, _RETENTION, _LOGS = "Identity", "Families", "Memory and retention", "Logs"
+_IDENTITY, _FAMILIES, _EVENTS = "Identity", "Families", "Events"
+_RETENTION, _LOGS = "Memory and retention", "Logs"
 
 FLAGS: dict[str, Flag] = {
     "data": Flag("DIR", "Where the gateway keeps what is its own.", _PLACE),
@@ -77,6 +78,11 @@ FLAGS: dict[str, Flag] = {
     "echo_url": Flag("URL", "The echo backend; without one it is embedded.", _FAMILIES),
     "echo_deadline": Flag("SECONDS", "Within which the echo backend must answer.", _FAMILIES),
     "sunset": Flag("NAME=DATE,…", "Removal dates of families or operations (touchpanel=2030-01-31,E11=2029-12-31).", _FAMILIES),
+    "streams_most": Flag("NUMBER", "How many event streams may be open at once.", _EVENTS),
+    "webhook_networks": Flag("LIST", "Private networks, parted by commas, that webhooks may call.", _EVENTS),
+    "webhook_deadline": Flag("SECONDS", "Within which the receiver of a webhook must answer.", _EVENTS),
+    "webhook_given_up_days": Flag("DAYS", "By which age an event that a receiver did not take is a dead letter.", _EVENTS),
+    "dead_letters_kept_days": Flag("DAYS", "How long dead letters are kept.", _EVENTS),
     "world_modules": Flag("NUMBER", "How many modules the read model may hold at once.", _RETENTION),
     "changes_kept_days": Flag("DAYS", "How long changes are kept.", _RETENTION),
     "readings_raw_days": Flag("DAYS", "How long readings are kept as measured; then one summary an hour.", _RETENTION),

@@ -1,4 +1,6 @@
-"""Facts: what was committed. One growing cursor for all of them feeds the read model, and later streams and webhooks."""
+"""Facts: what was committed. One growing cursor for all of them feeds the read model, the streams and the webhooks."""
+
+from enum import StrEnum
 
 import msgspec
 
@@ -20,6 +22,19 @@ class StateChanged(_Event, tag="state", frozen=True, gc=False):
     reachable: bool
     at: float
     absence: Absence | None = None
+    turned: bool = False
+    """Whether it can be reached changed with this."""
+
+
+class PlantAspect(StrEnum):
+    """What of a plant changed."""
+
+    FACTS = "facts"
+    """Its name, its status, what stands in it."""
+    PEOPLE = "people"
+    """Who may see it."""
+    FAULTS = "faults"
+    """Which faults are injected: nothing an application is told of."""
 
 
 class PlantChanged(_Event, tag="plant", frozen=True, gc=False):
@@ -27,6 +42,7 @@ class PlantChanged(_Event, tag="plant", frozen=True, gc=False):
 
     plant_id: Id
     user_ids: tuple[Id, ...]
+    aspect: PlantAspect = PlantAspect.FACTS
 
 
 class UserChanged(_Event, tag="user", frozen=True, gc=False):

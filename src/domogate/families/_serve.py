@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from datetime import UTC, date, datetime, time
 from email.utils import format_datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import structlog
 
@@ -17,14 +17,12 @@ from domogate.domain.faults import (
     NoSuchPlant,
     NotAcceptable,
     NotYourPlant,
-    PasswordToRenew,
     ScopeMissing,
-    TermsToAccept,
     TokenRefused,
     TooManyRequests,
     WrongMethod,
 )
-from domogate.domain.people import Principal, Standing, TokenKind
+from domogate.domain.people import Principal, TokenKind
 from domogate.domain.plants import PlantStatus
 from domogate.families._body import check_content_type, convert, parse_json, read_body
 from domogate.families._call import Call, Services
@@ -36,6 +34,7 @@ from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
 from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.credentials import KEY, check_standing, find_token, refuse_doubled
 
 _log = structlog.get_logger(__name__)
 
@@ -45,8 +44,6 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 # Who proved who they are and went beyond what they may. Strangers are counted (metrics), not noted: anyone can be one.
 _NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
-
-_KEY, _AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
 
 
 class FamilyApp:
@@ -88,14 +85,14 @@ class FamilyApp:
             listed = scope["headers"]
             headers = dict(listed)
             if len(headers) != len(listed):
-                _refuse_doubled(listed)
-            key = headers.get(_KEY)
+                refuse_doubled(listed)
+            key = headers.get(KEY)
             if key is None:
                 raise KeyRefused
             admitted = self._admission.admit_known(key) or await self._admission.admit(key)
             if admitted.headers:
                 extra = [*extra, *admitted.headers]
-            unverified_token = _unverified_token(headers.get(_AUTHORIZATION))
+            unverified_token = find_token(headers)
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
             client = scope["client"]
@@ -128,10 +125,8 @@ class FamilyApp:
             )
         if operation.scopes and principal.scopes.isdisjoint(operation.scopes):
             raise ScopeMissing(f"the token lacks the scope {' or '.join(operation.scopes)}", operation.scopes)
-        if principal.standing is not Standing.GOOD and 469 in operation.errors:
-            if principal.standing.password_is_due:
-                raise PasswordToRenew("the user must renew their password on their account page")
-            raise TermsToAccept("the user must accept the terms and conditions on their account page")
+        if 469 in operation.errors:
+            check_standing(principal)
 
     async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
         """Syntax of ids, headers and body first; then plant, rights, ambient and module; then what was injected there."""
@@ -200,31 +195,6 @@ class FamilyApp:
         if isinstance(fault, TooManyRequests):
             headers += [(b"retry-after", b"%d" % fault.retry_after), *fault.headers]
         return Answer(status, body, headers)
-
-
-def _refuse_doubled(headers: list[tuple[bytes, bytes]]) -> None:
-    names = [name for name, _ in headers]
-    if names.count(_KEY) > 1:
-        raise KeyRefused
-    if names.count(_AUTHORIZATION) > 1:
-        raise TokenRefused("the header Authorization is there more than once")
-
-
-def _unverified_token(authorization: bytes | None) -> bytes:
-    """`Bearer TOKEN` in any case, or the bare token (Decision 0005)."""
-    if not authorization:
-        _refuse_no_token()
-    if authorization[:7].lower() == b"bearer ":
-        authorization = authorization[7:].strip(b" ")
-    elif authorization.lower() == b"bearer":
-        authorization = b""
-    if not authorization:
-        _refuse_no_token()
-    return authorization
-
-
-def _refuse_no_token() -> NoReturn:
-    raise TokenRefused("the header Authorization with a token is missing", given=False)
 
 
 def _check_accept(accept: bytes | None) -> None:

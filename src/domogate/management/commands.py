@@ -11,8 +11,9 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.plants import ThermostatDetail
 from domogate.domain.states import Color, MultisocketState, ThermostatFunction, ThermostatMode
-from domogate.management.wire import Taken, moment
+from domogate.management.wire import Taken
 from domogate.services.world import ModuleView
+from domogate.shown import moment
 
 Percent = Annotated[int, Meta(ge=0, le=100)]
 

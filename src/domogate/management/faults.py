@@ -10,8 +10,9 @@ from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.management.modules import find_plant
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of, queried_id
-from domogate.management.problems import Problem
-from domogate.management.wire import Shown, Taken, moment_or_none
+from domogate.management.wire import Taken
+from domogate.shown import Shown, moment_or_none
+from domogate.shown.problems import Problem
 
 
 class ShownFault(Shown, frozen=True):

@@ -6,7 +6,6 @@ import msgspec
 
 from domogate.domain.audit import AuditRecord
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, SigningKeyPlace, cut, page_of, queried_id
-from domogate.management.problems import Problem
 from domogate.management.wire import (
     CreatedSubscription,
     NewSubscription,
@@ -15,13 +14,13 @@ from domogate.management.wire import (
     ShownAuditRecord,
     ShownSigningKey,
     ShownSubscription,
-    moment,
-    moment_or_none,
     show_subscription,
 )
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import Invalid, NotFound
 from domogate.services.people_rules import check_name
+from domogate.shown import moment, moment_or_none
+from domogate.shown.problems import Problem
 
 
 class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):

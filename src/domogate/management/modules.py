@@ -13,11 +13,11 @@ from domogate.domain.plants import Ambient, PlantStatus
 from domogate.management.commands import WrittenCommand, to_command, word_of
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of
 from domogate.management.orders import ShownOrder, show_order
-from domogate.management.states import ShownAbsence, ShownState, show_absence, show_state
-from domogate.management.wire import Shown, moment
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.people import Conflict, NotFound
 from domogate.services.world import ModuleView, PlantView
+from domogate.shown import Shown, moment
+from domogate.shown.states import ShownAbsence, ShownState, show_absence, show_state
 
 
 class ShownModule(Shown, frozen=True):

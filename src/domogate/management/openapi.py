@@ -7,7 +7,8 @@ import msgspec
 
 from domogate.domain.people import MANAGE_SCOPE
 from domogate.management.operation import Operation
-from domogate.management.problems import MEDIA_TYPE, PHRASES, ProblemDetails
+from domogate.management.problems import PHRASES
+from domogate.shown.problems import MEDIA_TYPE, ProblemDetails
 
 _DESCRIPTION = (
     "For operators: users, applications, plants with their people and devices, keys, and the audit log. "

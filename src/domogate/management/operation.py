@@ -8,7 +8,6 @@ import msgspec
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Subscription, User
-from domogate.management.problems import Problem
 from domogate.ports import Clock, Store
 from domogate.services.audit import AuditLog
 from domogate.services.control import Control
@@ -18,6 +17,7 @@ from domogate.services.injections import FaultDesk
 from domogate.services.people import Doer, NotFound, People
 from domogate.services.scenes import Scenes
 from domogate.services.world import World
+from domogate.shown.problems import Problem
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ import msgspec
 from domogate.domain.commands import OrderRecord, OrderState
 from domogate.management.commands import WrittenCommand, show_command
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, queried_id
-from domogate.management.problems import Problem
-from domogate.management.wire import Shown, moment, moment_or_none
 from domogate.services.people import NotFound
+from domogate.shown import Shown, moment, moment_or_none
+from domogate.shown.problems import Problem
 
 
 class ShownOrder(Shown, frozen=True):

@@ -1,15 +1,11 @@
 """What is refused, as problem details (RFC 9457) that tell an operator what to do, and how to get in (RFC 6750 §3)."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
-
-import msgspec
 
 from domogate.domain.faults import Fault, NoSuchModule, NoSuchPlant, OrderKeyTaken, ValueOutOfRange
 from domogate.domain.people import MANAGE_SCOPE
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
-
-MEDIA_TYPE = "application/problem+json"
+from domogate.shown.problems import Problem, sentence
 
 STATUS_OF: dict[type[Refused], HTTPStatus] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -41,36 +37,13 @@ PHRASES = {
 }
 
 
-class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of every refusal. `detail` is for a person."""
-
-    title: str
-    status: int
-    detail: str
-    type: str = "about:blank"
-
-
-class Problem(Exception):
-    """A refusal with its status and headers."""
-
-    def __init__(self, status: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
-        self.headers = dict(headers or {})
-
-    def details(self) -> ProblemDetails:
-        return ProblemDetails(HTTPStatus(self.status).phrase, self.status, self.detail)
-
-
 def from_refusal(refused: Refused) -> Problem:
     return Problem(STATUS_OF[type(refused)], str(refused))
 
 
 def from_fault(fault: Fault) -> Problem:
-    """Faults are worded for the middle of a sentence."""
     status = STATUS_OF_FAULT.get(type(fault), HTTPStatus.INTERNAL_SERVER_ERROR)
-    return Problem(status, f"{fault.message[:1].upper()}{fault.message[1:]}.")
+    return Problem(status, sentence(fault.message))
 
 
 def not_let_in(detail: str, *, given: bool) -> Problem:

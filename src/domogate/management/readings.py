@@ -11,10 +11,10 @@ from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary, Unit
 from domogate.management.modules import find_module, find_plant
 from domogate.management.operation import Call, Desk, Listing, Operation, Page
-from domogate.management.problems import Problem
-from domogate.management.wire import Shown, moment
 from domogate.services.history import History
 from domogate.services.moments import parse_moment, parse_resolution
+from domogate.shown import Shown, moment
+from domogate.shown.problems import Problem
 
 _DAY = 86_400.0
 

@@ -11,15 +11,16 @@ from starlette.responses import Response
 
 from domogate.domain.faults import Fault, TokenRefused
 from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
-from domogate.management.body import read_body, read_query
 from domogate.management.openapi import openapi_document
 from domogate.management.operation import Call, Desk, Devices, NewSubscription, Operation, SigningKeys
 from domogate.management.operations import OPERATIONS
-from domogate.management.problems import MEDIA_TYPE, Problem, from_fault, from_refusal, lacks_scope, not_let_in
+from domogate.management.problems import from_fault, from_refusal, lacks_scope, not_let_in
 from domogate.ports import Clock, Store, Verifier
 from domogate.services.audit import AuditAction, AuditLog, AuditResult
 from domogate.services.people import People
 from domogate.services.refusals import Refused
+from domogate.shown.problems import Problem
+from domogate.shown.requests import read_body, read_query
 
 PREFIX = "/manage/v1"
 DOCUMENT = f"{PREFIX}/openapi.json"
@@ -72,14 +73,14 @@ class ManagementApp:
         try:
             response = await self._answer(request)
         except Problem as problem:
-            response = _refuse(problem)
+            response = problem.to_response()
         except Refused as refused:
-            response = _refuse(from_refusal(refused))
+            response = from_refusal(refused).to_response()
         except Fault as fault:
-            response = _refuse(from_fault(fault))
+            response = from_fault(fault).to_response()
         except Exception:
             _log.exception("a management operation failed", operation=scope.get("domogate.operation"))
-            response = _refuse(Problem(500, "The gateway failed to answer; its log says why."))
+            response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -185,8 +186,3 @@ def _address(request: Request) -> str:
 
 def _wrong_method(request: Request, allowed: Any) -> Problem:
     return Problem(405, f"{request.method} is not a method of this URL.", {"allow": ", ".join(sorted(allowed))})
-
-
-def _refuse(problem: Problem) -> Response:
-    headers = {"cache-control": "no-store", **problem.headers}
-    return Response(msgspec.json.encode(problem.details()), problem.status, headers, MEDIA_TYPE)

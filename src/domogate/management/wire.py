@@ -1,6 +1,6 @@
 """What the management API sends and takes, in JSON. What is taken is strict: an unknown field is a mistake, not ignored."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -10,18 +10,7 @@ from domogate.domain.authorization import Session
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
 from domogate.domain.plants import Member, Plant, PlantStatus, PlantType
 from domogate.services.people import InvitedAs, IssuedLink
-
-
-def moment(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
-
-
-def moment_or_none(at: float | None) -> datetime | None:
-    return None if at is None else moment(at)
-
-
-class Shown(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of what is sent."""
+from domogate.shown import Shown, moment, moment_or_none
 
 
 class Taken(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -3,10 +3,11 @@
 All methods of a port are called on the event loop's thread.
 """
 
-from domogate.ports.backends import EchoBackend
+from domogate.ports.backends import Courier, Delivered, EchoBackend, Undelivered
 from domogate.ports.clock import Clock
-from domogate.ports.devices import DeviceHost, Driver, Fabric, Placed, ReportSink
+from domogate.ports.devices import DeviceHost, Driver, Fabric, Picture, Placed, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
+from domogate.ports.notices import FeedStore, LogbookStore, StoredEntry, TicketStore, WebhookStore
 from domogate.ports.store import ImportSummary, Listener, SigningKey, Store, StoredPlant, StoredState, Usage
 
 __all__ = [
@@ -14,20 +15,29 @@ __all__ = [
     "Admitted",
     "Audit",
     "Clock",
+    "Courier",
+    "Delivered",
     "DeviceHost",
     "Driver",
     "EchoBackend",
     "Fabric",
+    "FeedStore",
     "Hasher",
     "ImportSummary",
     "Listener",
+    "LogbookStore",
+    "Picture",
     "Placed",
     "ReportSink",
     "Signer",
     "SigningKey",
     "Store",
+    "StoredEntry",
     "StoredPlant",
     "StoredState",
+    "TicketStore",
+    "Undelivered",
     "Usage",
     "Verifier",
+    "WebhookStore",
 ]

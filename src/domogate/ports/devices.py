@@ -23,6 +23,13 @@ class Placed(msgspec.Struct, frozen=True):
     reported_at: float = 0.0
 
 
+class Picture(msgspec.Struct, frozen=True):
+    """What a camera sees at this moment."""
+
+    media_type: str
+    content: bytes
+
+
 ReportSink = Callable[[Sequence[Report]], Awaitable[None]]
 
 
@@ -64,12 +71,17 @@ class Driver(Protocol):
         """Ask the module. Raises DeviceTimeout; a module known to be offline is a report with reachable=False."""
         ...
 
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        """What a camera that is on sees. Raises DeviceOffline, DeviceTimeout; DeviceRefused when it is off or gives none."""
+        ...
+
 
 class DeviceHost(Protocol):
     """Whoever drives a plant: the far end of the fabric."""
 
     async def execute(self, order: Order) -> Report: ...
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture: ...
 
 
 class Fabric(Protocol):
@@ -81,3 +93,4 @@ class Fabric(Protocol):
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture: ...

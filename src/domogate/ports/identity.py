@@ -39,11 +39,19 @@ class Admission(Protocol):
         """Raises KeyRefused, TooManyRequests."""
         ...
 
+    async def recognise(self, key: bytes) -> float:
+        """Until when the key is good, without counting a request: for what stays open. Raises KeyRefused."""
+        ...
+
 
 class Signer(Protocol):
     """Signs with the gateway's current key."""
 
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
+    async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
+        """The claims of what a trusted key of this gateway signed as that `typ`; None: it did not. Times are the caller's."""
+        ...
+
     async def jwks(self) -> dict[str, Any]: ...
     async def mint_token(
         self,

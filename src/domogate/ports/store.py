@@ -26,6 +26,7 @@ from domogate.domain.plants import Plant, PlantStatus, Topology
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import Reading, ReadingSummary, Report, State
+from domogate.ports.notices import FeedStore, LogbookStore, TicketStore, WebhookStore
 
 
 class StoredState(msgspec.Struct, frozen=True):
@@ -76,7 +77,7 @@ class ImportSummary(msgspec.Struct, frozen=True):
 Listener = Callable[[Sequence[Change]], None]
 
 
-class Store(Protocol):
+class Store(FeedStore, WebhookStore, TicketStore, LogbookStore, Protocol):
     """The only truth. A write that has returned is on disk, and its changes have been given to the listeners."""
 
     # lifecycle and feed

@@ -18,6 +18,7 @@ from sqlalchemy import (
     update,
 )
 
+from domogate.domain.events import PlantAspect
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.stores.codec import decode_state
@@ -80,7 +81,7 @@ def inject(tx: Transaction, plant_id: Id, wanted: Sequence[Injection]) -> bool:
     own = _stored_states(tx.connection, covering) | covered_states(tx.connection)
     there = _find_matching(tx, plant_id, None, None, None)
     replaced = [row for row in there if (row.module_id, InjectedFault(row.fault)) in newest]
-    with changing_plants(tx, [plant_id]):
+    with changing_plants(tx, [plant_id], PlantAspect.FAULTS):
         execute_many(tx.connection, _REMOVE, [{"of_id": row.id} for row in replaced])
         execute_many(
             tx.connection,
@@ -109,7 +110,7 @@ def clear_injections(
     tx: Transaction, plant_id: Id | None, module_id: Id | None, fault: InjectedFault | None, ended_by: float | None
 ) -> int:
     gone = _find_matching(tx, plant_id, module_id, fault, ended_by)
-    with changing_plants(tx, {row.of_plant for row in gone}):
+    with changing_plants(tx, {row.of_plant for row in gone}, PlantAspect.FAULTS):
         execute_many(tx.connection, _REMOVE, [{"of_id": row.id} for row in gone])
         _uncover(tx, gone)
     return len(gone)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
 
-from domogate.domain.events import PlantChanged
+from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.ids import Id
 from domogate.stores.codec import email_key
 from domogate.stores.engine import chunked, execute_many
@@ -31,7 +31,7 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, set[I
 
 
 @contextmanager
-def changing_plants(tx: Transaction, plant_ids: Iterable[Id]) -> Iterator[None]:
+def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
     """Emits PlantChanged for each plant, to everybody whose list of plants showed it before or shows it after."""
     concerned = sorted(set(plant_ids))
     before = people_of(tx.connection, concerned)
@@ -39,7 +39,7 @@ def changing_plants(tx: Transaction, plant_ids: Iterable[Id]) -> Iterator[None]:
     after = people_of(tx.connection, concerned)
     for plant_id in concerned:
         everybody = before.get(plant_id, set()) | after.get(plant_id, set())
-        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(everybody))))
+        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(everybody)), aspect=aspect))
 
 
 def list_plants_of_user(connection: Connection, user_id: Id) -> Sequence[Id]:

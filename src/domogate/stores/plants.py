@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, exists, select, update
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.events import PlantAspect
 from domogate.domain.ids import Id
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import StoredPlant, StoredState
@@ -117,7 +118,7 @@ def list_plant_ids(connection: Connection, driver: str, limit: int) -> tuple[Id,
 
 def set_plant_status(tx: Transaction, plant_id: Id, status: PlantStatus, at: float) -> None:
     removed_at = at if status is PlantStatus.REMOVED else None
-    with changing_plants(tx, [plant_id]):
+    with changing_plants(tx, [plant_id], PlantAspect.FACTS):
         changed = tx.connection.execute(
             update(plants).where(plants.c.id == plant_id).values(status=status.value, removed_at=removed_at)
         )
@@ -143,7 +144,7 @@ def set_module_options(tx: Transaction, module_id: Id, options: dict[str, Any]) 
     plant_id = tx.connection.execute(select(modules.c.plant_id).where(modules.c.id == module_id)).scalar()
     if plant_id is None:
         return False
-    with changing_plants(tx, [plant_id]):
+    with changing_plants(tx, [plant_id], PlantAspect.FACTS):
         tx.connection.execute(update(modules).where(modules.c.id == module_id).values(options=to_json(options)))
         # A driver that is told something else may find the module in another state: the last one is unconfirmed.
         tx.connection.execute(update(states).where(states.c.module_id == module_id).values(at=0.0))

@@ -23,7 +23,11 @@ PRUNE_CHUNK = 1_000
 
 Prepared = list[tuple[Report, str | None]]
 
-_PLANTS_OF = select(modules.c.id, modules.c.plant_id).where(modules.c.id.in_(bindparam("ids", expanding=True)))
+_PLANTS_OF = (
+    select(modules.c.id, modules.c.plant_id, states.c.reachable)
+    .join(states, isouter=True)
+    .where(modules.c.id.in_(bindparam("ids", expanding=True)))
+)
 _STATES_OF = select(states.c.module_id, states.c.state, states.c.reachable, states.c.absence).where(
     states.c.module_id.in_(bindparam("ids", expanding=True))
 )
@@ -71,28 +75,37 @@ def prepare(reports: Sequence[Report]) -> Prepared:
 class Recorder:
     """Keeps the reports of many callers with a handful of statements.
 
-    Which plant a module stands in is remembered from report to report. That stays true without asking again: in the write
-    transaction every change of others has been read already, and any change of a plant makes the recorder forget.
+    Which plant a module stands in, and whether it is away, is remembered from report to report. That stays true without
+    asking again: in the write transaction every change of others has been read already, and made the recorder forget.
     """
 
     def __init__(self, database: Database) -> None:
         self._upsert_states = database.upsert(states)
         self._readings = ReadingKeeper(database)
         self._plant_of: dict[str, Id] = {}
+        self._away: set[str] = set()
 
     def forget(self) -> None:
         self._plant_of.clear()
+        self._away.clear()
         self._readings.forget()
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        if any(type(event) is PlantChanged for event in events):
-            self.forget()
+        """What others committed."""
+        for event in events:
+            if type(event) is PlantChanged:
+                self.forget()
+                return
+            if type(event) is StateChanged:
+                self._plant_of.pop(event.module_id, None)
+                self._away.discard(event.module_id)
 
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
         """All changes are kept in order; of several reports on one module the last is its state."""
         self._find_plants(tx.connection, {report.module_id for report, _ in chain.from_iterable(calls)})
         latest = self._find_silent(tx.connection, calls)
         changed: dict[str, float] = {}
+        flipped: set[str] = set()
         kept = []
         for report, text in chain.from_iterable(calls):
             module_id = report.module_id
@@ -112,6 +125,9 @@ class Recorder:
                 state = known.state if known.state is not None or text is None else decode_state(text)
             latest[module_id] = _Latest(state, text, reachable, absence)
             changed[module_id] = report.at
+            turned = reachable == ((module_id in self._away) != (module_id in flipped))
+            if turned:
+                flipped ^= {module_id}
             tx.emit(
                 StateChanged(
                     plant_id=plant_id,
@@ -120,6 +136,7 @@ class Recorder:
                     reachable=reachable,
                     at=report.at,
                     absence=absence,
+                    turned=turned,
                 )
             )
         tx.execute_bulk(
@@ -136,6 +153,7 @@ class Recorder:
             ],
         )
         self._readings.keep(tx, kept)
+        self._away ^= flipped
 
     def _find_plants(self, connection: Connection, module_ids: set[str]) -> None:
         unknown = module_ids - self._plant_of.keys()
@@ -143,7 +161,10 @@ class Recorder:
             self.forget()
             unknown = module_ids
         for ids in chunked(unknown):
-            self._plant_of.update((module_id, plant_id) for module_id, plant_id in connection.execute(_PLANTS_OF, {"ids": ids}))
+            for module_id, plant_id, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
+                self._plant_of[module_id] = plant_id
+                if reachable is False:  # None: it never reported, and counts as there until it is missed
+                    self._away.add(module_id)
 
     @staticmethod
     def _find_silent(connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:

@@ -44,10 +44,13 @@ from domogate.stores import orders as ordered
 from domogate.stores.backup import back_up
 from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate
-from domogate.stores.lifecycle import StoreLifecycle
+from domogate.stores.logbook import LogbookRows
+from domogate.stores.replay import ReplayRows
+from domogate.stores.tickets import TicketRows
+from domogate.stores.webhooks import WebhookRows
 
 
-class SqlStore(StoreLifecycle):
+class SqlStore(ReplayRows, WebhookRows, TicketRows, LogbookRows):
     """One Store for SQLite and PostgreSQL. `gateway=False` is for a command line: nobody waits for it to apply changes."""
 
     # plants

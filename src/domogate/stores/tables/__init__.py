@@ -22,6 +22,7 @@ from domogate.stores.tables.identity import (
     usages,
     users,
 )
+from domogate.stores.tables.notices import logbook, parked, used_tickets, webhooks
 from domogate.stores.tables.plants import ambients, floors, invitations, members, modules, plants, spare_parts, states
 
 __all__ = [
@@ -38,10 +39,12 @@ __all__ = [
     "injections",
     "invitations",
     "links",
+    "logbook",
     "members",
     "metadata",
     "modules",
     "orders",
+    "parked",
     "plants",
     "pseudonyms",
     "raw_readings",
@@ -54,5 +57,7 @@ __all__ = [
     "subscriptions",
     "totp_steps",
     "usages",
+    "used_tickets",
     "users",
+    "webhooks",
 ]

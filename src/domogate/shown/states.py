@@ -9,7 +9,7 @@ from domogate.domain import states as domain
 from domogate.domain.reachability import Absence, Why
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode, Unit
-from domogate.management.wire import Shown, moment
+from domogate.shown import Shown, moment
 
 
 class ShownReading(Shown, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from domogate.management.problems import Problem
+from domogate.shown.problems import Problem
 
 T = TypeVar("T")
 

@@ -1,0 +1,1 @@
+"""The surface of events: a stream that applications listen to, and the webhooks they register."""

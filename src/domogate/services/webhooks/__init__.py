@@ -1,0 +1,1 @@
+"""Webhooks: registered by applications, delivered from the changes, however long a receiver is away."""

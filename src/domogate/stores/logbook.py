@@ -1,0 +1,7 @@
+"""Logbook rows."""
+
+from domogate.stores.lifecycle import StoreLifecycle
+
+
+class LogbookRows(StoreLifecycle):
+    """Logbook rows."""

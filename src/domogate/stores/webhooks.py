@@ -1,0 +1,7 @@
+"""Webhook rows."""
+
+from domogate.stores.lifecycle import StoreLifecycle
+
+
+class WebhookRows(StoreLifecycle):
+    """Webhook rows."""
