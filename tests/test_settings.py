@@ -168,6 +168,10 @@ class TestMistakes:
             ("log_format", "xml"),
             ("echo_url", "localhost:9"),
             ("audit_kept_days", "0"),
+            ("webhook_networks", "receiver.example"),
+            ("webhook_networks", "10.0.0.1/8"),
+            ("webhook_deadline", "0"),
+            ("streams_most", "-1"),
             ("audit_kept_days", "for ever"),
             ("terms_url", "http://example.com/terms"),
             ("terms_url", "javascript:alert(1)"),
@@ -205,6 +209,18 @@ class TestMistakes:
             "drain (variable DOMOGATE_DRAIN)",
             "port (flag --port)",
         ]
+
+    @pytest.mark.parametrize(
+        ("flags", "named"),
+        [
+            ({"webhook_given_up_days": "7"}, "webhook_given_up_days (flag --webhook-given-up-days)"),
+            ({"changes_kept_days": "2"}, "changes_kept_days (flag --changes-kept-days)"),
+        ],
+    )
+    def test_what_is_forgotten_before_it_is_given_up_is_a_mistake(self, flags: dict[str, str], named: str) -> None:
+        (told,) = mistakes(flags)
+        assert told.startswith(named)
+        assert "must be less than changes_kept_days" in told
 
     def test_an_unknown_name_is_a_mistake_with_the_nearest_one(self, toml: Path) -> None:
         toml.write_text("prot = 1\n")

@@ -11,7 +11,7 @@ from domogate.domain.notices import Notice
 from domogate.domain.plants import Module
 from domogate.services.world import PlantView
 from domogate.shown import Shown, moment
-from domogate.shown.states import ShownAbsence, ShownState, show_absence, show_state
+from domogate.shown.states import ShownState, show_state
 
 MEDIA_TYPE = "application/cloudevents+json"
 
@@ -19,14 +19,17 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ModuleData(Shown, frozen=True):
-    """What a module is in; `state` is null when it never reported one."""
+    """What a module is in; `state` is null when it never reported one.
+
+    Why it cannot be reached is for operators: the evidence may name machines that are no business of an application.
+    """
 
     plant_id: str
     module_id: str
     kind: DeviceKind
     name: str
     reachable: bool
-    absence: ShownAbsence | None
+    absent_since: datetime | None
     state: ShownState | None
 
 
@@ -72,7 +75,7 @@ def show_module(module: Module, event: StateChanged) -> ModuleData:
         kind=module.kind,
         name=module.name,
         reachable=event.reachable,
-        absence=None if event.absence is None else show_absence(event.absence),
+        absent_since=None if event.absence is None else moment(event.absence.since),
         state=None if event.state is None else show_state(event.state),
     )
 
