@@ -57,7 +57,7 @@ class TestAModule:
         }
 
     def test_that_went_away_says_since_when_and_keeps_the_evidence_to_operators(self) -> None:
-        absence = Absence(Why.BROKER_GONE, NOW - 5, "mqtt.internal:1883 refused the connection")
+        absence = Absence(Why.CONNECTION_LOST, NOW - 5, "mqtt.internal:1883 refused the connection")
         told = printed(lamp(reachable=False, absence=absence, turned=True))
         assert told["type"] == "domogate.reachability"
         assert told["data"]["reachable"] is False
