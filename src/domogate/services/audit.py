@@ -73,6 +73,8 @@ class AuditAction(StrEnum):
     KEY_REVOKED = "key revoked"
     SIGNING_KEYS_ROTATED = "signing keys rotated"
     TICKET_ISSUED = "ticket issued"
+    TICKET_REDEEMED = "ticket redeemed"
+    PICTURE_TAKEN = "picture taken"
     # what was done with devices (E1, E5)
     COMMAND = "command"
     # the operator
