@@ -10,7 +10,7 @@ from domogate.domain.events import Event
 from domogate.domain.people import GrantType
 from domogate.domain.plants import Detail
 from domogate.domain.reachability import Absence
-from domogate.domain.safety import SparePart
+from domogate.domain.safety import EmergencyTest, SparePart
 from domogate.domain.states import State
 
 # Deterministic, so that an import can tell by the text alone whether anything differs.
@@ -39,6 +39,7 @@ decode_options = msgspec.json.Decoder(dict[str, Any]).decode
 decode_text = msgspec.json.Decoder(str).decode
 decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 decode_grant_types = msgspec.json.Decoder(tuple[GrantType, ...]).decode
+decode_test = msgspec.json.Decoder(EmergencyTest).decode
 decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
 
 

@@ -23,6 +23,7 @@ from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.stores.codec import decode_state
 from domogate.stores.engine import chunked, execute_many
+from domogate.stores.entries import log_restored
 from domogate.stores.members import changing_plants
 from domogate.stores.tables import injections, modules, plants, states
 from domogate.stores.transaction import Transaction
@@ -135,4 +136,5 @@ def _uncover(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
     """Give modules their own state back, unconfirmed: they may have moved on under the fault."""
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
+    log_restored(tx, own)
     execute_many(tx.connection, _UNCOVER, [{"of_module": module_id, "own": text} for module_id, text in own.items()])

@@ -10,10 +10,13 @@ from sqlalchemy import Connection, bindparam, delete, select
 
 from domogate.domain.events import Event, PlantChanged, StateChanged
 from domogate.domain.ids import Id
+from domogate.domain.logbook import LogbookEntry, entries_of
+from domogate.domain.notices import SAFETY_KINDS
 from domogate.domain.reachability import Absence
-from domogate.domain.states import Report, State
+from domogate.domain.states import EmergencyState, Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
 from domogate.stores.engine import Database, chunked
+from domogate.stores.entries import log_entries
 from domogate.stores.readings import LATEST, ReadingKeeper
 from domogate.stores.tables import changes, modules, states
 from domogate.stores.transaction import Transaction
@@ -24,7 +27,7 @@ PRUNE_CHUNK = 1_000
 Prepared = list[tuple[Report, str | None]]
 
 _PLANTS_OF = (
-    select(modules.c.id, modules.c.plant_id, states.c.reachable)
+    select(modules.c.id, modules.c.plant_id, modules.c.kind, modules.c.name, states.c.reachable)
     .join(states, isouter=True)
     .where(modules.c.id.in_(bindparam("ids", expanding=True)))
 )
@@ -84,10 +87,13 @@ class Recorder:
         self._readings = ReadingKeeper(database)
         self._plant_of: dict[str, Id] = {}
         self._away: set[str] = set()
+        self._logged: dict[str, str] = {}
+        """Emergency lights and controllers, of which a logbook is kept, and what they are called."""
 
     def forget(self) -> None:
         self._plant_of.clear()
         self._away.clear()
+        self._logged.clear()
         self._readings.forget()
 
     def forget_after(self, events: Sequence[Event]) -> None:
@@ -102,8 +108,10 @@ class Recorder:
 
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
         """All changes are kept in order; of several reports on one module the last is its state."""
-        self._find_plants(tx.connection, {report.module_id for report, _ in chain.from_iterable(calls)})
-        latest = self._find_silent(tx.connection, calls)
+        reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
+        self._find_plants(tx.connection, reporting)
+        latest = self._find_latest(tx.connection, calls, reporting & self._logged.keys())
+        entries: list[LogbookEntry] = []
         changed: dict[str, float] = {}
         flipped: set[str] = set()
         kept = []
@@ -123,22 +131,24 @@ class Recorder:
                     continue
                 text = known.text
                 state = known.state if known.state is not None or text is None else decode_state(text)
+            before = latest.get(module_id, _NEVER_REPORTED)
             latest[module_id] = _Latest(state, text, reachable, absence)
             changed[module_id] = report.at
             turned = reachable == ((module_id in self._away) != (module_id in flipped))
             if turned:
                 flipped ^= {module_id}
-            tx.emit(
-                StateChanged(
-                    plant_id=plant_id,
-                    module_id=Id(module_id),
-                    state=state,
-                    reachable=reachable,
-                    at=report.at,
-                    absence=absence,
-                    turned=turned,
-                )
+            event = StateChanged(
+                plant_id=plant_id,
+                module_id=Id(module_id),
+                state=state,
+                reachable=reachable,
+                at=report.at,
+                absence=absence,
+                turned=turned,
             )
+            tx.emit(event)
+            if module_id in self._logged:
+                entries += entries_of(_emergency(before), event, self._logged[module_id])
         tx.execute_bulk(
             self._upsert_states,
             [
@@ -153,6 +163,8 @@ class Recorder:
             ],
         )
         self._readings.keep(tx, kept)
+        if entries:
+            log_entries(tx, entries)
         self._away ^= flipped
 
     def _find_plants(self, connection: Connection, module_ids: set[str]) -> None:
@@ -161,20 +173,27 @@ class Recorder:
             self.forget()
             unknown = module_ids
         for ids in chunked(unknown):
-            for module_id, plant_id, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
+            for module_id, plant_id, kind, name, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
                 self._plant_of[module_id] = plant_id
+                if kind in SAFETY_KINDS:
+                    self._logged[module_id] = name
                 if reachable is False:  # None: it never reported, and counts as there until it is missed
                     self._away.add(module_id)
 
     @staticmethod
-    def _find_silent(connection: Connection, calls: Sequence[Prepared]) -> dict[str, _Latest]:
-        """The stored states that reports without a state of their own leave as they are."""
+    def _find_latest(connection: Connection, calls: Sequence[Prepared], logged: set[str]) -> dict[str, _Latest]:
+        """The stored states that reports without a state of their own leave as they are, and those a logbook is kept of."""
         silent = {report.module_id for report, text in chain.from_iterable(calls) if text is None}
         found: dict[str, _Latest] = {}
-        for ids in chunked(silent):
+        for ids in chunked(silent | logged):
             for module_id, text, reachable, absence in connection.execute(_STATES_OF, {"ids": ids}):
                 found[module_id] = _Latest(None, text, reachable, None if absence is None else decode_absence(absence))
         return found
+
+
+def _emergency(known: _Latest) -> EmergencyState | None:
+    state = known.state if known.state is not None or known.text is None else decode_state(known.text)
+    return state if isinstance(state, EmergencyState) else None
 
 
 def prune_changes(tx: Transaction, before: float) -> bool:

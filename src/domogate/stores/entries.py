@@ -1,0 +1,79 @@
+"""What is added to logbooks as units and controllers report: in the commit that keeps the report, and never twice."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select
+
+from domogate.domain.events import StateChanged
+from domogate.domain.ids import Id
+from domogate.domain.logbook import LogbookEntry, LogbookKind, entries_of
+from domogate.domain.states import EmergencyState
+from domogate.stores.codec import decode_state, decode_test, to_json_or_none
+from domogate.stores.engine import chunked
+from domogate.stores.tables import logbook, modules, states
+from domogate.stores.transaction import Transaction
+
+_COLUMNS = [column.name for column in logbook.columns if column.name != "number"]
+_INSERT = insert(logbook).values({name: bindparam(name) for name in _COLUMNS}).inline()
+_TESTS = select(logbook.c.module_id, logbook.c.test).where(
+    logbook.c.plant_id.in_(bindparam("plants", expanding=True)),
+    logbook.c.at >= bindparam("since"),
+    logbook.c.kind == LogbookKind.TEST.value,
+)
+_WITH_STATES = (
+    select(modules.c.id, modules.c.plant_id, modules.c.name, states.c.state, states.c.reachable)
+    .join(states)
+    .where(modules.c.id.in_(bindparam("ids", expanding=True)))
+)
+
+
+def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
+    """What units and controllers reported. A test that an old report tells of again is not logged again."""
+    known = _known_tests(tx.connection, [entry for entry in entries if entry.test is not None])
+    rows = []
+    for entry in entries:
+        if entry.test is not None:
+            told = (entry.module_id, entry.test.kind, entry.test.began_at)
+            if told in known:
+                continue
+            known.add(told)
+        rows.append(entry_to_row(entry))
+    tx.execute_bulk(_INSERT, rows)
+
+
+def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
+    """Modules are about to be given their own state back: failures that only covered it are over."""
+    entries: list[LogbookEntry] = []
+    for ids in chunked(sorted(own)):
+        for row in tx.connection.execute(_WITH_STATES, {"ids": ids}):
+            before, after = None if row.state is None else decode_state(row.state), decode_state(own[row.id])
+            if isinstance(before, EmergencyState) and isinstance(after, EmergencyState):
+                event = StateChanged(plant_id=row.plant_id, module_id=row.id, state=after, reachable=row.reachable, at=tx.now)
+                entries += entries_of(before, event, row.name)
+    log_entries(tx, entries)
+
+
+def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
+    """Tests that are logged already, from the time of the oldest of these on."""
+    if not entries:
+        return set()
+    # One that was to end in the future is logged under the moment when it was first heard of.
+    since = min(0.0 if entry.test is None or entry.test.ended_at > entry.at else entry.at for entry in entries)
+    wanted = {"plants": sorted({entry.plant_id for entry in entries}), "since": since}
+    found = [(row.module_id, decode_test(row.test)) for row in connection.execute(_TESTS, wanted)]
+    return {(module_id, test.kind, test.began_at) for module_id, test in found}
+
+
+def entry_to_row(entry: LogbookEntry) -> dict[str, Any]:
+    return {
+        "plant_id": entry.plant_id,
+        "at": entry.at,
+        "kind": entry.kind.value,
+        "module_id": entry.module_id,
+        "module": entry.module,
+        "test": to_json_or_none(entry.test),
+        "failure": None if entry.failure is None else entry.failure.value,
+        "words": entry.words,
+        "by": entry.by,
+    }
