@@ -13,12 +13,14 @@ from types import MappingProxyType
 from typing import Any
 
 import msgspec
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 
 from domogate.domain.events import Change, SigningKeysChanged
+from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
+from domogate.identity.unverified import read_header
 from domogate.ports import Clock, SigningKey, Store
 
 JwsKey = ECKey | RSAKey
@@ -181,6 +183,25 @@ class TokenSigner:
         current = await self._keyring.find_current()
         header = {"typ": typ, "alg": current.algorithm, "kid": current.kid}
         return jwt.encode(header, claims, current.key, algorithms=[current.algorithm])
+
+    async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
+        """What cannot be ours is told by its header, before anything is computed; `typ` must be just as `sign` wrote it."""
+        try:
+            unverified = signed.encode("ascii")
+            header = read_header(unverified)
+        except (TokenRefused, UnicodeEncodeError):
+            return None
+        if header.typ != typ or header.kid is None:
+            return None
+        key = await self._keyring.find_key(header.kid)
+        if key is None or key.algorithm != header.alg:
+            return None
+        try:
+            payload = jws.deserialize_compact(unverified, key.key, algorithms=[key.algorithm]).payload
+            claims = json.loads(payload or b"")
+        except (JoseError, ValueError, RecursionError):
+            return None
+        return claims if isinstance(claims, dict) else None
 
     async def jwks(self) -> dict[str, Any]:
         """The JSON Web Key Set by which anyone can verify what is signed here (RFC 7517 §5)."""

@@ -1,1 +1,5 @@
-"""The surface for door stations and their SDK: tickets redeemed, and what a camera sees."""
+"""Surface: where an SDK takes its tickets (/tickets). The ticket is the credential: there is no key and no token beside it."""
+
+from domogate.sdk.surface import TicketsApp, build
+
+__all__ = ["TicketsApp", "build"]

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from domogate.domain.commands import Command, Order, OrderRecord, OrderState, SceneStep, SwitchPlug
 from domogate.domain.devices import DeviceKind
@@ -19,9 +20,11 @@ from domogate.domain.faults import (
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, Module
 from domogate.domain.states import Report, State
-from domogate.ports import Clock, Fabric
+from domogate.ports import Clock, Fabric, Picture
 from domogate.services.orders import ENDS, Orders, end_after, is_same_wish
 from domogate.services.world import ModuleView
+
+T = TypeVar("T")
 
 _PLUG = DeviceKind.PLUG
 _LONGEST_KEY = 128
@@ -51,6 +54,7 @@ class Control:
         self._deadline = deadline
         self._max_ages = {kind: max_ages.get(kind, max_age) for kind in DeviceKind}
         self._asking: dict[Id, asyncio.Task[Report]] = {}
+        self._looking: dict[Id, asyncio.Task[Picture]] = {}
         # An order's id is its idempotency key: unique in this process by number, among all processes by this prefix.
         self._process = secrets.token_hex(8)
         self._numbers = itertools.count(1)
@@ -80,7 +84,7 @@ class Control:
                 self._fabric.read(view.plant_id, module_id, self._clock.now() + self._deadline), name=f"ask {module_id}"
             )
             self._asking[module_id] = asking
-            asking.add_done_callback(lambda task: self._asked(module_id, task))
+            asking.add_done_callback(lambda task: _end(self._asking, module_id, task))
         report = await asyncio.shield(asking)
         if report.state is not None:
             view.state = report.state
@@ -88,16 +92,27 @@ class Control:
         view.absence = report.absence
         view.confirmed_at = self._clock.now()
 
-    def _asked(self, module_id: Id, task: asyncio.Task[Report]) -> None:
-        del self._asking[module_id]
-        if not task.cancelled():
-            task.exception()  # retrieved here in case everyone who asked has gone
+    async def take_picture(self, view: ModuleView) -> Picture:
+        """What a camera that is on sees. Many who look at once see one picture.
+
+        Raises DeviceOffline, DeviceTimeout, DeviceRefused.
+        """
+        module_id = view.module.id
+        looking = self._looking.get(module_id)
+        if looking is None:
+            deadline = self._clock.now() + self._deadline
+            looking = asyncio.create_task(
+                self._fabric.take_picture(view.plant_id, module_id, deadline), name=f"look through {module_id}"
+            )
+            self._looking[module_id] = looking
+            looking.add_done_callback(lambda task: _end(self._looking, module_id, task))
+        return await asyncio.shield(looking)
 
     # orders
 
-    async def execute(self, plant_id: Id, module_id: Id, command: Command) -> Report:
-        """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        return await self._fabric.execute(self._make_order(plant_id, module_id, command))
+    async def execute(self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None) -> Report:
+        """`key`: what the order is to be known by. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken."""
+        return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key))
 
     async def order(
         self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
@@ -185,6 +200,12 @@ class Control:
             await self.execute(plant_id, plug.id, command)
         except Fault as fault:
             raise _worst([(plug.name, fault)], of=1) from fault
+
+
+def _end(under_way: dict[Id, asyncio.Task[T]], module_id: Id, task: asyncio.Task[T]) -> None:
+    del under_way[module_id]
+    if not task.cancelled():
+        task.exception()  # retrieved here in case everyone who asked has gone
 
 
 def _worst(failed: list[tuple[str, BaseException]], *, of: int) -> BaseException:

@@ -44,7 +44,7 @@ class Throttle:
 
     def attempt(self, account: str, address: str) -> Attempt:
         """What is counted where; `Store.add_session` takes it to say in the same write that it succeeded."""
-        folded, network = account.casefold(), _network(address)
+        folded, network = account.casefold(), network_of(address)
         return Attempt(
             account=self._key("account", folded),
             address=self._key("address", network),
@@ -82,7 +82,7 @@ class Throttle:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """Whoever has one IPv6 address has the whole /64 it is in."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])

@@ -10,6 +10,15 @@ from domogate.ports import Clock, Signer
 TICKET_TYP = "ticket+jwt"
 
 
+def ticket_audience(issuer: str) -> str:
+    return f"{issuer}/tickets"
+
+
+def is_foreign_grant(grant_id: Id) -> bool:
+    """Whether it stands for one that only another issuer knows: those ids are derived (UUID version 5), ours are random."""
+    return uuid.UUID(grant_id).version == 5
+
+
 class TicketAction(StrEnum):
     """What a ticket lets its holder do, in the contract's own words."""
 
@@ -32,10 +41,14 @@ class Tickets:
 
     @property
     def audience(self) -> str:
-        return f"{self._issuer}/tickets"
+        return ticket_audience(self._issuer)
 
     async def mint_ticket(self, principal: Principal, plant_id: Id, module_id: Id, action: TicketAction) -> str:
         issued_at = int(self._clock.now())
+        expires_at = issued_at + int(self._lifetime)
+        if is_foreign_grant(principal.grant_id):
+            # That its user withdrew it elsewhere is not heard here; the token's end is.
+            expires_at = min(expires_at, int(principal.expires_at))
         claims = {
             "iss": self._issuer,
             "aud": self.audience,
@@ -47,6 +60,6 @@ class Tickets:
             "action": action.value,
             "jti": str(uuid.uuid4()),
             "iat": issued_at,
-            "exp": issued_at + int(self._lifetime),
+            "exp": expires_at,
         }
         return await self._signer.sign(claims, typ=TICKET_TYP)

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 from domogate.domain.commands import Order
-from domogate.domain.faults import DeviceOffline, DeviceTimeout
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Report
@@ -14,7 +14,7 @@ from domogate.drivers.openwebnet.driven import Driven
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.kinds import find_option_problems, make_device
 from domogate.drivers.openwebnet.outbox import Outbox
-from domogate.ports import Clock, Placed, ReportSink
+from domogate.ports import Clock, Picture, Placed, ReportSink
 
 
 class OpenWebNet:
@@ -149,6 +149,10 @@ class OpenWebNet:
     async def _read(self, driven: Driven, deadline: float) -> Report:
         await self._bus_of(driven).read(driven, deadline)
         return driven.report(self._clock.now())
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:  # noqa: ARG002 - nobody is asked
+        self._find(plant_id, module_id)
+        raise DeviceRefused("an OpenWebNet bus carries no pictures")
 
     def _find(self, plant_id: Id, module_id: Id) -> Driven:
         driven = self._plants.get(plant_id, {}).get(module_id)

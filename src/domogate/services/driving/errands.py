@@ -6,13 +6,12 @@ it does, and takes room among the calls its plant may have under way.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import structlog
 
 from domogate.domain.faults import DeviceTimeout, Fault, Internal
 from domogate.domain.ids import Id
-from domogate.domain.states import Report
 from domogate.ports import Clock
 
 _log = structlog.get_logger(__name__)
@@ -25,10 +24,10 @@ _LETTING_GO = 0.25
 """For so long a driver may take to end a call that was cancelled, before it counts as left behind."""
 _STOPPING, _LAST_ENDS = 1.0, 10.0
 
-Outcome = asyncio.Future[Report | Fault]
-"""What became of a call. A fault is kept as a result, so that each who asks raises one of their own."""
-
 T = TypeVar("T")
+
+Outcome: TypeAlias = asyncio.Future[T | Fault]
+"""What became of a call. A fault is kept as a result, so that each who asks raises one of their own."""
 
 
 class Errand:
@@ -36,7 +35,7 @@ class Errand:
 
     __slots__ = ("_late", "at_driver", "left_behind", "on_late", "outcome", "plant_id", "task", "timer")
 
-    def __init__(self, plant_id: Id, outcome: Outcome) -> None:
+    def __init__(self, plant_id: Id, outcome: Outcome[Any]) -> None:
         self.plant_id = plant_id
         self.outcome = outcome
         self.at_driver = False
@@ -66,18 +65,19 @@ class Errands:
         self._tasks: set[asyncio.Task[None]] = set()
         self._endings: set[asyncio.Task[None]] = set()
 
-    def run(self, plant_id: Id, deadline: float, work: Callable[[Errand], Coroutine[Any, Any, Report]]) -> Outcome:
+    def run(self, plant_id: Id, deadline: float, work: Callable[[Errand], Coroutine[Any, Any, T]]) -> Outcome[T]:
         """Begin. Raises DeviceTimeout when the plant has too many under way already."""
         under_way = self._under_way.get(plant_id, 0)
         if under_way >= MOST_IN_A_PLANT:
             raise DeviceTimeout("the devices of this plant are not asked: too many orders and questions are under way there")
         loop = asyncio.get_running_loop()
-        errand = Errand(plant_id, loop.create_future())
+        outcome: Outcome[T] = loop.create_future()
+        errand = Errand(plant_id, outcome)
         self._under_way[plant_id] = under_way + 1
         errand.timer = loop.call_later(deadline - self._clock.now(), self._time_is_up, errand)
         errand.task = loop.create_task(self._go(errand, work))
         self._tasks.add(errand.task)
-        return errand.outcome
+        return outcome
 
     def count(self, plant_id: Id) -> int:
         return self._under_way.get(plant_id, 0)
@@ -97,8 +97,8 @@ class Errands:
         if self._endings:
             await asyncio.wait(set(self._endings), timeout=_LAST_ENDS)
 
-    async def _go(self, errand: Errand, work: Callable[[Errand], Coroutine[Any, Any, Report]]) -> None:
-        result: Report | Fault
+    async def _go(self, errand: Errand, work: Callable[[Errand], Coroutine[Any, Any, T]]) -> None:
+        result: T | Fault
         try:
             result = await work(errand)
         except Fault as fault:

@@ -8,7 +8,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
@@ -20,13 +20,13 @@ from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Report
-from domogate.ports import Clock, Driver, Store
+from domogate.ports import Clock, Driver, Picture, Store
 from domogate.services.driving.alerts import Alerts
 from domogate.services.driving.attaching import Attaching, AwakePlant
 from domogate.services.driving.awake import MAY_SLEEP, AwakePlants
 from domogate.services.driving.errands import Errand, Errands, Outcome
 from domogate.services.driving.hearing import Hearing
-from domogate.services.driving.limits import find_breach
+from domogate.services.driving.limits import find_breach, find_breach_of_picture
 from domogate.services.driving.recording import Recording
 from domogate.services.driving.supervision import DriverHealth, Supervisor, absence_after
 from domogate.services.orders import Orders, fault_of, is_same_wish
@@ -38,6 +38,8 @@ _ALL_PLANTS = 1_000_000
 _LIFTING = 5.0
 """How long a module may take to say what is true of it, once no fault covers that any more."""
 _LIFTED_AT_ONCE = 32
+
+T = TypeVar("T")
 
 
 class Driving:
@@ -69,7 +71,7 @@ class Driving:
             on_failed=lambda plant: self._awake.try_again_later(plant),
         )
         self._awake = AwakePlants(attaching, self._recording, self._alerts, most=self._awake_plants)
-        self._outcomes: OrderedDict[str, tuple[Order, Outcome]] = OrderedDict()
+        self._outcomes: OrderedDict[str, tuple[Order, Outcome[Report]]] = OrderedDict()
         self._background: set[asyncio.Task[Any]] = set()
         self._started = False
 
@@ -271,6 +273,33 @@ class Driving:
         finally:
             self._awake.give_back(plant)
 
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        """Have a camera look; nothing is recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        work = partial(self._look, plant_id, module_id, deadline)
+        return _same(await asyncio.shield(self._errands.run(plant_id, deadline, work)))
+
+    async def _look(self, plant_id: Id, module_id: Id, deadline: float, errand: Errand) -> Picture:
+        plant = await self._awake.borrow(plant_id, module_id)
+        try:
+            now = self._clock.now()
+            if errand.is_late() or now >= deadline:
+                raise DeviceTimeout("the device was not asked: the time of the request was up")
+            if plant.covering and plant.covering.find(module_id, InjectedFault.OFFLINE, now):
+                raise DeviceOffline("the device is offline")
+            driver = self._driver_of(plant, module_id)
+            errand.at_driver = True
+            picture = await self._ask_driver(
+                plant, driver, partial(driver.take_picture, plant_id, module_id, deadline), module_id
+            )
+            errand.at_driver = False
+        finally:
+            self._awake.give_back(plant)
+        breach = find_breach_of_picture(picture)
+        if breach is not None:
+            _log.warning("picture refused", driver=driver.name, module_id=module_id, breach=breach)
+            raise DeviceRefused("the device gave a picture that cannot be shown")
+        return picture
+
     # who is asked
 
     def _driver_of(self, plant: AwakePlant, module_id: Id) -> Driver:
@@ -297,6 +326,17 @@ class Driving:
     async def _answer_of(
         self, plant: AwakePlant, driver: Driver, ask: Callable[[], Awaitable[Report]], module_id: Id, *, is_order: bool = False
     ) -> Report:
+        """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        report = await self._ask_driver(plant, driver, ask, module_id, is_order=is_order)
+        breach = find_breach(report)
+        if breach is not None:
+            _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
+            raise DeviceRefused("the device answered with a value out of its bounds")
+        return report
+
+    async def _ask_driver(
+        self, plant: AwakePlant, driver: Driver, ask: Callable[[], Awaitable[T]], module_id: Id, *, is_order: bool = False
+    ) -> T:
         """The device's answer, or that of a fault injected in its place. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         if plant.covering:
             now = self._clock.now()
@@ -305,17 +345,12 @@ class Driving:
             if is_order and plant.covering.find(module_id, InjectedFault.REFUSING, now):
                 raise DeviceRefused("the device refuses all commands")
         try:
-            report = await ask()
+            return await ask()
         except (DeviceOffline, DeviceTimeout, DeviceRefused):
             raise
         except Exception as error:
             _log.error("driver failed", driver=driver.name, module_id=module_id, exc_info=error)
             raise DeviceRefused("the device's driver failed") from error
-        breach = find_breach(report)
-        if breach is not None:
-            _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
-            raise DeviceRefused("the device answered with a value out of its bounds")
-        return report
 
     # faults that are gone
 
@@ -357,7 +392,7 @@ def _again(known: OrderRecord) -> Report:
     return Report(order.plant_id, order.module_id, known.ended_at or known.queued_at)
 
 
-def _same(outcome: Report | Fault) -> Report:
+def _same(outcome: T | Fault) -> T:
     if isinstance(outcome, Fault):
         raise type(outcome)(outcome.message)
     return outcome

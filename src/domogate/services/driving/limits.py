@@ -1,4 +1,4 @@
-"""The bounds of Spec 8 on what drivers report: a value outside them never gets past the door."""
+"""The bounds of Spec 8 on what drivers report, and on pictures: what is outside them never gets past the door."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -14,6 +14,11 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
+from domogate.ports import Picture
+
+LARGEST_PICTURE = 1_048_576
+_IMAGES = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n"}
+"""What a browser shows and nothing can run in, and how each begins."""
 
 _Measured = Iterator[tuple[str, float, float, float]]
 """What, its value, and its bounds."""
@@ -85,3 +90,15 @@ def _measured(report: Report) -> _Measured:
         yield from bounded(report.state)
     for what, reading in report.readings:
         yield from _reading(what, reading)
+
+
+def find_breach_of_picture(picture: Picture) -> str | None:
+    """What of it is no picture that may be handed on, if anything is."""
+    begins = _IMAGES.get(picture.media_type)
+    if begins is None:
+        return f"a picture of type {picture.media_type!r}, which is none of {', '.join(_IMAGES)}"
+    if not picture.content.startswith(begins):
+        return f"what is said to be {picture.media_type} does not begin like it"
+    if len(picture.content) > LARGEST_PICTURE:
+        return f"a picture of {len(picture.content)} bytes, and {LARGEST_PICTURE} are the most"
+    return None
