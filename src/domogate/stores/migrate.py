@@ -6,7 +6,7 @@ from sqlalchemy import Connection, inspect, text
 
 from domogate.stores.engine import Database
 
-HEAD = "0004"
+HEAD = "0005"
 """The newest revision in `migrations/`; a database that is there already starts without loading Alembic."""
 
 
