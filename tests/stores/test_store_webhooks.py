@@ -1,0 +1,220 @@
+"""Webhooks in the store: one for each address, one deliverer at a time, and nothing lost of what was not taken."""
+
+import asyncio
+from typing import Any
+
+import hypothesis.strategies as st
+import msgspec
+import pytest
+from hypothesis import given
+
+from domogate.domain.events import Change, Event, PlantChanged, StateChanged
+from domogate.domain.notices import NoticeKind
+from domogate.domain.states import LightState
+from domogate.domain.webhooks import Parked, Webhook, WebhookForm
+from domogate.stores import SqlStore
+from domogate.stores.codec import decode_event, to_json
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, NOW, PLUG, SMALL, OpenStore, an_id
+
+URL = "https://receiver.example/hook"
+
+
+def a_webhook(number: int = 700, **fields: Any) -> Webhook:
+    told: dict[str, Any] = {
+        "id": an_id(number), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
+        "url": URL, "secret": "whsec_AAAA", "created_at": NOW + number, "position": 3,
+    }  # fmt: skip
+    return Webhook(**{**told, **fields})
+
+
+def a_parked(cursor: int, webhook: Webhook, **fields: Any) -> Parked:
+    event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
+    told: dict[str, Any] = {"module_id": LAMP.id, "attempts": 1, "next_at": NOW + 5, "problem": "It answered 500."}
+    return Parked(webhook_id=webhook.id, change=Change(cursor, NOW, event), **{**told, **fields})
+
+
+@pytest.fixture
+async def hooked(house: SqlStore) -> SqlStore:
+    assert await house.add_webhook(a_webhook())
+    return house
+
+
+class TestAdding:
+    async def test_what_was_added_is_found_as_it_was(self, house: SqlStore) -> None:
+        full = a_webhook(kinds=(NoticeKind.STATE, NoticeKind.SAFETY), form=WebhookForm.THERMOSTAT)
+        assert await house.add_webhook(full)
+        assert await house.find_webhook(full.id) == full
+
+    async def test_a_second_one_for_the_same_address_is_not_added(self, hooked: SqlStore) -> None:
+        assert not await hooked.add_webhook(a_webhook(701))
+        assert await hooked.find_webhook(an_id(701)) is None
+
+    async def test_of_many_at_once_exactly_one_is_added(self, house: SqlStore) -> None:
+        added = await asyncio.gather(*(house.add_webhook(a_webhook(700 + n)) for n in range(20)))
+        assert added.count(True) == 1
+
+    @pytest.mark.parametrize(
+        "other", [{"url": f"{URL}/2"}, {"client_id": "other"}, {"user_id": BRUNO.id}], ids=["url", "client", "user"]
+    )
+    async def test_another_address_application_or_person_has_its_own(self, hooked: SqlStore, other: dict[str, Any]) -> None:
+        assert await hooked.add_webhook(a_webhook(701, **other))
+
+    async def test_there_is_one_of_the_thermostat_form_for_a_plant_whatever_its_address(self, hooked: SqlStore) -> None:
+        of_thermostats = {"form": WebhookForm.THERMOSTAT}
+        assert await hooked.add_webhook(a_webhook(701, url=f"{URL}/a", **of_thermostats))
+        assert not await hooked.add_webhook(a_webhook(702, url=f"{URL}/b", **of_thermostats))
+
+    async def test_one_that_has_ended_is_replaced(self, hooked: SqlStore) -> None:
+        assert await hooked.end_webhook(an_id(700), "gone", NOW)
+        assert await hooked.add_webhook(a_webhook(701))
+        assert [one.id for one in await hooked.list_webhooks()] == [an_id(701)]
+
+    @pytest.mark.parametrize("nobody", [{"user_id": an_id(999)}, {"plant_id": an_id(999)}])
+    async def test_nobody_and_nowhere_have_none(self, house: SqlStore, nobody: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="nothing with the id"):
+            await house.add_webhook(a_webhook(**nobody))
+
+
+class TestListing:
+    async def test_all_or_those_that_match_the_oldest_first(self, hooked: SqlStore) -> None:
+        await hooked.add_webhook(a_webhook(690, client_id="other"))
+        await hooked.add_webhook(a_webhook(710, user_id=BRUNO.id))
+        assert [one.id for one in await hooked.list_webhooks()] == [an_id(690), an_id(700), an_id(710)]
+        assert [one.id for one in await hooked.list_webhooks(client_id=APP.id, user_id=ANNA.id)] == [an_id(700)]
+        assert await hooked.list_webhooks(plant_id=an_id(999)) == []
+
+    async def test_they_go_with_their_user(self, hooked: SqlStore) -> None:
+        await hooked.add_webhook(a_webhook(701, user_id=CARLA.id))
+        await hooked.park(a_parked(4, a_webhook(701)))
+        await hooked.delete_user(CARLA.id)
+        assert [one.id for one in await hooked.list_webhooks()] == [an_id(700)]
+
+    async def test_a_deleted_one_takes_everything_with_it(self, hooked: SqlStore) -> None:
+        await hooked.park(a_parked(4, a_webhook()))
+        assert await hooked.delete_webhook(an_id(700))
+        assert not await hooked.delete_webhook(an_id(700))
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+
+    async def test_a_secret_is_replaced_while_the_webhook_lives(self, hooked: SqlStore) -> None:
+        assert await hooked.set_webhook_secret(an_id(700), "whsec_BBBB")
+        found = await hooked.find_webhook(an_id(700))
+        assert found is not None
+        assert found.secret == "whsec_BBBB"
+        await hooked.end_webhook(an_id(700), "gone", NOW)
+        assert not await hooked.set_webhook_secret(an_id(700), "whsec_CCCC")
+
+
+class TestClaiming:
+    async def test_one_process_holds_it_until_its_time_is_up(self, hooked: SqlStore) -> None:
+        assert await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60) == a_webhook()
+        assert await hooked.claim_webhook(an_id(700), "two", NOW + 59, NOW + 119) is None
+        assert await hooked.claim_webhook(an_id(700), "one", NOW + 59, NOW + 119) is not None
+        assert await hooked.claim_webhook(an_id(700), "two", NOW + 119, NOW + 179) is not None
+
+    async def test_of_several_processes_exactly_one_gets_it(self, open_store: OpenStore, database_url: str) -> None:
+        stores = [await open_store(database_url) for _ in range(3)]
+        await stores[0].import_estate(SMALL, prune=False)
+        await stores[0].add_webhook(a_webhook())
+        claims = [store.claim_webhook(an_id(700), f"holder {n}", NOW, NOW + 60) for n, store in enumerate(stores)]
+        assert [claim is None for claim in await asyncio.gather(*claims)].count(False) == 1
+
+    async def test_what_is_released_is_free_at_once(self, hooked: SqlStore) -> None:
+        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
+        await hooked.release_webhooks("two")
+        assert await hooked.claim_webhook(an_id(700), "two", NOW, NOW + 60) is None
+        await hooked.release_webhooks("one")
+        assert await hooked.claim_webhook(an_id(700), "two", NOW, NOW + 60) is not None
+
+    async def test_one_that_has_ended_or_never_was_cannot_be_claimed(self, hooked: SqlStore) -> None:
+        assert await hooked.end_webhook(an_id(700), "gone", NOW)
+        assert not await hooked.end_webhook(an_id(700), "again", NOW)
+        assert await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60) is None
+        assert await hooked.claim_webhook(an_id(999), "one", NOW, NOW + 60) is None
+
+
+class TestMoving:
+    async def test_only_the_holder_moves_and_holds_it(self, hooked: SqlStore) -> None:
+        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
+        assert not await hooked.move_webhook(an_id(700), "two", 9, [a_parked(8, a_webhook())])
+        assert not await hooked.hold_webhook(an_id(700), "two", NOW, NOW + 5, "away")
+        assert await hooked.find_webhook(an_id(700)) == a_webhook()
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+
+    async def test_a_move_keeps_what_was_not_taken_in_the_same_write(self, hooked: SqlStore) -> None:
+        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
+        left = [a_parked(8, a_webhook()), a_parked(7, a_webhook(), module_id=None)]
+        before = hooked.commits
+        assert await hooked.move_webhook(an_id(700), "one", 9, left)
+        assert hooked.commits - before == 1
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == left[::-1]
+
+    async def test_a_receiver_that_is_away_is_counted_until_it_is_back(self, hooked: SqlStore) -> None:
+        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
+        await hooked.hold_webhook(an_id(700), "one", NOW, NOW + 5, "away")
+        await hooked.hold_webhook(an_id(700), "one", NOW + 5, NOW + 15, "still\0away")
+        failing = await hooked.find_webhook(an_id(700))
+        told = {"failing_since": NOW, "failures": 2, "next_at": NOW + 15, "problem": "still\N{REPLACEMENT CHARACTER}away"}
+        assert failing == msgspec.structs.replace(a_webhook(), **told)
+        await hooked.move_webhook(an_id(700), "one", 12)
+        assert await hooked.find_webhook(an_id(700)) == a_webhook(position=12)
+
+
+class TestParking:
+    async def test_by_cursor_in_pages_and_only_those_that_are_due(self, hooked: SqlStore) -> None:
+        items = [a_parked(cursor, a_webhook(), next_at=NOW + cursor) for cursor in (6, 5, 4)]
+        for item in items:
+            await hooked.park(item)
+        assert await hooked.list_parked(an_id(700), dead=False, limit=2) == [items[2], items[1]]
+        assert await hooked.list_parked(an_id(700), dead=False, after=5, limit=2) == [items[0]]
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9, due_at=NOW + 5) == [items[2], items[1]]
+
+    async def test_parking_again_replaces(self, hooked: SqlStore) -> None:
+        await hooked.park(a_parked(4, a_webhook()))
+        again = a_parked(4, a_webhook(), attempts=2, next_at=NOW + 10, problem="It answered 502.")
+        await hooked.park(again)
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == [again]
+        assert await hooked.unpark(an_id(700), 4)
+        assert not await hooked.unpark(an_id(700), 4)
+
+    async def test_dead_letters_are_listed_apart_and_can_be_replayed(self, hooked: SqlStore) -> None:
+        for cursor in (4, 5, 6):
+            await hooked.park(a_parked(cursor, a_webhook(), dead_at=NOW + cursor, attempts=9))
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+        assert await hooked.replay_dead(an_id(700), [5, 77], NOW + 50) == 1
+        living = await hooked.list_parked(an_id(700), dead=False, limit=9)
+        assert living == [a_parked(5, a_webhook(), attempts=0, next_at=NOW + 50)]
+        assert await hooked.replay_dead(an_id(700), [], NOW) == 0
+        assert await hooked.replay_dead(an_id(700), None, NOW + 60) == 2
+        assert await hooked.list_parked(an_id(700), dead=True, limit=9) == []
+
+    async def test_an_end_forgets_what_waited_and_keeps_the_dead(self, hooked: SqlStore) -> None:
+        dead = a_parked(4, a_webhook(), dead_at=NOW)
+        await hooked.park(dead)
+        await hooked.park(a_parked(5, a_webhook()))
+        await hooked.end_webhook(an_id(700), "the right was withdrawn", NOW)
+        await hooked.park(a_parked(6, a_webhook()))
+        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+        assert await hooked.list_parked(an_id(700), dead=True, limit=9) == [dead]
+
+    async def test_what_is_parked_for_nobody_is_not_kept(self, house: SqlStore) -> None:
+        await house.park(a_parked(4, a_webhook(999)))
+        assert await house.list_parked(an_id(999), dead=False, limit=9) == []
+
+    async def test_dead_letters_past_keeping_are_pruned(self, hooked: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("domogate.stores.webhooks.PRUNE_CHUNK", 2)
+        for cursor in range(4, 9):
+            await hooked.park(a_parked(cursor, a_webhook(), dead_at=NOW + cursor))
+        await hooked.park(a_parked(9, a_webhook(), module_id=PLUG.id))
+        await hooked.prune_parked(NOW + 8)
+        assert [one.change.cursor for one in await hooked.list_parked(an_id(700), dead=True, limit=9)] == [8]
+        assert len(await hooked.list_parked(an_id(700), dead=False, limit=9)) == 1
+
+
+_events: st.SearchStrategy[Event] = st.from_type(StateChanged).filter(
+    lambda event: "nan" not in repr(event) and "inf" not in repr(event)
+) | st.from_type(PlantChanged)
+
+
+@given(_events)
+def test_every_event_is_read_back_as_it_was_parked(event: Event) -> None:
+    assert decode_event(to_json(event)) == event
