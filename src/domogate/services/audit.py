@@ -77,6 +77,8 @@ class AuditAction(StrEnum):
     PICTURE_TAKEN = "picture taken"
     # what was done with devices (E1, E5)
     COMMAND = "command"
+    # the person responsible for emergency lighting
+    LOGBOOK_WRITTEN = "logbook written"
     # the operator
     MANAGEMENT = "management"
     ESTATE_IMPORTED = "estate imported"
