@@ -103,17 +103,25 @@ class KeyAdmission:
         return entry.admitted or self._spend(entry, now)
 
     async def admit(self, key: bytes) -> Admitted:
+        entry = await self._find(key)
+        if entry.admitted is not None:
+            return entry.admitted
+        while (admitted := self._spend(entry, self._now())) is None:
+            await self._meters.open(entry.id, day_of(self._now()))
+        return admitted
+
+    async def recognise(self, key: bytes) -> float:
+        return (await self._find(key)).expires_at
+
+    async def _find(self, key: bytes) -> _Entry:
+        """One that is good now. Raises KeyRefused."""
         digest = sha256(key).digest()
         if not 0 < len(key) <= MAX_KEY or self._refused.find(digest):
             raise KeyRefused
         entry = self._known.find(digest) or await self._look_up(digest)
         if entry is None or entry.expires_at <= self._now():
             raise KeyRefused
-        if entry.admitted is not None:
-            return entry.admitted
-        while (admitted := self._spend(entry, self._now())) is None:
-            await self._meters.open(entry.id, day_of(self._now()))
-        return admitted
+        return entry
 
     async def _look_up(self, digest: bytes) -> _Entry | None:
         for _ in range(_ATTEMPTS):

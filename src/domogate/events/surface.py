@@ -1,0 +1,129 @@
+"""The ASGI app of GET /events: lets the caller in, and writes their stream until it ends or they go (Decision 0044)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import aclosing
+from typing import Any
+
+import structlog
+from starlette.responses import Response
+
+from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
+from domogate.events.query import read_wish
+from domogate.events.refusals import problem_of
+from domogate.ports import Admission, Audit, Verifier
+from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.credentials import Caller, let_in
+from domogate.services.events.hub import Hub, NotNow
+from domogate.services.events.stream import Stream
+from domogate.shown.problems import Problem
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+PATH = b"/events"
+OPERATION = "events"
+
+_LAST_EVENT_ID = b"last-event-id"
+_HEADERS: tuple[Header, ...] = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # a proxy in between that would collect before it hands on
+)
+# Nothing is written by this, but the server returns from it only once the client has taken enough of what was.
+_UNTIL_TAKEN = {"type": "http.response.body", "body": b"", "more_body": True}
+
+# Who proved who they are and went beyond what they may, as in the families.
+_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
+
+_log = structlog.get_logger(__name__)
+
+
+class EventsApp:
+    """Serves /events."""
+
+    def __init__(self, hub: Hub, admission: Admission, verifier: Verifier, audit: Audit) -> None:
+        self._hub = hub
+        self._admission = admission
+        self._verifier = verifier
+        self._audit = audit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller: Caller | None = None
+        try:
+            _check_target(scope)
+            scope["domogate.operation"] = OPERATION
+            caller = await let_in(scope["headers"], self._admission, self._verifier)
+            stream = await self._hub.open(caller, read_wish(scope["query_string"]), _last_event_id(scope["headers"]))
+        except Problem as problem:
+            response = problem.to_response()
+        except NotNow as not_now:
+            response = Problem(503, str(not_now), {"retry-after": str(not_now.retry_after)}).to_response()
+        except Fault as fault:
+            response = problem_of(fault).to_response()
+            if caller is not None and isinstance(fault, _NOTED_REFUSALS):
+                self._note_refusal(caller, fault, scope)
+        except Exception:
+            _log.exception("a stream could not be opened")
+            response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
+        else:
+            await _write(stream, receive, send, caller.admitted.headers)
+            return
+        await _refuse(response, caller, scope, receive, send)
+
+    def _note_refusal(self, caller: Caller, fault: Fault, scope: Scope) -> None:
+        client = scope["client"]
+        self._audit.note(
+            AuditAction.REFUSAL,
+            who=caller.principal.user_id,
+            what=f"{OPERATION} {type(fault).__name__} by {client_ref(caller.principal.client_id)}",
+            result=AuditResult.REFUSED,
+            address=client[0] if client else "",
+        )
+
+
+async def _write(stream: Stream, receive: Receive, send: Send, admitted: tuple[Header, ...]) -> None:
+    watcher = asyncio.create_task(_watch(receive, stream))
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *admitted]})
+        async with aclosing(stream.pieces()) as pieces:
+            while True:
+                # First wait, then ask: the piece is one that may be told at this moment, and is written at this moment.
+                await send(_UNTIL_TAKEN)
+                piece = await anext(pieces, None)
+                if piece is None:
+                    break
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        stream.close()
+        watcher.cancel()
+
+
+async def _watch(receive: Receive, stream: Stream) -> None:
+    """Until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    stream.close()
+
+
+async def _refuse(response: Response, caller: Caller | None, scope: Scope, receive: Receive, send: Send) -> None:
+    if caller is not None:
+        response.raw_headers += caller.admitted.headers
+    await response(scope, receive, send)
+
+
+def _check_target(scope: Scope) -> None:
+    if (scope.get("raw_path") or scope["path"].encode()) != PATH:
+        raise Problem(404, "There is nothing at this URL; the stream of events is at /events.")
+    if scope["method"] not in ("GET", "HEAD"):
+        raise Problem(405, f"{scope['method']} is not a method of this URL.", {"allow": "GET, HEAD"})
+
+
+def _last_event_id(headers: list[Header]) -> bytes | None:
+    found = [value for name, value in headers if name == _LAST_EVENT_ID]
+    if len(found) > 1:
+        raise Problem(400, "The header Last-Event-ID is there more than once.")
+    return found[0].strip() if found else None
