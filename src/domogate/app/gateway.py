@@ -25,6 +25,7 @@ from domogate.domain.events import Change, StateChanged
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
+from domogate.events.surface import EventsApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services
@@ -40,6 +41,7 @@ from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.control import Control
 from domogate.services.driving import Driving
+from domogate.services.events.hub import Hub
 from domogate.services.injections import FaultDesk, FaultTimer
 from domogate.services.orders import Orders
 from domogate.services.origins import Origins
@@ -90,6 +92,15 @@ class Gateway:
         )
         self.origins = Origins(self.store)
         self.world = World(self.store, max_modules=settings.world_modules)
+        self.hub = Hub(
+            self.store,
+            self.world,
+            self.verifier,
+            self.admission,
+            self.clock,
+            source=settings.base_url,
+            most=settings.streams_most,
+        )
         drivers = build_drivers(self.clock, driver_arguments(settings))
         self.orders = Orders(self.store, self.clock)
         self.driving = Driving(self.store, drivers, self.clock, self.orders, awake_plants=settings.simulator_awake_plants)
@@ -121,6 +132,7 @@ class Gateway:
         await self.audit.start()
         await self.admission.start()
         await self.origins.start()
+        await self.hub.start()
         await self.driving.start()
         await self.fault_timer.start()
         await self.history.start()
@@ -138,7 +150,7 @@ class Gateway:
         return application
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        """Tell everyone what was committed. Nearly all of it is states, and those concern the read model alone."""
+        """Tell everyone what was committed. Nearly all of it is states, and those concern the read model and the streams."""
         self.world.apply(changes)
         rare = [change for change in changes if type(change.event) is not StateChanged]
         if rare:
@@ -152,14 +164,17 @@ class Gateway:
                 self.fault_timer,
             ):
                 listener.apply(rare)
+        self.hub.apply(changes)
 
     def drain(self) -> None:
-        """No longer ready: what runs is finished, nothing new should be sent here."""
+        """No longer ready: what runs is finished, streams end, nothing new should be sent here."""
         self._ready = False
+        self.hub.drain()
 
     async def stop(self) -> None:
         """In the reverse order of the start; the store last, so that everything is on disk."""
         self._ready = False
+        await self.hub.stop()
         await self.scenes.finish()
         if self._echo is not None:
             await self._echo.stop()
@@ -201,6 +216,7 @@ class Gateway:
             for family in FAMILIES
         }
         surfaces |= self._build_identity(successor_secret)
+        surfaces[b"events"] = EventsApp(self.hub, self.admission, self.verifier, self.audit)
         surfaces[b"openapi"] = build_documents(FAMILIES, base_url=settings.base_url, version=__version__)
         return Edge(
             Surfaces(surfaces),
@@ -268,4 +284,6 @@ class Gateway:
 
     def _register_metrics(self) -> None:
         self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.world.held_modules)
+        self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
+        self.metrics.counter("domogate_events_streamed", "Events handed to streams", lambda: self.hub.sent)
         self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)
