@@ -1,0 +1,89 @@
+"""Receivers of webhooks, as other people would write them: an HTTP server that keeps what it is sent and answers as told."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from aiohttp import web
+from standardwebhooks import Webhook as StandardWebhook
+
+
+class Got(msgspec.Struct):
+    """One request of ours."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    def verify(self, secret: str) -> Any:
+        """By the standard's own package; it raises for a wrong signature and for one that is old."""
+        return StandardWebhook(secret).verify(self.body, self.headers)
+
+
+class Receiver:
+    """What arrived, and how to answer: `answer` is a status, or makes one of a request."""
+
+    def __init__(self, url: str = "") -> None:
+        self.url = url
+        self.got: list[Got] = []
+        self.answer: int | Callable[[Got], int | web.StreamResponse] = 200
+        self.delay = 0.0
+        self.most_at_once = 0
+        self._at_once = 0
+        self._arrived = asyncio.Condition()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        got = Got(request.path_qs, {name.lower(): value for name, value in request.headers.items()}, await request.read())
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            if self.delay:
+                await asyncio.sleep(self.delay)
+            answer = self.answer if isinstance(self.answer, int) else self.answer(got)
+        finally:
+            self._at_once -= 1
+        async with self._arrived:
+            self.got.append(got)
+            self._arrived.notify_all()
+        return web.Response(status=answer) if isinstance(answer, int) else answer
+
+    async def wait_for(self, count: int, within: float = 10.0) -> list[Got]:
+        """Until so many have arrived."""
+        async with asyncio.timeout(within), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.got) >= count)
+        return self.got
+
+    @property
+    def ids(self) -> list[str]:
+        return [got.id for got in self.got]
+
+
+@asynccontextmanager
+async def receivers(count: int = 1, tls: ssl.SSLContext | None = None) -> AsyncIterator[list[Receiver]]:
+    """On one port of loopback, each under a path of its own."""
+    every = [Receiver() for _ in range(count)]
+    app = web.Application()
+    for number, receiver in enumerate(every):
+        app.router.add_route("*", f"/{number}", receiver.handle)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
+    await site.start()
+    port = runner.addresses[0][1]
+    for number, receiver in enumerate(every):
+        receiver.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{port}/{number}"
+    try:
+        yield every
+    finally:
+        await runner.cleanup()
