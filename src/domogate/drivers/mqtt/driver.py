@@ -15,7 +15,7 @@ from domogate.drivers.mqtt.module import BrokenModule, DrivenModule
 from domogate.drivers.mqtt.options import find_option_problems, read_options
 from domogate.drivers.mqtt.outbox import Outbox
 from domogate.drivers.mqtt.station import Station
-from domogate.ports import Clock, Placed, ReportSink
+from domogate.ports import Clock, Picture, Placed, ReportSink
 
 _log = structlog.get_logger(__name__)
 
@@ -126,7 +126,8 @@ class Mqtt:
         if station is None:
             return _Place(placed, BrokenModule(plant_id, placed, problem, self._clock.now()), None)
         options = read_options(placed.module.options)
-        module = DrivenModule(plant_id, placed, options.speech_for(placed.module.kind), options.silent_after)
+        speech = options.speech_for(placed.module.kind)
+        module = DrivenModule(plant_id, placed, speech, options.silent_after, gives_pictures=options.gives_pictures)
         station.add(module)
         return _Place(placed, module, station)
 
@@ -164,6 +165,12 @@ class Mqtt:
         if place.station is None or isinstance(place.module, BrokenModule):
             return place.module.report(self._clock.now())
         return await place.station.read(place.module, deadline)
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        place = self._find(plant_id, module_id)
+        if place.station is None or isinstance(place.module, BrokenModule):
+            raise DeviceOffline(f"the device cannot be reached: {_why(place)}")
+        return await place.station.take_picture(place.module, deadline)
 
     def _find(self, plant_id: Id, module_id: Id) -> _Place:
         place = self._plants.get(plant_id, {}).get(module_id)

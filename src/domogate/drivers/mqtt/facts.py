@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypedDict
 import msgspec
 
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
+from domogate.ports import Picture
 
 
 class Facts(TypedDict, total=False):
@@ -44,10 +45,12 @@ class Facts(TypedDict, total=False):
     """Whoever watches over it says that it is there."""
     refusal: str
     """It would not do what it was told, in these words."""
+    picture: Picture
+    """What a camera sees."""
 
 
 MEASURES = ("power", "energy", "temperature", "humidity")
-ABOUT_THE_WAY = frozenset(("available", "refusal"))
+ABOUT_THE_WAY = frozenset(("available", "refusal", "picture"))
 """Facts that say nothing of the state the module is in."""
 
 

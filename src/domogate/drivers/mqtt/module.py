@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence, Why
-from domogate.domain.states import Reading, Report, State
+from domogate.domain.states import CameraState, Reading, Report, State
 from domogate.drivers.mqtt.facts import ABOUT_THE_WAY, MEASURES, Facts, Speech
 from domogate.drivers.mqtt.kinds import UNITS, fold, still_wanted
+from domogate.drivers.mqtt.pictures import Pictures
 from domogate.ports import Placed
 
 READING_EVERY = 10.0
@@ -52,7 +53,9 @@ class Wait:
 class DrivenModule:
     """One module of one plant, as its dialect has it speak."""
 
-    def __init__(self, plant_id: Id, placed: Placed, speech: Speech, silent_after: float | None) -> None:
+    def __init__(
+        self, plant_id: Id, placed: Placed, speech: Speech, silent_after: float | None, *, gives_pictures: bool = False
+    ) -> None:
         self.plant_id = plant_id
         self.id = placed.module.id
         self.kind = placed.module.kind
@@ -60,6 +63,9 @@ class DrivenModule:
         self.speech = speech
         self.silent_after = silent_after
         self.state: State | None = placed.last.state if placed.reported_at else None
+        self.pictures = Pictures() if gives_pictures else None
+        if self.pictures is not None and isinstance(self.state, CameraState):
+            self.pictures.turn(self.state.on, 0.0)
         self.heard_at: float | None = None
         self.listening_since: float | None = None
         """Since when its topics are subscribed to; None: they are not."""
@@ -131,6 +137,8 @@ class DrivenModule:
     def hear(self, topic: str, payload: bytes, now: float) -> None:
         """Raises Unreadable."""
         facts = self.speech.hear(topic, payload)
+        if self.pictures is not None and "picture" in facts:
+            self.pictures.hear(facts["picture"], now)
         if "available" in facts:
             self._hear_voice(topic, facts["available"], payload, now)
         if "refusal" in facts:
@@ -144,6 +152,8 @@ class DrivenModule:
         self._known, self._quiet = True, None
         self._merge(facts, now)
         self._fold()
+        if self.pictures is not None and isinstance(self.state, CameraState):
+            self.pictures.turn(self.state.on, now)
         for wait in self._waits:
             wait.hear(facts)
 
@@ -184,6 +194,8 @@ class DrivenModule:
     def end_waits(self, fault: Fault) -> None:
         for wait in self._waits:
             wait.end(type(fault)(fault.message))
+        if self.pictures is not None:
+            self.pictures.wake()
 
     # reporting
 

@@ -23,7 +23,7 @@ from domogate.drivers.mqtt.kinds import wish
 from domogate.drivers.mqtt.link import Link
 from domogate.drivers.mqtt.module import DrivenModule, Wait
 from domogate.drivers.mqtt.packets import FAILURE, NO_MATCHING_SUBSCRIBERS, words_for
-from domogate.ports import Clock
+from domogate.ports import Clock, Picture
 
 _log = structlog.get_logger(__name__)
 
@@ -255,6 +255,22 @@ class Station:
             raise DeviceTimeout("the device has not said anything yet, and cannot be asked")
         await self._converse(module, Facts(), questions, deadline, by_broker=False)
         return module.report(self._clock.now())
+
+    async def take_picture(self, module: DrivenModule, deadline: float) -> Picture:
+        pictures = module.pictures
+        if pictures is None:
+            raise DeviceRefused("the module's options do not say where its pictures are")
+        await self._until_settled(module, deadline)
+        while True:
+            if module.gone:
+                raise DeviceOffline("nobody drives this module any more")
+            if (absence := module.absence) is not None:
+                raise DeviceOffline(f"the device cannot be reached ({absence.why}): {absence.evidence}")
+            if not pictures.is_on:
+                raise DeviceRefused("the camera is off")
+            if (newest := pictures.find_newest()) is not None:
+                return newest
+            await self._in_time(pictures.wait(), deadline, "the camera gave no picture in time")
 
     async def _until_settled(self, module: DrivenModule, deadline: float) -> None:
         """Just started, it is not known yet whether the broker is there: that takes a moment."""

@@ -17,10 +17,11 @@ MEASURES = ("power", "energy", "temperature", "humidity")
 class Simulated:
     """A module (a scene has no device), and what the world knows of it."""
 
-    __slots__ = ("_kind", "_options", "absence", "behaviour", "device", "id", "reachable", "reported", "vouched_for")
+    __slots__ = ("_kind", "_options", "absence", "behaviour", "device", "id", "name", "reachable", "reported", "vouched_for")
 
     def __init__(self, module: Module, device: Device[Any] | None, reported: State | None, reachable: bool) -> None:
         self.id = module.id
+        self.name = module.name
         self._kind = module.kind
         self._options = _lasting(module.options)
         self.device = device
@@ -37,6 +38,7 @@ class Simulated:
 
     def behave(self, module: Module, now: float) -> None:
         """As the module's options say. Since when it is absent is kept for as long as the reason is the same."""
+        self.name = module.name
         if not self.is_heard:
             self.vouched_for = False
         self.behaviour = behaviour_of(module.options)

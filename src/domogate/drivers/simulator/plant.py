@@ -8,7 +8,7 @@ import structlog
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
-from domogate.domain.faults import DeviceOffline
+from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.states import Report, State
@@ -22,10 +22,11 @@ from domogate.drivers.simulator.options import find_option_problems
 from domogate.drivers.simulator.pace import Pace
 from domogate.drivers.simulator.power import EnergyMeter, Multisocket, Plug
 from domogate.drivers.simulator.rooms import Room
+from domogate.drivers.simulator.scenery import Scenery
 from domogate.drivers.simulator.thermal import Thermostat
 from domogate.drivers.simulator.wear import Gateway, Remote
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import Placed
+from domogate.ports import Picture, Placed
 
 _log = structlog.get_logger(__name__)
 
@@ -172,6 +173,16 @@ class SimulatedPlant:
     def ask(self, there: Simulated, now: float) -> Report:
         self._move(there, self._pace.simulated(now))
         return self.report(there, now)
+
+    def look_through(self, there: Simulated, now: float) -> Picture:
+        """What a camera that is on sees. Raises DeviceRefused."""
+        simulated = self._pace.simulated(now)
+        if not isinstance(there.device, Camera):
+            raise DeviceRefused("the device is no camera")
+        self._move(there, simulated)
+        if not there.device.state.on:
+            raise DeviceRefused("the camera is off")
+        return Picture("image/png", Scenery(there.device.chance, self._weather).draw(there.name, simulated))
 
     # reports
 

@@ -15,7 +15,7 @@ from domogate.drivers.simulator.module import Simulated
 from domogate.drivers.simulator.pace import Pace
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import Clock, Placed, ReportSink
+from domogate.ports import Clock, Picture, Placed, ReportSink
 
 _log = structlog.get_logger(__name__)
 
@@ -158,6 +158,14 @@ class Simulator:
         if module.behaviour is Behaviour.SLOW and module.absence is None:
             await self._dawdle(deadline)
         return plant.ask(module, self._clock.now())
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        plant, module = self._find(plant_id, module_id)
+        if module.absence is not None:
+            raise DeviceOffline(f"the device is offline: {module.absence.evidence}")
+        if module.behaviour is Behaviour.SLOW:
+            await self._dawdle(deadline)
+        return plant.look_through(module, self._clock.now())
 
     def _find(self, plant_id: Id, module_id: Id) -> tuple[SimulatedPlant, Simulated]:
         plant = self._plants.get(plant_id)

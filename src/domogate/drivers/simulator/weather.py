@@ -32,11 +32,18 @@ class Weather:
 
     def sun(self, at: float) -> float:
         """0 at night, 1 at noon of a clear summer's day."""
+        return self.clearness(at) * self.daylight(at)
+
+    def daylight(self, at: float) -> float:
+        """The same above the clouds: 0 at night, at noon between a quarter (December) and all (June) of what it can be."""
         days = at / _DAY
-        self._turn_to(floor(days))
-        # The sun's height: at noon between a quarter (December) and all (June) of what it can be.
         height = 0.3 - 0.35 * cos(2 * pi * (days % _YEAR + 10) / _YEAR) - 0.65 * cos(2 * pi * (at % _DAY) / _DAY)
-        return self._sunny * min(max(height, 0.0), 1.0)
+        return min(max(height, 0.0), 1.0)
+
+    def clearness(self, at: float) -> float:
+        """How much of the sun that day's clouds let through."""
+        self._turn_to(floor(at / _DAY))
+        return self._sunny
 
     def _turn_to(self, day: int) -> None:
         if day != self._day:

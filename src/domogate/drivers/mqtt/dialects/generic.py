@@ -22,6 +22,7 @@ from domogate.drivers.mqtt.facts import (
     read_text,
     within,
 )
+from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.template import Scalar, Source, Target
 
 _MOST_SOCKETS = 32
@@ -140,6 +141,12 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
     ask: Question | None = None
     confirm: Literal["state", "broker"] = "state"
     """What an order is confirmed by. `broker`: the device never says what it did."""
+    picture: str | None = None
+    """The topic on which a camera publishes what it sees, as JPEG or PNG."""
+
+    @property
+    def gives_pictures(self) -> bool:
+        return self.picture is not None
 
     def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
         yield from self.find_common_problems()
@@ -157,6 +164,20 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
                 yield ("availability", "online"), "online and offline need different words"
         if self.ask is not None and (problem := find_problem_of_topic(self.ask.topic)):
             yield ("ask", "topic"), problem
+        if self.picture is not None:
+            yield from self._find_in_picture(kind, self.picture)
+
+    def _find_in_picture(self, kind: DeviceKind, topic: str) -> Iterator[Problem]:
+        if kind is not DeviceKind.AUDIOVIDEO_UNIT:
+            yield ("picture",), f"a {kind} has no pictures"
+        elif "on" not in self.state:
+            yield ("picture",), "add state.on: pictures are given only while the camera is on"
+        elif problem := find_problem_of_topic(topic):
+            yield ("picture",), problem
+        elif any(source.topic == topic for source in self.state.values()) or (
+            self.availability is not None and self.availability.topic == topic
+        ):
+            yield ("picture",), "its topic must carry nothing else"
 
     def _find_in_tables(self, kind: DeviceKind) -> Iterator[Problem]:
         for name, source in self.state.items():
@@ -192,12 +213,15 @@ class Generic:
         self._sources: dict[str, list[tuple[str, Source]]] = {}
         for name, source in options.state.items():
             self._sources.setdefault(source.topic, []).append((name, source))
-        watched = {topic: Listening(Keep.NEWEST) for topic in self._sources}
+        watched = {} if options.picture is None else {options.picture: Listening(Keep.NEWEST)}
+        watched |= {topic: Listening(Keep.NEWEST) for topic in self._sources}
         if options.availability is not None:
             watched[options.availability.topic] = Listening(Keep.NEWEST, qos=1)
         self.topics: Mapping[str, Listening] = watched
 
     def hear(self, topic: str, payload: bytes) -> Facts:
+        if topic == self._options.picture:
+            return Facts(picture=read_picture(payload)) if payload else Facts()
         facts: dict[str, Any] = {}
         for name, source in self._sources.get(topic, ()):
             value = source.read(payload)

@@ -23,6 +23,11 @@ class DialectOptions(
     silent_after: float | None = None
     """Seconds without a word after which the module counts as absent; None: whoever watches over it says so."""
 
+    @property
+    def gives_pictures(self) -> bool:
+        """Whether they say where a camera's pictures are."""
+        return False
+
     def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
         """What makes a module of this kind impossible to drive with these options."""
         raise NotImplementedError
