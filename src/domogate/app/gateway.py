@@ -4,7 +4,7 @@ import gc
 from collections.abc import Sequence
 from datetime import date
 
-from domogate import __version__, auth, management
+from domogate import __version__, auth, management, sdk
 from domogate.app.parts import (
     DAY,
     SigningKeyDesk,
@@ -45,6 +45,7 @@ from domogate.services.events.hub import Hub
 from domogate.services.injections import FaultDesk, FaultTimer
 from domogate.services.orders import Orders
 from domogate.services.origins import Origins
+from domogate.services.redemption import Redemption
 from domogate.services.scenes import Scenes
 from domogate.services.sessions import Sessions
 from domogate.services.throttle import Throttle
@@ -115,6 +116,9 @@ class Gateway:
             max_ages=settings.state_max_ages,
         )
         self.scenes = Scenes(self.control)
+        self.redemption = Redemption(
+            self.store, self.signer, self.world, self.control, self.clock, self.audit, settings.auth_url
+        )
         self.fault_desk = FaultDesk(self.store, self.clock, self.audit)
         self.fault_timer = FaultTimer(self.fault_desk, self.clock)
         self.history = build_history(settings, self.store, self.clock)
@@ -184,6 +188,7 @@ class Gateway:
         await self.fault_timer.stop()
         await self.driving.stop()
         await self.admission.stop()
+        self.redemption.stop()
         await self.audit.stop()
         for issuer in self._issuers:
             await issuer.stop()
@@ -217,6 +222,7 @@ class Gateway:
         }
         surfaces |= self._build_identity(successor_secret)
         surfaces[b"events"] = EventsApp(self.hub, self.admission, self.verifier, self.audit)
+        surfaces[b"tickets"] = sdk.build(self.redemption, base_url=settings.base_url, max_body=settings.max_body)
         surfaces[b"openapi"] = build_documents(FAMILIES, base_url=settings.base_url, version=__version__)
         return Edge(
             Surfaces(surfaces),
@@ -287,3 +293,9 @@ class Gateway:
         self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
         self.metrics.counter("domogate_events_streamed", "Events handed to streams", lambda: self.hub.sent)
         self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)
+        self.metrics.counter(
+            "domogate_tickets",
+            "Tickets shown and pictures asked for, by what became of them",
+            lambda: self.redemption.outcomes,
+            ("what", "outcome"),
+        )

@@ -114,6 +114,8 @@ class History:
             most_readings=self._most_readings,
         )
         await self._store.prune_authorization(now)
+        # An hour later than they expired: another gateway's clock may be behind.
+        await self._store.prune_tickets(now - _HOUR)
         if self._audit_kept is not None:
             # By whole days: each removal is itself noted, and once a day is often enough.
             await self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
