@@ -1,0 +1,96 @@
+"""With which letters a report is printed.
+
+Every reader of PDF has Helvetica, and it knows the letters of western Europe. Where a name has others, a font of this machine
+is embedded, if there is one that knows more of them. What no font knows is printed without its accents, or as a question mark.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+HELVETICA = "helvetica"
+
+FOLDERS = (
+    Path("/usr/share/fonts"),
+    Path("/usr/local/share/fonts"),
+    Path("/Library/Fonts"),
+    Path("/System/Library/Fonts/Supplemental"),
+    Path("C:/Windows/Fonts"),
+)
+CANDIDATES = (
+    ("DejaVuSansCondensed.ttf", "DejaVuSansCondensed-Bold.ttf"),
+    ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"),
+    ("NotoSans-Regular.ttf", "NotoSans-Bold.ttf"),
+    ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"),
+    ("Arial Unicode.ttf", "Arial Bold.ttf"),
+    ("arial.ttf", "arialbd.ttf"),
+)
+
+# Latin-1 has no sign for these, and NFKD does not take them apart.
+_SPELLED = str.maketrans(
+    {"–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "€": "EUR", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D"}
+    | {"ı": "i", "œ": "oe", "Œ": "OE", "•": "*"}
+)
+
+
+class Typeface(msgspec.Struct, frozen=True):
+    """What a report is set in. Without files it is Helvetica; `letters` are those that the files have."""
+
+    regular: Path | None = None
+    bold: Path | None = None
+    letters: frozenset[int] = frozenset()
+
+    def clean(self, text: str) -> str:
+        """What can be printed of it, in one line for each of its lines."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+        # Composed, so that an accent is not taken for a letter of its own; without what steers instead of being seen.
+        visible = "".join(letter for letter in unicodedata.normalize("NFC", lines) if letter == "\n" or _is_visible(letter))
+        return "".join(letter if self._knows(letter) else self._replace(letter) for letter in visible)
+
+    def _knows(self, letter: str) -> bool:
+        return letter == "\n" or (ord(letter) in self.letters if self.letters else letter.isprintable() and ord(letter) < 256)
+
+    def _replace(self, letter: str) -> str:
+        if unicodedata.category(letter) in ("Mn", "Me"):
+            return ""  # an accent, of which the letter before it is left
+        spelled = unicodedata.normalize("NFKD", letter.translate(_SPELLED))
+        return "".join(one for one in spelled if not unicodedata.combining(one) and self._knows(one)) or "?"
+
+
+def _is_visible(letter: str) -> bool:
+    return unicodedata.category(letter) not in ("Cc", "Cf", "Cs")
+
+
+def choose_typeface(texts: Iterable[str]) -> Typeface:
+    """Helvetica if it can print all of it; otherwise the font of this machine that can print the most."""
+    letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
+    foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}
+    if not foreign:
+        return Typeface()
+    best = Typeface()
+    for regular, bold in CANDIDATES:
+        found = _find(regular), _find(bold)
+        if found[0] is None or found[1] is None:
+            continue
+        known = _letters_of(found[0]) & _letters_of(found[1])
+        if len(foreign & known) > len(foreign & best.letters) and set(range(32, 127)) <= known:
+            best = Typeface(found[0], found[1], known)
+    return best
+
+
+def _find(name: str) -> Path | None:
+    for folder in FOLDERS:
+        if folder.is_dir():
+            # Sorted: the same file on the same machine.
+            for path in sorted(folder.rglob(name)):
+                return path
+    return None
+
+
+def _letters_of(path: Path) -> frozenset[int]:
+    from fontTools.ttLib import TTFont  # type: ignore[import-untyped]  # comes with fpdf2, without types
+
+    with TTFont(path, lazy=True) as font:
+        return frozenset(font.getBestCmap())

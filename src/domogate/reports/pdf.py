@@ -1,0 +1,251 @@
+"""The report as PDF: a title page with the figures and the signature, the units, the order list, the logbook."""
+
+from collections.abc import Iterable, Iterator
+from datetime import tzinfo
+
+from domogate.domain.plants import Plant
+from domogate.reports.fonts import choose_typeface
+from domogate.reports.paper import ALARM, CALM, Cell, Column, Paper
+from domogate.reports.words import (
+    FAILURES,
+    KINDS,
+    NOT_YET,
+    STATUSES,
+    print_due,
+    print_entry,
+    print_failures,
+    print_moment,
+    print_outcome,
+)
+from domogate.services.logbook import Need, PlannedTest, SafetyController, SafetyReport, SafetyUnit, TestStanding
+from domogate.services.safety import SafetyStatus
+
+_NOTES = (
+    "Units and controllers are shown as last known at the moment when this report was made. A unit that cannot be reached "
+    "counts as not working.",
+    "A function test is due one month, a duration test one year after the last of its kind ended (EN 50172 clause 7, "
+    "EN 62034). A unit without a recorded test is due since it was commissioned or first known to be charging.",
+    "Entries without a name were made by the gateway as units reported. Daily checks of indicators, visual inspections and "
+    "servicing remain the responsible person's, and are in the logbook only if somebody wrote them there.",
+    "Parts are those that the failures shown call for. A disconnected battery may only have to be connected again.",
+)
+
+
+def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsible: str) -> bytes:
+    plant = report.site.plant
+    made_at = print_moment(report.site.seen_at, zone)
+    paper = Paper(
+        choose_typeface(_texts(report, responsible)),
+        title=f"Emergency lighting report: {plant.name}",
+        footer=f"{plant.name} | {made_at} | {made_by}",
+        made_at=report.site.seen_at,
+        made_by=made_by,
+    )
+    _title_page(paper, report, made_by, zone, responsible)
+    paper.add_page()
+    _units(paper, report, zone)
+    _orders(paper, report)
+    _logbook(paper, report, zone)
+    paper.heading("About this report")
+    for note in _NOTES:
+        paper.paragraph(note, small=True)
+    return bytes(paper.output())
+
+
+def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
+    """Everything that people wrote, and so may be in any script."""
+    plant = report.site.plant
+    yield from (plant.name, plant.address or "", plant.country or "", plant.zip_code or "", responsible)
+    for controller in report.site.controllers:
+        yield from (controller.report.name, controller.report.reference, controller.report.serial_number, controller.place)
+        for unit in controller.units:
+            yield from (unit.name, unit.place, unit.report.reference)
+    for line in report.orders.lines:
+        yield from (line.reference, line.quantity)
+    for one in report.entries:
+        yield from (one.entry.module, one.entry.words, one.entry.by)
+
+
+def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, responsible: str) -> None:
+    plant, summary = report.site.plant, report.site.summary
+    paper.masthead(plant.name, "Emergency lighting: state, tests and logbook")
+    period = f"{print_moment(report.since, zone)} to {print_moment(report.until, zone)}"
+    paper.facts(
+        [
+            ("Address", _address(plant) or "-"),
+            ("Site id", plant.id),
+            ("Period of the logbook", period),
+            ("State as of", f"{print_moment(report.site.seen_at, zone)} (all times {zone})"),
+            ("Made by", made_by),
+        ]
+    )
+    sentences = list(_verdict(report))
+    paper.banner(
+        sentences or ["Everything works, and every test is recorded, passed and in time."], ALARM if sentences else CALM
+    )
+    paper.heading("Summary")
+    statuses = ("total", "working", "in failure", "no communication", "in alert")
+    paper.grid(
+        [Column("", 34), *(Column(word, 22, right=True) for word in statuses)],
+        [
+            [name, *map(str, (tally.total, tally.working, tally.in_failure, tally.no_communication)), alert]
+            for name, tally, alert in (
+                ("Controllers", summary.controllers, str(summary.in_alert)),
+                ("Units", summary.units, "-"),
+            )
+        ],
+    )
+    paper.grid(
+        [
+            Column("Last test of each unit", 34),
+            *(
+                Column(word, 22, right=True)
+                for word in ("passed", "failed", "none recorded", "due soon", "overdue", "under way")
+            ),
+        ],
+        [
+            [name, *map(str, (tests.passed, tests.failed, tests.never, tests.due_soon, tests.overdue, tests.under_way))]
+            for name, tests in (("Function (monthly)", summary.function), ("Duration (yearly)", summary.duration))
+        ],
+    )
+    if summary.charging:
+        paper.paragraph(f"Batteries of {summary.charging} units are charging at this moment.")
+    paper.heading("Responsible person")
+    paper.signature(responsible)
+
+
+def _address(plant: Plant) -> str:
+    return ", ".join(part for part in (plant.address, plant.zip_code, plant.country) if part)
+
+
+def _verdict(report: SafetyReport) -> Iterator[str]:
+    summary = report.site.summary
+    if not summary.units.total:
+        yield "No unit is connected to this site yet."
+    for noun, tally in (("units", summary.units), ("controllers", summary.controllers)):
+        wrong = tally.total - tally.working
+        if wrong:
+            yield f"{wrong} of {tally.total} {noun} do not work as they should."
+    for name, tests in (("function", summary.function), ("duration", summary.duration)):
+        if tests.failed:
+            yield f"The last {name} test of {tests.failed} units failed."
+        if tests.overdue:
+            yield f"The {name} test of {tests.overdue} units is overdue."
+        if tests.never:
+            yield f"No {name} test is recorded yet for {tests.never} units."
+
+
+def _units(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
+    paper.heading("Controllers and units")
+    if not report.site.controllers:
+        paper.paragraph("No controller is connected to this site yet.")
+        return
+    columns = [
+        Column("Unit", 46),
+        Column("Status", 22),
+        Column("Failures", 50),
+        Column("Function test", 31),
+        Column("Duration test", 31),
+    ]
+    rows: list[list[str | Cell]] = []
+    for controller in report.site.controllers:
+        rows.append([_controller(controller)])
+        rows += [_unit(unit, zone) for unit in controller.units]
+        if not controller.units:
+            rows.append([Cell("No unit hangs on this controller.", span=len(columns))])
+    paper.grid(columns, rows)
+
+
+def _controller(controller: SafetyController) -> Cell:
+    told = controller.report
+    alert = (
+        f"in alert (at {told.alert_level} units in failure)" if told.alert else f"not in alert (at {told.alert_level} units)"
+    )
+    facts = [f"{told.name}: {STATUSES[told.status]}, {alert}"]
+    facts.append(_joined(_named("reference", told.reference), _named("serial number", told.serial_number), controller.place))
+    facts += print_failures(told.failures)
+    return Cell("\n".join(line for line in facts if line), span=5, band=True, alarm=told.status is not SafetyStatus.WORKING)
+
+
+def _unit(unit: SafetyUnit, zone: tzinfo) -> list[str | Cell]:
+    told = unit.report
+    lines = [unit.name, _joined(_named("reference", told.reference), unit.place)]
+    if unit.is_charging:
+        lines.append(f"charging, {unit.charge} %")
+    return [
+        "\n".join(line for line in lines if line),
+        Cell(STATUSES[told.status], alarm=told.status is not SafetyStatus.WORKING),
+        "\n".join(print_failures(told.failures)) or "-",
+        *(_test(planned, zone) for planned in (unit.function, unit.duration)),
+    ]
+
+
+def _test(planned: PlannedTest, zone: tzinfo) -> Cell:
+    done = NOT_YET if planned.last is None else f"{print_moment(planned.last.ended_at, zone)}\n{print_outcome(planned.last)}"
+    failed = planned.last is not None and not planned.last.passed
+    return Cell(f"{done}\n{print_due(planned, zone)}", alarm=failed or planned.standing is TestStanding.OVERDUE)
+
+
+def _named(noun: str, text: str) -> str:
+    return f"{noun} {text}" if text else ""
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
+
+
+def _orders(paper: Paper, report: SafetyReport) -> None:
+    paper.heading("Spare parts to order")
+    orders = report.orders
+    if orders.lines:
+        columns = [Column("Part", 30), Column("Type", 30), Column("Quantity", 20, right=True), Column("For", 100)]
+        paper.grid(columns, [[line.reference, line.type, line.quantity, _for(line.needs)] for line in orders.lines])
+    else:
+        paper.paragraph("The failures shown call for no part whose reference is known.")
+    if orders.without_parts:
+        paper.paragraph("No part is known for these; ask their manufacturer:")
+        columns = [Column("Unit", 60), Column("Reference", 30), Column("Needs", 30), Column("Because of", 60)]
+        rows = [
+            [
+                _joined(need.name, need.place),
+                need.reference or "-",
+                need.part,
+                "\n".join(FAILURES[one] for one in need.failures),
+            ]
+            for need in orders.without_parts
+        ]
+        paper.grid(columns, rows)
+
+
+def _for(needs: Iterable[Need]) -> str:
+    return "; ".join(f"{need.name} ({_joined(need.reference, need.place)})" for need in needs)
+
+
+def _logbook(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
+    period = f"{print_moment(report.since, zone, day_only=True)} to {print_moment(report.until, zone, day_only=True)}"
+    paper.heading(f"Logbook, {period}")
+    if not report.entries:
+        paper.paragraph("Nothing was logged in this period.")
+        return
+    columns = [
+        Column("No.", 13, right=True),
+        Column("When", 26),
+        Column("Entry", 26),
+        Column("Of", 40),
+        Column("What", 53),
+        Column("By", 22),
+    ]
+    paper.grid(
+        columns,
+        [
+            [
+                str(one.number),
+                print_moment(one.entry.at, zone),
+                KINDS[one.entry.kind],
+                one.entry.module or "the site",
+                print_entry(one.entry, zone) or "-",
+                one.entry.by or "gateway",
+            ]
+            for one in report.entries
+        ],
+    )

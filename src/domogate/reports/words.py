@@ -1,0 +1,106 @@
+"""What codes and moments are called on paper."""
+
+from datetime import datetime, tzinfo
+
+from domogate.domain.logbook import LogbookEntry, LogbookKind
+from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
+from domogate.services.logbook import PlannedTest, TestStanding
+from domogate.services.logbook.schedule import clamp
+from domogate.services.safety import SafetyStatus
+
+FAILURES: dict[FailureType, str] = {
+    FailureType.BLOCK_OK: "none",
+    FailureType.BLOCK_FAULTY_COMMUNICATION: "communication faulty",
+    FailureType.BLOCK_OTHER_FAULTY: "other fault",
+    FailureType.BLOCK_ALARM_STATE: "alarm state",
+    FailureType.BLOCK_DLD: "DLD fault",
+    FailureType.BLOCK_FAULTY_POWER_SUPPLY: "power supply faulty",
+    FailureType.BLOCK_FAULTY_BATTERY: "battery faulty",
+    FailureType.BLOCK_DISCONNECTED_BATTERY: "battery disconnected",
+    FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT: "emergency lamp faulty",
+    FailureType.BLOCK_FAULTY_ELECTRONICAL: "electronics faulty",
+    FailureType.REMOTE_OK: "none",
+    FailureType.REMOTE_SECTOR_ON_BUS: "mains on the bus",
+    FailureType.REMOTE_BUS_SHORT_CIRCUIT: "bus short circuit",
+    FailureType.REMOTE_NO_BLOCK_RESPONSE: "units do not respond",
+    FailureType.REMOTE_CAPACITY_OVERFLOW: "capacity exceeded",
+    FailureType.REMOTE_NFC_COMM_FAULT: "NFC communication fault",
+    FailureType.REMOTE_QUARTZ_FAULT: "quartz fault",
+    FailureType.REMOTE_BATTERY_FAULT: "battery fault",
+    FailureType.REMOTE_BLOCK_ENROLLMENT_FAULT: "unit enrolment fault",
+    FailureType.REMOTE_ELECTRONIC_FAULT: "electronic fault",
+    FailureType.REMOTE_OUT_SUPERVISION: "out of supervision",
+}
+
+STATUSES: dict[SafetyStatus, str] = {
+    SafetyStatus.WORKING: "working",
+    SafetyStatus.IN_FAILURE: "in failure",
+    SafetyStatus.NO_COMMUNICATION: "no communication",
+}
+
+KINDS: dict[LogbookKind, str] = {
+    LogbookKind.TEST: "Test",
+    LogbookKind.FAILURE: "Failure",
+    LogbookKind.REPAIR: "Failure gone",
+    LogbookKind.SILENCE: "Contact lost",
+    LogbookKind.CONTACT: "In contact again",
+    LogbookKind.ALERT: "Alert",
+    LogbookKind.ALERT_ENDED: "Alert ended",
+    LogbookKind.COMMISSIONING: "Commissioning",
+    LogbookKind.INSPECTION: "Inspection",
+    LogbookKind.SERVICE: "Service",
+    LogbookKind.ALTERATION: "Alteration",
+    LogbookKind.NOTE: "Note",
+}
+
+TESTS: dict[EmergencyTestKind, str] = {
+    EmergencyTestKind.FUNCTION: "function test",
+    EmergencyTestKind.DURATION: "duration test",
+}
+
+NOT_YET = "no test recorded yet"
+
+
+def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> str:
+    if at is None:
+        return ""
+    return datetime.fromtimestamp(clamp(at), zone).strftime("%Y-%m-%d" if day_only else "%Y-%m-%d %H:%M")
+
+
+def print_failures(failures: tuple[Failure, ...]) -> list[str]:
+    """In words and with their codes; those that say OK are none."""
+    return [f"{FAILURES[one.type]} ({one.type})" for one in failures if FAILURES[one.type] != "none"]
+
+
+def print_length(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def print_outcome(test: EmergencyTest) -> str:
+    outcome = "passed" if test.failure is None else f"failed: {FAILURES[test.failure]}"
+    return f"{outcome}, lit {print_length(test.lit)}"
+
+
+def print_due(planned: PlannedTest, zone: tzinfo) -> str:
+    """When the next is due, and what is pressing about it."""
+    if planned.under_way:
+        return "under way"
+    day = print_moment(planned.due_at, zone, day_only=True)
+    if planned.last is None:
+        since = f"due since {day}" if day else "due"
+        return f"{since}, overdue" if planned.standing is TestStanding.OVERDUE else since
+    if planned.standing is TestStanding.IN_TIME:
+        return f"next {day}"
+    return f"{planned.standing}: {day}"
+
+
+def print_entry(entry: LogbookEntry, zone: tzinfo) -> str:
+    """What happened, after the entry's kind."""
+    if entry.test is not None:
+        began = print_moment(entry.test.began_at, zone)
+        return f"{TESTS[entry.test.kind].capitalize()} begun {began}: {print_outcome(entry.test)}"
+    if entry.failure is not None:
+        return f"{FAILURES[entry.failure].capitalize()} ({entry.failure})"
+    return entry.words
