@@ -5,12 +5,18 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support import launching
+
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fast", parent=settings.get_profile("whole"), max_examples=10)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
 
 _SLOW_FOLDERS = {"stores", "cli"}
 """What waits for a disk or starts commands: all of it is left out of the fast subset."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.add_cleanup(launching.preload().close)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

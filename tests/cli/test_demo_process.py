@@ -25,7 +25,7 @@ LIGHT_PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{PLANT}/modu
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with running(start("demo", tmp_path_factory.mktemp("demo"))) as started:
+    with running(start("demo", tmp_path_factory.mktemp("demo"), anew=True)) as started:
         yield started
 
 
@@ -131,7 +131,7 @@ class TestEndAndSecondStart:
 
 class TestServe:
     def test_an_empty_store_says_what_to_do_and_takes_up_what_is_imported(self, tmp_path: Path) -> None:
-        with running(start("serve", tmp_path)) as empty:
+        with running(start("serve", tmp_path, anew=True)) as empty:
             assert "domogate estate import" in empty.log
             assert empty.ready["subscription_key"] is None
             assert empty.ready["users"] == []

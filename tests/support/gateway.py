@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import yaml
 
 from support.estate_view import EstateView, PlantView, asked_of, read_yaml, targets_in
 from support.http import Api, client
+from support.launching import Process, launch, run
 from support.spec_operations import E1, E2, E4, E12, E16, Operation, Target
 
 START_DEADLINE = 40.0
@@ -40,14 +40,7 @@ class Person:
 
 
 def run_command(arguments: list[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "domogate.cli", *arguments],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_DEADLINE,
-        check=False,
-    )
+    return run(arguments, environment, COMMAND_DEADLINE)
 
 
 _DEMO_ESTATE: list[EstateView] = []
@@ -57,7 +50,7 @@ _DEMO_ESTATE: list[EstateView] = []
 class Gateway:
     """A running gateway, and everything a test needs to speak with it."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Process
     data: Path
     log_file: Path
     ready: dict[str, Any]
@@ -203,7 +196,7 @@ def _environment(settings: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", **settings}
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", ready_file: Path, log_file: Path) -> dict[str, Any]:
+def _wait_until_ready(process: Process, ready_file: Path, log_file: Path) -> dict[str, Any]:
     deadline = time.monotonic() + START_DEADLINE
     while time.monotonic() < deadline:
         if ready_file.exists():
@@ -221,24 +214,16 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", ready_file: Path, log_
     raise AssertionError(f"the gateway was not ready in {START_DEADLINE:.0f} s:\n{log_file.read_text()[-4000:]}")
 
 
-def start(command: str, directory: Path, settings: Mapping[str, str] | None = None) -> Gateway:
-    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`."""
+def start(command: str, directory: Path, settings: Mapping[str, str] | None = None, *, anew: bool = False) -> Gateway:
+    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`; `anew` as in `launch`."""
     directory.mkdir(parents=True, exist_ok=True)
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
     ready_file.unlink(missing_ok=True)
     environment = _environment(settings or {})
     # What a command says on standard output is for whoever started it, the demo's credentials too; the log is the rest.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "domogate.cli", command),
-                *("--port", "0", "--data", str(data), "--ready-file", str(ready_file)),
-            ],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=greeting,
-            stderr=log,
-        )
+        arguments = [command, "--port", "0", "--data", str(data), "--ready-file", str(ready_file)]
+        process = launch(arguments, environment, greeting, log, anew=anew)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")
 

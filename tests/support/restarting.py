@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from support.gateway import Gateway
+from support.launching import Process
 
 START_PATIENCE = 30.0
 _GLANCE = 0.01
@@ -94,12 +95,12 @@ class Lives:
         self.start_times.append(time.monotonic() - begun)
         return gateway
 
-    def _gateway(self, process: "subprocess.Popen[bytes]") -> Gateway:
+    def _gateway(self, process: Process) -> Gateway:
         ready = {"base_url": self.base_url, "auth_url": f"{self.base_url}/auth", **self.known}
         return Gateway(process, self.data, self.directory / "gateway.log", ready, self.environment)
 
 
-def kill(process: "subprocess.Popen[bytes]") -> None:
+def kill(process: Process) -> None:
     """As the machine does it: no warning, no last word."""
     process.kill()
     process.wait()

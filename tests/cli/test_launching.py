@@ -1,0 +1,69 @@
+"""A forked `domogate` is what a started one is: to the test that launches it, to its children and to the system."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from support.gateway import Gateway, _environment, running, start
+from support.launching import Forked, launch, run
+
+PATIENCE = 40.0
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> Iterator[IO[bytes]]:
+    with (tmp_path / "said").open("wb") as stream:
+        yield stream
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Gateway]:
+    with running(start("serve", tmp_path)) as gateway:
+        yield gateway
+
+
+class TestACommand:
+    @pytest.mark.parametrize("arguments", [["version"], ["no-such-command"], ["key", "list", "--data", "/dev/null/x"]], ids=str)
+    def test_says_and_ends_as_one_that_was_started(self, arguments: list[str]) -> None:
+        environment = _environment({})
+        started = subprocess.run(
+            [sys.executable, "-m", "domogate.cli", *arguments], env=environment, capture_output=True, text=True, check=False
+        )
+        forked = run(arguments, environment, PATIENCE)
+        assert (forked.returncode, forked.stdout, forked.stderr) == (started.returncode, started.stdout, started.stderr)
+
+    def test_has_only_the_environment_that_it_is_given(self, tmp_path: Path) -> None:
+        done = run(["key", "list"], _environment({"DOMOGATE_DATA": str(tmp_path / "here")}), PATIENCE)
+        assert (done.returncode, (tmp_path / "here").is_dir()) == (0, True)
+        again = run(["key", "list", "--data", str(tmp_path / "there")], _environment({}), PATIENCE)
+        assert (again.returncode, (tmp_path / "there").is_dir()) == (0, True)
+
+    def test_that_takes_too_long_is_ended(self, tmp_path: Path) -> None:
+        with pytest.raises(subprocess.TimeoutExpired):
+            run(["serve", "--port", "0", "--data", str(tmp_path)], _environment({}), 0.01)
+
+
+class TestAProcess:
+    def test_is_one_of_its_own_that_goes_on_and_ends_when_told_to(self, serving: Gateway) -> None:
+        process = serving.process
+        assert isinstance(process, Forked)
+        assert process.poll() is None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.01)
+        process.terminate()
+        assert process.wait(PATIENCE) == process.poll() == 0
+        process.kill()  # nobody else's: its number may be somebody's by now
+
+    def test_that_is_killed_says_by_what(self, serving: Gateway) -> None:
+        serving.process.kill()
+        assert serving.process.wait(PATIENCE) == -signal.SIGKILL
+
+    def test_is_started_anew_where_that_is_asked_for(self, nowhere: IO[bytes]) -> None:
+        process = launch(["version"], _environment({}), nowhere, nowhere, anew=True)
+        assert isinstance(process, subprocess.Popen)
+        assert process.wait(PATIENCE) == 0

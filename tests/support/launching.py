@@ -1,0 +1,140 @@
+"""Processes that run `domogate`: started as anyone starts one or, where tests start hundreds, forked from one that is ready."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from support import preloaded
+
+_FIRST_ANSWER = 60.0
+
+
+class Forked:
+    """A forked `domogate`, to be treated as a Popen: what is here means the same."""
+
+    def __init__(self, arguments: list[str], reports: socket.socket) -> None:
+        self.args = arguments
+        self.returncode: int | None = None
+        self._reports = reports
+        self.pid = self._read_report(_FIRST_ANSWER)
+
+    def _read_report(self, timeout: float | None) -> int:
+        readable, _, _ = select.select([self._reports], [], [], timeout)
+        if not readable:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0)
+        report = self._reports.recv(preloaded.STATUS.size, socket.MSG_WAITALL)
+        assert len(report) == preloaded.STATUS.size, "who should tell how the process ended was ended itself"
+        return int(preloaded.STATUS.unpack(report)[0])
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            self.returncode = self._read_report(timeout)
+            self._reports.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+Process = subprocess.Popen[bytes] | Forked
+
+
+class Preloaded:
+    """The process that forks. It is started by the first command, and ends with whoever started it."""
+
+    def __init__(self) -> None:
+        self._control: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def fork(self, arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]) -> Forked:
+        control = self._control or self._start(environment)
+        ours, theirs = socket.socketpair()
+        with theirs, Path(os.devnull).open("rb") as nothing:
+            streams = (nothing, stdout, stderr)
+            socket.send_fds(control, [b"."], [theirs.fileno(), *(stream.fileno() for stream in streams)])
+        command = {"arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
+        ours.sendall(json.dumps(command).encode())
+        ours.shutdown(socket.SHUT_WR)
+        return Forked(arguments, ours)
+
+    def _start(self, environment: Mapping[str, str]) -> socket.socket:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", preloaded.__file__, str(theirs.fileno())],
+                env=dict(environment),
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+        return self._control
+
+    def close(self) -> None:
+        if self._control is not None and self._process is not None:
+            self._control.close()
+            self._process.wait()
+            self._control = self._process = None
+
+
+_ready: Preloaded | None = None
+
+
+def preload() -> Preloaded:
+    """From now on `launch` forks. For tests only: soak and benchmarks look at processes that began from nothing."""
+    global _ready
+    _ready = _ready or Preloaded()
+    return _ready
+
+
+def launch(
+    arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes], *, anew: bool = False
+) -> Process:
+    """`domogate` with these arguments. `anew` starts an interpreter for it in any case, as a person's shell does."""
+    if _ready is not None and not anew:
+        return _ready.fork(arguments, environment, stdout, stderr)
+    return subprocess.Popen(
+        [sys.executable, "-m", "domogate.cli", *arguments],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+    )
+
+
+def run(arguments: list[str], environment: Mapping[str, str], deadline: float) -> "subprocess.CompletedProcess[str]":
+    """As subprocess.run, which speaks only with children of its own."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        process = launch(arguments, environment, stdout, stderr)
+        try:
+            process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+        said = []
+        for stream in (stdout, stderr):
+            stream.seek(0)
+            said.append(stream.read().decode())
+    return subprocess.CompletedProcess(arguments, process.returncode or 0, *said)
