@@ -18,6 +18,7 @@ import domogate.cli.openapi as openapi
 import domogate.cli.order as order
 import domogate.cli.plant as plant
 import domogate.cli.readings as readings
+import domogate.cli.safety as safety
 import domogate.cli.serve as serve
 import domogate.cli.signing_key as signing_key
 import domogate.cli.simulate as simulate
@@ -39,7 +40,7 @@ cli = typer.Typer(
 NOUNS = (
     *(init, serve, demo, estate),
     *(user, client, plant, key, token, signing_key, audit),
-    *(module, order, readings, fault, simulate, discover),
+    *(module, order, readings, safety, fault, simulate, discover),
     *(openapi, backup, version),
 )
 for noun in NOUNS:

@@ -21,7 +21,7 @@ _SUCCESS = {200: "Success", 201: "Made", 204: "Done"}
 
 def openapi_document(operations: Sequence[Operation], *, prefix: str, base_url: str, version: str) -> dict[str, Any]:
     """Valid OpenAPI 3.1; every schema is one of the wire's own models."""
-    told = [one for operation in operations for one in (operation.answer, operation.body) if one is not None]
+    told = [one for operation in operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
     types = list({repr(one): one for one in [*told, ProblemDetails]}.values())
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     # Defaults of the models are tuples; a document is made of JSON's own types.
@@ -110,7 +110,9 @@ def _query_parameter(name: str, schema: dict[str, Any], components: dict[str, An
 def _responses(operation: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
     success: dict[str, Any] = {"description": _SUCCESS[operation.status]}
     if operation.answer is not None:
-        success["content"] = {"application/json": {"schema": schema_of[repr(operation.answer)]}}
+        # What is no JSON needs no schema: its media type says all (OpenAPI 3.1 §4.8.14.2).
+        described = {} if operation.answer is bytes else {"schema": schema_of[repr(operation.answer)]}
+        success["content"] = {operation.media_type: described}
     responses = {str(operation.status): success}
     problem = {MEDIA_TYPE: {"schema": schema_of[repr(ProblemDetails)]}}
     for status in sorted(operation.every_error):

@@ -120,6 +120,7 @@ def queried_id(name: str, text: str | None) -> Id | None:
 
 Handler = Callable[[Desk, Call], Awaitable[Any]]
 
+JSON = "application/json"
 PARAMETERS = re.compile(r"\{(\w+)\}")
 
 
@@ -134,6 +135,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     handler: Handler
     answer: Any = None
     """The type of the body; None for 204."""
+    media_type: str = JSON
+    """What the answer is; if not JSON, the handler gives its bytes."""
     status: int = 200
     body: Any = None
     query: Any = None
@@ -144,6 +147,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if (self.answer is None) != (self.status == 204):
             raise ValueError(f"{self.id}: 204 and an empty body go together")
+        if (self.answer is bytes) != (self.media_type != JSON):
+            raise ValueError(f"{self.id}: bytes and a media type of their own go together")
         if self.body is not None and self.method not in ("POST", "PATCH"):
             raise ValueError(f"{self.id}: only POST and PATCH have a body")
         if self.takes_key and (self.method != "POST" or not {400, 409} <= self.every_error):

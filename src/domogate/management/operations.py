@@ -1,6 +1,6 @@
 """The one table of all operations."""
 
-from domogate.management import clients, drivers, faults, keys, modules, orders, plants, readings, users
+from domogate.management import clients, drivers, faults, keys, modules, orders, plants, readings, safety, users
 from domogate.management.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -10,6 +10,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *modules.OPERATIONS,
     *readings.OPERATIONS,
     *orders.OPERATIONS,
+    *safety.OPERATIONS,
     *faults.OPERATIONS,
     *drivers.OPERATIONS,
     *keys.OPERATIONS,

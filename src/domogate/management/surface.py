@@ -105,7 +105,8 @@ class ManagementApp:
         headers = {"cache-control": "no-store"}
         if operation.answer is None:
             return Response(status_code=204, headers=headers)
-        return Response(msgspec.json.encode(answer), operation.status, headers, "application/json")
+        content = answer if operation.answer is bytes else msgspec.json.encode(answer)
+        return Response(content, operation.status, headers, operation.media_type)
 
     def _find(self, path: bytes, request: Request) -> tuple[Operation, dict[str, str]]:
         """By the segments as they were sent: a client id may hold a slash, written %2F."""

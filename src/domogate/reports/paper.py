@@ -13,6 +13,7 @@ from domogate.reports.fonts import HELVETICA, Typeface
 
 Colour = tuple[int, int, int]
 
+PAPER: Colour = (255, 255, 255)
 INK: Colour = (33, 37, 41)
 FAINT: Colour = (108, 117, 125)
 LINE: Colour = (206, 212, 218)
@@ -33,14 +34,15 @@ class Column(msgspec.Struct, frozen=True):
 
     title: str
     width: float
-    right: bool = False
+    align: str = "LEFT"
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A cell that is more than its text."""
+    """A cell that is more than its text. A band parts what is below it from what is above."""
 
     text: str
     alarm: bool = False
+    bold: bool = False
     band: bool = False
     span: int = 1
 
@@ -58,6 +60,7 @@ class Paper(FPDF):
             self.add_font(self._face, "", typeface.regular)
             self.add_font(self._face, "B", typeface.bold)
         self.set_margins(MARGIN, MARGIN, MARGIN)
+        self.c_margin = 0  # text begins where tables and lines do
         self.set_auto_page_break(True, margin=20)
         self.set_title(title)
         self.set_producer(made_by)
@@ -142,14 +145,14 @@ class Paper(FPDF):
         """Its header stands on every page it goes over."""
         self._ink(INK, _BODY)
         self.set_draw_color(*LINE)
-        heading = FontFace(emphasis="BOLD", color=(255, 255, 255), fill_color=BRAND)
+        heading = FontFace(emphasis="BOLD", color=PAPER, fill_color=BRAND)
         with self.table(
             borders_layout=TableBordersLayout.HORIZONTAL_LINES,
             col_widths=[column.width for column in columns],
             headings_style=heading,
             line_height=_LINE,
             padding=(0.9, 1.2, 0.9, 1.2),
-            text_align=["RIGHT" if column.right else "LEFT" for column in columns],
+            text_align=[column.align for column in columns],
             v_align="TOP",
             width=WIDTH,
         ) as printed:
@@ -171,10 +174,12 @@ class Paper(FPDF):
         self.multi_cell(width, height, self._typeface.clean(text), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
 
-def _style(cell: Cell) -> FontFace | None:
-    if cell.band:
-        return FontFace(emphasis="BOLD", color=ALARM if cell.alarm else INK, fill_color=BAND)
-    return FontFace(color=ALARM) if cell.alarm else None
+def _style(cell: Cell) -> FontFace:
+    return FontFace(
+        emphasis="BOLD" if cell.bold else None,
+        color=ALARM if cell.alarm else INK,
+        fill_color=BAND if cell.band else PAPER,
+    )
 
 
 def _parts(cells: Sequence[Cell]) -> Iterator[list[Cell]]:

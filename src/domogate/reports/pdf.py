@@ -20,6 +20,9 @@ from domogate.reports.words import (
 from domogate.services.logbook import Need, PlannedTest, SafetyController, SafetyReport, SafetyUnit, TestStanding
 from domogate.services.safety import SafetyStatus
 
+_SPAN = 5
+"""Columns of the table of units."""
+
 _NOTES = (
     "Units and controllers are shown as last known at the moment when this report was made. A unit that cannot be reached "
     "counts as not working.",
@@ -46,9 +49,6 @@ def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsibl
     _units(paper, report, zone)
     _orders(paper, report)
     _logbook(paper, report, zone)
-    paper.heading("About this report")
-    for note in _NOTES:
-        paper.paragraph(note, small=True)
     return bytes(paper.output())
 
 
@@ -86,7 +86,7 @@ def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, 
     paper.heading("Summary")
     statuses = ("total", "working", "in failure", "no communication", "in alert")
     paper.grid(
-        [Column("", 34), *(Column(word, 22, right=True) for word in statuses)],
+        [Column("", 34), *(Column(word, 22, "RIGHT") for word in statuses)],
         [
             [name, *map(str, (tally.total, tally.working, tally.in_failure, tally.no_communication)), alert]
             for name, tally, alert in (
@@ -98,10 +98,7 @@ def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, 
     paper.grid(
         [
             Column("Last test of each unit", 34),
-            *(
-                Column(word, 22, right=True)
-                for word in ("passed", "failed", "none recorded", "due soon", "overdue", "under way")
-            ),
+            *(Column(word, 22, "RIGHT") for word in ("passed", "failed", "none recorded", "due soon", "overdue", "under way")),
         ],
         [
             [name, *map(str, (tests.passed, tests.failed, tests.never, tests.due_soon, tests.overdue, tests.under_way))]
@@ -112,6 +109,9 @@ def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, 
         paper.paragraph(f"Batteries of {summary.charging} units are charging at this moment.")
     paper.heading("Responsible person")
     paper.signature(responsible)
+    paper.heading("About this report")
+    for note in _NOTES:
+        paper.paragraph(note, small=True)
 
 
 def _address(plant: Plant) -> str:
@@ -141,30 +141,30 @@ def _units(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
         paper.paragraph("No controller is connected to this site yet.")
         return
     columns = [
-        Column("Unit", 46),
-        Column("Status", 22),
-        Column("Failures", 50),
+        Column("Unit", 43),
+        Column("Status", 21),
+        Column("Failures", 54),
         Column("Function test", 31),
         Column("Duration test", 31),
     ]
     rows: list[list[str | Cell]] = []
     for controller in report.site.controllers:
-        rows.append([_controller(controller)])
+        rows += _controller(controller)
         rows += [_unit(unit, zone) for unit in controller.units]
         if not controller.units:
-            rows.append([Cell("No unit hangs on this controller.", span=len(columns))])
+            rows.append([Cell("No unit hangs on this controller.", span=_SPAN)])
     paper.grid(columns, rows)
 
 
-def _controller(controller: SafetyController) -> Cell:
+def _controller(controller: SafetyController) -> Iterator[list[str | Cell]]:
+    """A band over its units: what it is called and in, then the rest."""
     told = controller.report
-    alert = (
-        f"in alert (at {told.alert_level} units in failure)" if told.alert else f"not in alert (at {told.alert_level} units)"
-    )
-    facts = [f"{told.name}: {STATUSES[told.status]}, {alert}"]
-    facts.append(_joined(_named("reference", told.reference), _named("serial number", told.serial_number), controller.place))
-    facts += print_failures(told.failures)
-    return Cell("\n".join(line for line in facts if line), span=5, band=True, alarm=told.status is not SafetyStatus.WORKING)
+    alarm = told.status is not SafetyStatus.WORKING or told.alert
+    name = f"{told.name}: {STATUSES[told.status]}{', in alert' if told.alert else ''}"
+    yield [Cell(name, span=_SPAN, band=True, bold=True, alarm=alarm)]
+    facts = _joined(_named("reference", told.reference), _named("serial number", told.serial_number), controller.place)
+    level = f"alert at {told.alert_level} {'unit' if told.alert_level == 1 else 'units'} in failure"
+    yield [Cell("\n".join([_joined(facts, level), *print_failures(told.failures)]), span=_SPAN, band=True)]
 
 
 def _unit(unit: SafetyUnit, zone: tzinfo) -> list[str | Cell]:
@@ -175,7 +175,7 @@ def _unit(unit: SafetyUnit, zone: tzinfo) -> list[str | Cell]:
     return [
         "\n".join(line for line in lines if line),
         Cell(STATUSES[told.status], alarm=told.status is not SafetyStatus.WORKING),
-        "\n".join(print_failures(told.failures)) or "-",
+        "\n".join(print_failures(told.failures, "\n")) or "-",
         *(_test(planned, zone) for planned in (unit.function, unit.duration)),
     ]
 
@@ -198,7 +198,7 @@ def _orders(paper: Paper, report: SafetyReport) -> None:
     paper.heading("Spare parts to order")
     orders = report.orders
     if orders.lines:
-        columns = [Column("Part", 30), Column("Type", 30), Column("Quantity", 20, right=True), Column("For", 100)]
+        columns = [Column("Part", 30), Column("Type", 30), Column("Quantity", 20, "CENTER"), Column("For", 100)]
         paper.grid(columns, [[line.reference, line.type, line.quantity, _for(line.needs)] for line in orders.lines])
     else:
         paper.paragraph("The failures shown call for no part whose reference is known.")
@@ -228,7 +228,7 @@ def _logbook(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
         paper.paragraph("Nothing was logged in this period.")
         return
     columns = [
-        Column("No.", 13, right=True),
+        Column("No.", 13, "RIGHT"),
         Column("When", 26),
         Column("Entry", 26),
         Column("Of", 40),

@@ -67,9 +67,9 @@ def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> s
     return datetime.fromtimestamp(clamp(at), zone).strftime("%Y-%m-%d" if day_only else "%Y-%m-%d %H:%M")
 
 
-def print_failures(failures: tuple[Failure, ...]) -> list[str]:
+def print_failures(failures: tuple[Failure, ...], between: str = " - ") -> list[str]:
     """In words and with their codes; those that say OK are none."""
-    return [f"{FAILURES[one.type]} ({one.type})" for one in failures if FAILURES[one.type] != "none"]
+    return [f"{FAILURES[one.type]}{between}{one.type}" for one in failures if FAILURES[one.type] != "none"]
 
 
 def print_length(seconds: float) -> str:
