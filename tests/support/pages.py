@@ -4,9 +4,11 @@ import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import msgspec
@@ -15,6 +17,7 @@ from starlette.applications import Starlette
 
 from domogate import auth
 from domogate.auth.pages import Pages
+from domogate.auth.pages.rendering import Renderer
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
@@ -37,6 +40,9 @@ CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 """Both of RFC 7636 appendix B."""
 APP_NAME = "Sunrise <b>lights</b>"
 SCOPES = ("openid", "email", "offline_access", *Scope)
+
+compiled = cache(Renderer)
+"""Has no state but the templates, whose compiling takes longer than most tests of pages."""
 
 
 class House:
@@ -69,15 +75,16 @@ class House:
         )
         of.mail.sends = mails_links
         self.mail = of.mail
-        self.pages = Pages(
-            self.sessions,
-            self.store,
-            self.people,
-            self.clock,
-            base_url=base_url,
-            mails_links=mails_links,
-            terms_url=terms_url,
-        )
+        with patch("domogate.auth.pages.pages.Renderer", compiled):
+            self.pages = Pages(
+                self.sessions,
+                self.store,
+                self.people,
+                self.clock,
+                base_url=base_url,
+                mails_links=mails_links,
+                terms_url=terms_url,
+            )
         self.client = Client("sunrise", APP_NAME, redirect_uris=(redirect_uri,), scopes=tuple(SCOPES))
         self.keyring = KeyRing(self.store, self.clock)
 
