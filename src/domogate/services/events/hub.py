@@ -200,7 +200,7 @@ class Hub:
             await self._arrived.wait()
             self._arrived.clear()
             while self._fresh:
-                change = self._fresh.popleft()
+                change = self._fresh[0]
                 assert isinstance(change.event, StateChanged | PlantChanged)
                 try:
                     await self._distribute(change, change.event.plant_id)
@@ -209,6 +209,7 @@ class Hub:
                     _log.exception("listeners could not be told", cursor=change.cursor)
                     for stream in tuple(self._by_concern.get(plant_concern(change.event.plant_id), ())):
                         stream.end(INTERRUPTED)
+                self._fresh.popleft()
 
     async def _distribute(self, change: Change, plant_id: Id) -> None:
         concern = plant_concern(plant_id)

@@ -1,0 +1,520 @@
+"""What listeners hear, and when they stop hearing it."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import msgspec
+import pytest
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
+from domogate.domain.ids import new_id
+from domogate.domain.notices import NoticeKind
+from domogate.domain.people import Scope, Standing, TokenKind
+from domogate.domain.plants import PlantStatus
+from domogate.domain.states import LockState, Report
+from domogate.identity.rotation import rotate_keys
+from domogate.services.events import hub as hubs
+from domogate.services.events.hub import NotNow
+from domogate.services.events.wishes import Wish
+from support.listening import SOURCE, Credentials, Listener, Salon, a_module, open_salon, until
+from support.stores import NOW
+
+
+@pytest.fixture
+async def salon() -> AsyncIterator[Salon]:
+    async with open_salon() as opened:
+        yield opened
+
+
+class House:
+    """Anna's, with Bruno allowed in it; a lamp, a plug and a lock that no operation shows the state of."""
+
+    def __init__(self, salon: Salon) -> None:
+        self.salon = salon
+        self.lamp, self.plug = a_module(DeviceKind.LIGHT), a_module(DeviceKind.PLUG)
+        self.lock = a_module(DeviceKind.LOCK)
+
+    async def build(self) -> "House":
+        self.anna, self.bruno = await self.salon.add_user("Anna"), await self.salon.add_user("Bruno")
+        self.plant = await self.salon.add_plant(self.anna, self.lamp, self.plug, self.lock, allowed=[self.bruno])
+        self.of_anna, self.of_bruno = await self.salon.let_in(self.anna), await self.salon.let_in(self.bruno)
+        return self
+
+    async def switch(self, times: int = 1) -> None:
+        for number in range(times):
+            await self.salon.report(self.plant, self.lamp, on=number % 2 == 0)
+
+
+@pytest.fixture
+async def house(salon: Salon) -> House:
+    return await House(salon).build()
+
+
+class TestAStreamThatIsNew:
+    async def test_first_says_where_it_begins_and_how_soon_to_come_again(self, salon: Salon, house: House) -> None:
+        await house.switch()
+        listener = await salon.listen(house.of_anna)
+        newest = await salon.store.newest_cursor()
+        assert listener.raw == b'retry: 2000\n\nid: %d\nevent: ready\ndata: {"cursor":%d}\n\n' % (newest, newest)
+
+    async def test_tells_what_is_committed_from_then_on(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna)
+        await house.switch()
+        await salon.quiet()
+        [heard] = listener.told
+        assert heard.event == "state"
+        assert heard.id == await salon.store.newest_cursor()
+        assert heard.data["type"] == "domogate.state"
+        assert heard.data["id"] == str(heard.id)
+        assert heard.data["source"] == SOURCE
+        assert heard.data["data"]["moduleId"] == house.lamp.id
+        assert heard.data["data"]["state"]["on"] is True
+
+    async def test_takes_both_kinds_of_token(self, salon: Salon, house: House) -> None:
+        for kind in TokenKind:
+            listener = await salon.listen(await salon.let_in(house.anna, kind=kind))
+            await house.switch()
+            await salon.quiet()
+            assert len(listener.told) == 1
+
+    async def test_tells_each_module_in_order_and_nothing_twice(self, salon: Salon, house: House) -> None:
+        listeners = [await salon.listen(house.of_anna) for _ in range(3)]
+        await asyncio.gather(*(house.switch(20) for _ in range(3)))
+        await salon.quiet()
+        for listener in listeners:
+            assert len(listener.ids) == 60
+            assert listener.ids == sorted(set(listener.ids))
+
+    async def test_says_nothing_of_what_no_operation_shows(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna)
+        await salon.store.record([Report(house.plant.id, house.lock.id, salon.clock.now(), LockState(locked=True))])
+        await salon.add_user("Somebody")
+        await salon.quiet()
+        assert listener.told == []
+
+    async def test_tells_that_a_module_went_away_and_came_back(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna)
+        await salon.report(house.plant, house.lamp, reachable=False)
+        await salon.report(house.plant, house.lamp)
+        await salon.quiet()
+        assert [(heard.event, heard.data["data"]["reachable"]) for heard in listener.told] == [
+            ("reachability", False),
+            ("reachability", True),
+        ]
+
+    async def test_tells_that_people_changed(self, salon: Salon, house: House) -> None:
+        listener, carla = await salon.listen(house.of_anna), await salon.add_user("Carla")
+        await salon.store.allow_user(house.plant.id, carla.id)
+        await salon.quiet()
+        assert [(heard.event, heard.data["data"]) for heard in listener.told] == [("people", {"plantId": house.plant.id})]
+
+
+class TestOfOthersPlants:
+    async def test_nothing_is_told(self, salon: Salon, house: House) -> None:
+        carla = await salon.add_user("Carla")
+        lamp = a_module(DeviceKind.LIGHT)
+        hers = await salon.add_plant(carla, lamp)
+        listener = await salon.listen(await salon.let_in(carla))
+        await house.switch()
+        await salon.report(hers, lamp)
+        await salon.quiet()
+        assert [heard.data["data"]["plantId"] for heard in listener.told] == [hers.id]
+
+    async def test_nothing_is_even_looked_at(self, salon: Salon, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        carla = await salon.add_user("Carla")
+        await salon.listen(await salon.let_in(carla))
+        looked_at = []
+        monkeypatch.setattr(salon.world, "find_plant", looked_at.append)
+        await house.switch()
+        await salon.quiet()
+        assert looked_at == []
+
+
+class TestFilters:
+    async def test_by_plant(self, salon: Salon, house: House) -> None:
+        lamp = a_module(DeviceKind.LIGHT)
+        other = await salon.add_plant(house.anna, lamp)
+        listener = await salon.listen(house.of_anna, Wish(plants=frozenset({other.id})))
+        await house.switch()
+        await salon.report(other, lamp)
+        await salon.quiet()
+        assert [heard.data["data"]["plantId"] for heard in listener.told] == [other.id]
+
+    async def test_by_kind_and_a_module_that_turns_up_with_a_state_is_of_both(self, salon: Salon, house: House) -> None:
+        states = await salon.listen(house.of_anna, Wish(kinds=frozenset({NoticeKind.STATE})))
+        turns = await salon.listen(house.of_anna, Wish(kinds=frozenset({NoticeKind.REACHABILITY})))
+        people = await salon.listen(house.of_anna, Wish(kinds=frozenset({NoticeKind.PEOPLE})))
+        await house.switch()
+        await salon.report(house.plant, house.lamp, reachable=False)
+        await salon.quiet()
+        assert [heard.event for heard in states.told] == ["state", "reachability"]
+        assert [heard.event for heard in turns.told] == ["reachability"]
+        assert people.told == []
+
+    async def test_by_scope(self, salon: Salon, house: House) -> None:
+        lights = await salon.listen(await salon.let_in(house.anna, [Scope.LIGHT_READ]))
+        plugs = await salon.listen(await salon.let_in(house.anna, [Scope.PLUG_READ]))
+        await salon.report(house.plant, house.lamp)
+        await salon.report(house.plant, house.plug)
+        await salon.quiet()
+        assert [heard.data["data"]["moduleId"] for heard in lights.told] == [house.lamp.id]
+        assert [heard.data["data"]["moduleId"] for heard in plugs.told] == [house.plug.id]
+
+    async def test_that_no_scope_of_the_token_could_pass_are_refused(self, salon: Salon, house: House) -> None:
+        caller = await salon.call(await salon.let_in(house.anna, [Scope.LIGHT_READ, "openid"]))
+        with pytest.raises(ScopeMissing) as refused:
+            await salon.hub.open(caller, Wish(kinds=frozenset({NoticeKind.SAFETY})))
+        assert refused.value.scopes == (Scope.SAFETY_READ,)
+        nothing = await salon.call(await salon.let_in(house.anna, ["openid"]))
+        with pytest.raises(ScopeMissing):
+            await salon.hub.open(nothing, Wish())
+
+    async def test_by_a_plant_that_is_not_theirs_or_not_there_are_refused(self, salon: Salon, house: House) -> None:
+        stranger = await salon.call(await salon.let_in(await salon.add_user("Carla")))
+        with pytest.raises(NotYourPlant):
+            await salon.hub.open(stranger, Wish(plants=frozenset({house.plant.id})))
+        with pytest.raises(NoSuchPlant):
+            await salon.hub.open(stranger, Wish(plants=frozenset({new_id()})))
+        await salon.store.set_plant_status(house.plant.id, PlantStatus.REMOVED, salon.clock.now())
+        with pytest.raises(NoSuchPlant):
+            await salon.hub.open(await salon.call(house.of_anna), Wish(plants=frozenset({house.plant.id})))
+        assert salon.hub.open_streams == 0
+
+
+class TestThePresent:
+    async def test_is_told_first_when_asked_for(self, salon: Salon, house: House) -> None:
+        await house.switch()
+        listener = await salon.listen(house.of_anna, Wish(present=True))
+        *present, ready = listener.heard
+        assert [heard.event for heard in present] == ["present", "present"]
+        assert {heard.data["data"]["moduleId"] for heard in present} == {house.lamp.id, house.plug.id}
+        assert {heard.id for heard in present} == {None}
+        assert ready.event == "ready"
+        lamp = next(heard.data for heard in present if heard.data["data"]["moduleId"] == house.lamp.id)
+        assert lamp["type"] == "domogate.present"
+        assert lamp["data"]["state"]["on"] is True
+
+    async def test_has_the_shape_of_what_follows_it(self, salon: Salon, house: House) -> None:
+        await house.switch()
+        listener = await salon.listen(house.of_anna, Wish(present=True, kinds=frozenset({NoticeKind.STATE})))
+        await house.switch()
+        await salon.quiet()
+        present = next(heard.data for heard in listener.heard if heard.data.get("data", {}).get("moduleId") == house.lamp.id)
+        assert present.keys() == listener.told[0].data.keys()
+        assert present["data"] == listener.told[0].data["data"]
+
+    async def test_is_what_scopes_and_kinds_show(self, salon: Salon, house: House) -> None:
+        lights = await salon.listen(await salon.let_in(house.anna, [Scope.LIGHT_READ]), Wish(present=True))
+        assert [heard.data["data"]["moduleId"] for heard in lights.heard[:-1]] == [house.lamp.id]
+        facts = await salon.listen(house.of_anna, Wish(present=True, kinds=frozenset({NoticeKind.PLANT})))
+        assert [heard.event for heard in facts.heard] == ["ready"]
+
+    async def test_of_many_modules_comes_in_pieces(self, salon: Salon) -> None:
+        anna = await salon.add_user("Anna")
+        await salon.add_plant(anna, *(a_module(DeviceKind.LIGHT) for _ in range(250)))
+        listener = await salon.listen(await salon.let_in(anna), Wish(present=True))
+        assert [heard.event for heard in listener.heard] == ["present"] * 250 + ["ready"]
+
+
+async def _withdraw(salon: Salon, house: House, _: Credentials) -> None:
+    await salon.store.withdraw_user(house.plant.id, house.bruno.id)
+
+
+async def _remove_plant(salon: Salon, house: House, _: Credentials) -> None:
+    await salon.store.set_plant_status(house.plant.id, PlantStatus.REMOVED, salon.clock.now())
+
+
+async def _revoke_grant(salon: Salon, _: House, credentials: Credentials) -> None:
+    await salon.store.revoke_grant(credentials.grant.id, salon.clock.now())
+
+
+async def _revoke_key(salon: Salon, _: House, credentials: Credentials) -> None:
+    await salon.store.revoke_subscription(credentials.subscription_id, salon.clock.now())
+
+
+async def _delete_user(salon: Salon, house: House, _: Credentials) -> None:
+    await salon.store.delete_user(house.bruno.id)
+
+
+async def _delete_client(salon: Salon, _: House, credentials: Credentials) -> None:
+    await salon.store.delete_client(credentials.client.id)
+
+
+async def _password_due(salon: Salon, house: House, _: Credentials) -> None:
+    await salon.store.save_user(msgspec.structs.replace(house.bruno, standing=Standing.BOTH_EXPIRED))
+
+
+async def _terms_due(salon: Salon, house: House, _: Credentials) -> None:
+    await salon.store.save_user(msgspec.structs.replace(house.bruno, standing=Standing.TERMS_EXPIRED))
+
+
+Ending = Callable[[Salon, House, Credentials], Awaitable[None]]
+
+ENDINGS: dict[Ending, str] = {
+    _withdraw: "plant",
+    _remove_plant: "plant",
+    _revoke_grant: "token",
+    _revoke_key: "key",
+    _delete_user: "token",
+    _delete_client: "token",
+    _password_due: "password",
+    _terms_due: "terms",
+}
+
+
+@pytest.mark.parametrize(("take_away", "code"), ENDINGS.items(), ids=[ending.__name__[1:] for ending in ENDINGS])
+@pytest.mark.parametrize("about_all", [True, False], ids=["all plants", "one plant"])
+class TestWhatIsTakenAway:
+    async def test_ends_the_stream_at_once_and_says_why(
+        self, salon: Salon, house: House, take_away: Ending, code: str, about_all: bool
+    ) -> None:
+        wish = Wish() if about_all else Wish(plants=frozenset({house.plant.id}))
+        listener, witness = await salon.listen(house.of_bruno, wish), await salon.listen(house.of_anna)
+        await take_away(salon, house, house.of_bruno)
+        await until(lambda: listener.ended, "the end")
+        assert listener.end_code == code
+        assert listener.heard[-1].data["detail"].endswith(".")
+        assert listener.told == []
+        await house.switch()
+        await salon.quiet()
+        assert listener.told == []
+        assert witness.ended is (code == "plant" and take_away is _remove_plant)
+
+    async def test_takes_with_it_what_was_waiting_to_be_taken(
+        self, salon: Salon, house: House, take_away: Ending, code: str, about_all: bool
+    ) -> None:
+        wish = Wish() if about_all else Wish(plants=frozenset({house.plant.id}))
+        listener = await salon.listen(house.of_bruno, wish)
+        await salon.quiet()
+        listener.reading.clear()
+        await house.switch(2)  # the first is what a reader was about to be given
+        await until(lambda: len(listener.told) == 1, "the reader to have stopped")
+        told = len(listener.told)
+        await house.switch(5)
+        await take_away(salon, house, house.of_bruno)
+        listener.reading.set()
+        await until(lambda: listener.ended, "the end")
+        assert len(listener.told) == told
+        assert listener.end_code == code
+
+
+class TestTime:
+    async def test_ends_a_stream_with_its_token(self) -> None:
+        await self._expect("token", lifetime=60.0)
+
+    async def test_ends_a_stream_with_its_key(self) -> None:
+        await self._expect("key", key_life=60.0)
+
+    async def _expect(self, code: str, **lives: float) -> None:
+        async with open_salon(heartbeat=0.02) as salon:
+            house = await House(salon).build()
+            listener = await salon.listen(await salon.let_in(house.anna, **lives))
+            salon.clock.at += 59.0
+            await house.switch()
+            await until(lambda: len(listener.told) == 1, "an event")
+            salon.clock.at += 1.0
+            await until(lambda: listener.ended, "the end")
+            assert listener.end_code == code
+
+    async def test_that_is_up_is_noticed_before_anything_is_told(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(await salon.let_in(house.anna, lifetime=60.0))
+        salon.clock.at += 60.0
+        await house.switch()
+        await until(lambda: listener.ended, "the end")
+        assert (listener.end_code, listener.told) == ("token", [])
+
+    async def test_is_watched_by_a_timer_not_by_heartbeats(self, salon: Salon, house: House) -> None:
+        """The clock of this one goes on by itself."""
+        begun = time.monotonic()
+        salon.clock.now = lambda: NOW + time.monotonic() - begun  # type: ignore[method-assign]
+        listener = await salon.listen(await salon.let_in(house.anna, key_life=0.3))
+        await until(lambda: listener.ended, "the end")
+        assert listener.end_code == "key"
+
+    async def test_that_passes_without_news_is_filled_with_comments(self) -> None:
+        async with open_salon(heartbeat=0.02) as salon:
+            house = await House(salon).build()
+            listener = await salon.listen(house.of_anna)
+            await until(lambda: listener.raw.endswith(b"\n\n:\n\n:\n\n"), "two heartbeats")
+            assert listener.told == []
+
+
+class TestAPersonsPlants:
+    async def test_that_they_gain_are_heard_of_at_once(self, salon: Salon, house: House) -> None:
+        carla = await salon.add_user("Carla")
+        listener = await salon.listen(await salon.let_in(carla))
+        await salon.store.allow_user(house.plant.id, carla.id)
+        await house.switch()
+        await salon.quiet()
+        assert [heard.event for heard in listener.told] == ["people", "state"]
+        assert not listener.ended
+
+    async def test_that_they_lose_end_the_stream_and_the_rest_is_told_to_who_comes_again(
+        self, salon: Salon, house: House
+    ) -> None:
+        lamp = a_module(DeviceKind.LIGHT)
+        own = await salon.add_plant(house.bruno, lamp)
+        listener = await salon.listen(house.of_bruno)
+        await house.switch()
+        await salon.report(own, lamp)
+        await salon.quiet()
+        await salon.store.withdraw_user(house.plant.id, house.bruno.id)
+        await until(lambda: listener.ended, "the end")
+        await house.switch()
+        await salon.report(own, lamp, on=False)
+        again = await salon.listen(house.of_bruno, last_event_id=listener.last_id)
+        assert [heard.data["data"]["plantId"] for heard in again.told] == [own.id]
+
+    async def test_that_are_lost_and_given_back_before_anyone_looked_are_told_on(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_bruno)
+        await asyncio.gather(
+            salon.store.withdraw_user(house.plant.id, house.bruno.id), salon.store.allow_user(house.plant.id, house.bruno.id)
+        )
+        await house.switch()
+        await until(lambda: listener.ended or len(listener.told) == 3, "two changes of people, and the lamp")
+
+    async def test_are_not_in_doubt_because_a_fault_is_injected(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna)
+        before = listener.stream._doubts
+        await salon.store.inject(house.plant.id, [])
+        await salon.quiet()
+        assert (listener.told, listener.stream._doubts) == ([], before)
+
+    async def test_outlive_a_rotation_of_signing_keys(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna)
+        await rotate_keys(salon.store, salon.clock)
+        await house.switch()
+        await salon.quiet()
+        assert len(listener.told) == 1
+
+    async def test_end_with_the_trust_in_the_key_that_signed_their_token(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna)
+        await rotate_keys(salon.store, salon.clock, now=True)
+        await until(lambda: listener.ended, "the end")
+        assert listener.end_code == "token"
+
+
+class TestADrain:
+    async def test_ends_every_stream_and_opens_none(self, salon: Salon, house: House) -> None:
+        listeners = [await salon.listen(house.of_anna), await salon.listen(house.of_bruno)]
+        salon.hub.drain()
+        await until(lambda: all(listener.ended for listener in listeners), "the end")
+        assert {listener.end_code for listener in listeners} == {"draining"}
+        with pytest.raises(NotNow):
+            await salon.hub.open(await salon.call(house.of_anna), Wish())
+        assert salon.hub.open_streams == 0
+
+
+class TestAListenerThatIsTooSlow:
+    async def test_is_cut_off_with_what_waited_for_it_and_misses_nothing_when_it_comes_again(self) -> None:
+        async with open_salon(queue_events=10) as salon:
+            house = await House(salon).build()
+            slow, quick = await salon.listen(house.of_anna), await salon.listen(house.of_anna)
+            slow.reading.clear()
+            await house.switch(40)
+            await salon.quiet()
+            assert slow.stream._queue == []
+            slow.reading.set()
+            await until(lambda: slow.ended, "the end")
+            assert slow.end_code == "slow"
+            assert len(quick.told) == 40
+            again = await salon.listen(house.of_anna, last_event_id=slow.last_id)
+            assert slow.ids + again.ids == quick.ids
+
+    async def test_is_bounded_in_bytes_too(self) -> None:
+        async with open_salon(queue_bytes=2_000) as salon:
+            house = await House(salon).build()
+            slow = await salon.listen(house.of_anna)
+            slow.reading.clear()
+            await house.switch(10)
+            await salon.quiet()
+            slow.reading.set()
+            await until(lambda: slow.ended, "the end")
+            assert slow.end_code == "slow"
+
+
+class TestTheHub:
+    async def test_serves_no_more_than_so_many(self) -> None:
+        async with open_salon(most=2) as salon:
+            house = await House(salon).build()
+            first, _ = await salon.listen(house.of_anna), await salon.listen(house.of_bruno)
+            with pytest.raises(NotNow) as refused:
+                await salon.listen(house.of_anna)
+            assert refused.value.retry_after > 0
+            first.stream.close()
+            await until(lambda: first.ended, "the end")
+            await salon.listen(house.of_anna)
+            assert salon.hub.open_streams == 2
+
+    async def test_forgets_a_listener_that_is_gone(self, salon: Salon, house: House) -> None:
+        listener = await salon.listen(house.of_anna, Wish(plants=frozenset({house.plant.id})))
+        await house.switch(3)
+        await salon.quiet()
+        listener.stream.close()
+        await until(lambda: listener.ended, "the end")
+        assert (salon.hub.open_streams, salon.hub.sent) == (0, 3)
+        assert salon.hub._by_concern == {}
+
+    async def test_prints_an_event_once_for_all(self, salon: Salon, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        printed = []
+        original = hubs.frame_notice
+        monkeypatch.setattr(hubs, "frame_notice", lambda *args: printed.append(args) or original(*args))
+        listeners = [await salon.listen(house.of_anna) for _ in range(5)]
+        await house.switch()
+        await salon.quiet()
+        assert [len(listener.told) for listener in listeners] == [1] * 5
+        assert len(printed) == 1
+
+    async def test_would_rather_cut_off_than_leave_a_gap(
+        self, salon: Salon, house: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        listener = await salon.listen(house.of_anna)
+
+        def fail(*_: object) -> None:
+            raise OSError("disk gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(hubs, "find_notice", fail)
+            await house.switch()
+            await until(lambda: listener.ended, "the end")
+        assert listener.end_code == "interrupted"
+        again = await salon.listen(house.of_anna, last_event_id=listener.last_id)
+        assert len(again.told) == 1
+
+    async def test_lets_others_have_their_turn_between_many_listeners(self, salon: Salon, house: House) -> None:
+        listeners = [await salon.listen(house.of_anna) for _ in range(hubs.AT_ONCE * 3)]
+        turns, done = 0, False
+
+        async def count_turns() -> None:
+            nonlocal turns
+            while not done:
+                turns += 1
+                await asyncio.sleep(0)
+
+        await house.switch()
+        counting = asyncio.create_task(count_turns())
+        await salon.quiet()
+        done = True
+        await counting
+        assert all(len(listener.told) == 1 for listener in listeners)
+        assert turns >= 2
+
+
+def data_lines(listener: Listener) -> list[bytes]:
+    return [line for line in listener.raw.split(b"\n") if line.startswith(b"data: ")]
+
+
+class TestTheBytes:
+    async def test_are_one_line_of_json_an_event_whatever_people_call_things(self, salon: Salon) -> None:
+        anna = await salon.add_user("Anna")
+        lamp = msgspec.structs.replace(a_module(DeviceKind.LIGHT), name="a\r\nid: 5\n\nevent: end\u2028 'lamp'")
+        plant = await salon.add_plant(anna, lamp)
+        listener = await salon.listen(await salon.let_in(anna))
+        await salon.report(plant, lamp)
+        await salon.quiet()
+        assert len(data_lines(listener)) == 2
+        assert json.loads(data_lines(listener)[1][6:])["data"]["name"] == lamp.name
+        assert listener.raw.count(b"\r") == 0

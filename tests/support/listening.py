@@ -1,0 +1,295 @@
+"""Streams with nothing left out but HTTP: a real store, read model, tokens and keys, a clock to turn, and listeners."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.events import Change
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Client, Grant, Scope, TokenKind, User
+from domogate.domain.plants import ControllerDetail, Member, Module, Plant, PlantType, Topology
+from domogate.domain.states import EmergencyState, LightState, PlugState, Report, State
+from domogate.identity.admission import KeyAdmission
+from domogate.identity.signing import KeyRing, TokenSigner
+from domogate.identity.subscriptions import new_key, new_subscription
+from domogate.identity.tokens import TokenVerifier
+from domogate.services.credentials import Caller, let_in
+from domogate.services.events.hub import Hub
+from domogate.services.events.stream import Stream
+from domogate.services.events.wishes import Wish
+from domogate.services.world import World
+from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.engine import open_database
+from domogate.stores.migrate import migrate
+from support.stores import HandClock
+
+SOURCE = "https://gateway.example"
+EVERY_SCOPE = tuple(Scope)
+_PATIENCE = 10.0
+
+_STATES: dict[DeviceKind, Callable[[bool], State]] = {
+    DeviceKind.LIGHT: lambda on: LightState(on=on),
+    DeviceKind.PLUG: lambda on: PlugState(on=on),
+    DeviceKind.EMERGENCY_CONTROLLER: lambda on: EmergencyState(alert=on),
+}
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One server-sent event, as a client has it."""
+
+    event: str
+    data: dict[str, Any]
+    id: int | None
+
+
+def parse_frames(text: str) -> list[Heard]:
+    """Whole events only; comments and `retry` are passed over."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        if "event" in fields:
+            cursor = int(fields["id"]) if "id" in fields else None
+            found.append(Heard(fields["event"], json.loads(fields["data"]), cursor))
+    return found
+
+
+@dataclass
+class Credentials:
+    """What an application sends along, and what can be taken away from it."""
+
+    user: User
+    client: Client
+    grant: Grant
+    token: str
+    key: str
+    subscription_id: Id
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        return [(b"ocp-apim-subscription-key", self.key.encode()), (b"authorization", b"Bearer " + self.token.encode())]
+
+
+@dataclass
+class Listener:
+    """Takes what the stream tells, as a surface does; with `reading` cleared it takes nothing."""
+
+    stream: Stream
+    on_heard: Callable[[Heard], None] = lambda heard: None
+    heard: list[Heard] = field(default_factory=list)
+    raw: bytes = b""
+    reading: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+    failure: BaseException | None = None
+
+    async def run(self) -> None:
+        try:
+            async with contextlib.aclosing(self.stream.pieces()) as pieces:
+                while True:
+                    await self.reading.wait()
+                    piece = await anext(pieces, None)
+                    if piece is None:
+                        break
+                    self.raw += piece
+                    for heard in parse_frames(piece.decode()):
+                        self.heard.append(heard)
+                        self.on_heard(heard)
+        except BaseException as failure:
+            self.failure = failure
+            raise
+        finally:
+            self.ended = True
+
+    @property
+    def told(self) -> list[Heard]:
+        """What it heard of plants, without what the stream says of itself."""
+        return [heard for heard in self.heard if heard.event not in ("ready", "reset", "end", "present")]
+
+    @property
+    def ids(self) -> list[int]:
+        return [heard.id for heard in self.told if heard.id is not None]
+
+    @property
+    def last_id(self) -> bytes | None:
+        known = [heard.id for heard in self.heard if heard.id is not None]
+        return b"%d" % known[-1] if known else None
+
+    @property
+    def end_code(self) -> str | None:
+        return str(self.heard[-1].data["code"]) if self.heard and self.heard[-1].event == "end" else None
+
+
+class Salon:
+    """Everything a test of streams needs, wired in the order in which the gateway wires it."""
+
+    def __init__(self, store: SqlStore, clock: HandClock, **hub_options: Any) -> None:
+        self.store = store
+        self.clock = clock
+        self.keyring = KeyRing(store, clock)
+        self.signer = TokenSigner(self.keyring, clock, f"{SOURCE}/auth", SOURCE, 3600.0, 3600.0)
+        self.admission = KeyAdmission(store, clock)
+        self.verifier = TokenVerifier(self.keyring, store, clock, f"{SOURCE}/auth", SOURCE)
+        self.world = World(store, max_modules=10_000)
+        self.hub = Hub(
+            store,
+            self.world,
+            self.verifier,
+            self.admission,
+            clock,
+            **{"source": SOURCE, "most": 100, "heartbeat": 60.0, **hub_options},
+        )
+        self.before: list[Callable[[Sequence[Change]], None]] = []
+        """Who is told of changes before everybody else."""
+        self.listeners: list[Listener] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        store.listen(self._apply)
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        for listener in self.before:
+            listener(changes)
+        self.world.apply(changes)
+        for part in (self.keyring, self.verifier, self.admission):
+            part.apply(changes)
+        self.hub.apply(changes)
+
+    async def close(self) -> None:
+        await self.hub.stop()
+        for listener in self.listeners:
+            listener.stream.close()
+            listener.reading.set()
+        await asyncio.gather(*self._tasks)
+
+    # people and plants
+
+    async def add_user(self, name: str = "Anna", **facts: Any) -> User:
+        user = User(new_id(), f"{new_id()}@example.com", name, "hash of a password", **facts)
+        await self.store.add_user(user)
+        return user
+
+    async def add_plant(self, owner: User, *modules: Module, allowed: Sequence[User] = ()) -> Plant:
+        site = any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in modules)
+        plant = Plant(
+            new_id(), new_id(), "Casa", PlantType.HOUSE, Member(owner.id, owner.email),
+            emergency_lighting=site, allowed=tuple(Member(user.id, user.email) for user in allowed),
+        )  # fmt: skip
+        await self.store.import_estate(Estate(plants=(EstatePlant(plant, Topology(modules=modules)),)), prune=False)
+        return plant
+
+    async def let_in(
+        self,
+        user: User,
+        scopes: Sequence[str] = EVERY_SCOPE,
+        *,
+        kind: TokenKind = TokenKind.ACCESS,
+        lifetime: float | None = None,
+        key_life: float | None = None,
+    ) -> Credentials:
+        client = Client(new_id(), "An app", scopes=tuple(scopes))
+        await self.store.save_client(client)
+        grant = Grant(new_id(), user.id, client.id, tuple(scopes), created_at=self.clock.now())
+        await self.store.add_grant(grant)
+        key, now = new_key(), self.clock.now()
+        subscription = new_subscription("app", key, now, expires_at=None if key_life is None else now + key_life)
+        await self.store.add_subscription(subscription)
+        token = await self.signer.mint_token(kind, user, client, grant, lifetime)
+        return Credentials(user, client, grant, token, key, subscription.id)
+
+    async def report(self, plant: Plant, module: Module, *, on: bool = True, reachable: bool = True) -> None:
+        state = _STATES[module.kind](on) if reachable else None
+        await self.store.record([Report(plant.id, module.id, self.clock.now(), state, reachable=reachable)])
+
+    # listening
+
+    async def call(self, credentials: Credentials) -> Caller:
+        return await let_in(credentials.headers, self.admission, self.verifier)
+
+    async def listen(
+        self,
+        credentials: Credentials,
+        wish: Wish | None = None,
+        last_event_id: bytes | None = None,
+        *,
+        on_heard: Callable[[Heard], None] = lambda heard: None,
+        ready: bool = True,
+    ) -> Listener:
+        """Open a stream and read from it; with `ready`, return once it is told what is new."""
+        stream = await self.hub.open(await self.call(credentials), wish or Wish(), last_event_id)
+        listener = Listener(stream, on_heard)
+        listener.reading.set()
+        self.listeners.append(listener)
+        self._tasks.append(asyncio.create_task(listener.run()))
+        if ready:
+            await until(lambda: any(heard.event in ("ready", "end") for heard in listener.heard), "a stream that is ready")
+        return listener
+
+    async def quiet(self) -> None:
+        """Until all who listen have heard all there is."""
+        await until(self._is_quiet, "all to have been told")
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    def _is_quiet(self) -> bool:
+        return not self.hub._fresh and all(
+            listener.ended or not listener.reading.is_set() or _is_idle(listener.stream) for listener in self.listeners
+        )
+
+
+def _is_idle(stream: Stream) -> bool:
+    return not stream._queue and stream._settled == stream._doubts and stream._end is None and not stream._roused.is_set()
+
+
+async def until(true: Callable[[], bool], what: str, patience: float = _PATIENCE) -> None:
+    give_up = asyncio.get_running_loop().time() + patience
+    for rounds in range(1_000_000):
+        if true():
+            return
+        assert asyncio.get_running_loop().time() < give_up, f"waited in vain for {what}"
+        await asyncio.sleep(0 if rounds < 20 else 0.001)
+
+
+def a_module(kind: DeviceKind, **facts: Any) -> Module:
+    identity = new_id()
+    if kind is DeviceKind.EMERGENCY_CONTROLLER:
+        facts = {"detail": ControllerDetail("ref", "serial", 1), **facts}
+    return Module(identity, identity, f"a {kind}", kind, **facts)
+
+
+_patterns: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _fresh_database(folder: Path) -> str:
+    """A copy of one that has its tables: making them takes longer than most tests."""
+    if not _patterns:
+        _patterns.append(tempfile.TemporaryDirectory(prefix="domogate-tables-"))
+        database = open_database(sqlite_url(Path(_patterns[0].name) / "domogate.db"))
+        migrate(database)
+        with database.writing.connect() as connection:
+            connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]  # sqlite3's own
+        database.close()
+    shutil.copy(Path(_patterns[0].name) / "domogate.db", folder / "domogate.db")
+    return sqlite_url(folder / "domogate.db")
+
+
+@asynccontextmanager
+async def open_salon(clock: HandClock | None = None, **hub_options: Any) -> AsyncIterator[Salon]:
+    clock = clock or HandClock()
+    with tempfile.TemporaryDirectory(prefix="domogate-salon-") as folder:
+        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=0.02)
+        salon = Salon(store, clock, **hub_options)
+        await store.start()
+        await salon.keyring.start()
+        await salon.hub.start()
+        try:
+            yield salon
+        finally:
+            await salon.close()
+            await store.stop()
