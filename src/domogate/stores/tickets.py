@@ -9,7 +9,8 @@ from domogate.stores.transaction import Transaction
 
 def use_ticket(tx: Transaction, ticket_id: str, expires_at: float) -> bool:
     adding = tx.database.insert(used_tickets).values(id=ticket_id, expires_at=expires_at).on_conflict_do_nothing()
-    return tx.connection.execute(adding).rowcount == 1
+    # What came back, not how many: that number is not given by every engine.
+    return tx.connection.execute(adding.returning(used_tickets.c.id)).first() is not None
 
 
 def prune_tickets(tx: Transaction, before: float) -> None:
