@@ -47,6 +47,8 @@ class TestCalls:
             for operation in family.operations
         }
         for proposal in PROPOSALS:
+            if proposal.path == "/events":
+                continue  # of no family
             _, method, tokens = declared[proposal.operation]
             assert (method == "POST") == (proposal.body is not None)
             assert proposal.token in tokens

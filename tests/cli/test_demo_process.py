@@ -41,7 +41,7 @@ def pasted(line: str) -> httpx.Response:
     url, body = "", None
     for word in words:
         match word:
-            case "-si":
+            case "-si" | "-sN":
                 pass
             case "-H":
                 given = next(words)
@@ -52,7 +52,9 @@ def pasted(line: str) -> httpx.Response:
             case _:
                 assert not url
                 url = word
-    return httpx.request("GET" if body is None else "POST", url, headers=headers, content=body)
+    # Not read to its end: one of the answers has none.
+    with httpx.stream("GET" if body is None else "POST", url, headers=headers, content=body) as answer:
+        return answer
 
 
 def ask(base_url: str, path: str, key: str, token: str) -> int:

@@ -26,6 +26,8 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     in_a_room: bool = False
     token: TokenKind = TokenKind.ID
     ids: IdSpelling = DASHED_UUID
+    goes_on: bool = False
+    """The answer is a stream, shown as it comes until Ctrl-C."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -37,7 +39,7 @@ class Call(msgspec.Struct, frozen=True):
 
     def to_curl(self, base_url: str, credentials: Path) -> str:
         """One line for a shell; -i shows the status. Key and token are in a file of headers, so the line stays readable."""
-        words = ["curl", "-si", "-H", f"@{credentials}"]
+        words = ["curl", "-sN" if self.proposal.goes_on else "-si", "-H", f"@{credentials}"]
         if self.proposal.body is not None:
             words += ["-H", "Content-Type: application/json", "-d", self.proposal.body]
         return " ".join(map(quote, [*words, f"{base_url}{self.path}"]))
@@ -132,6 +134,14 @@ PROPOSALS = (
         wish="have JSON made XML",
         path="/echo/resource",
         body='{"vehicleType":"train","maxSpeed":125,"avgSpeed":90,"speedUnit":"mph"}',
+    ),
+    Proposal(
+        family="events",
+        operation="a stream, Ctrl-C ends it",
+        wish="hear of everything that happens, as it happens",
+        path="/events",
+        token=TokenKind.ACCESS,
+        goes_on=True,
     ),
 )
 
