@@ -1,0 +1,168 @@
+"""The way of a picture from a driver to whoever asks: bounded, within a deadline, and shared by those who ask at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.domain.states import CameraState
+from domogate.fabric.in_process import InProcessFabric
+from domogate.ports import Picture, StoredState
+from domogate.services.control import Control
+from domogate.services.driving import Driving
+from domogate.services.driving.limits import LARGEST_PICTURE
+from domogate.services.orders import Orders
+from domogate.services.world import ModuleView
+from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
+
+PANEL = make_module(DeviceKind.AUDIOVIDEO_UNIT, make_id(100))
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
+GOOD = Picture("image/png", PNG)
+
+
+class CameraDriver(ObedientDriver):
+    """Gives the picture that it is told to give."""
+
+    def __init__(self, clock: StillClock) -> None:
+        super().__init__(clock)
+        self.picture = GOOD
+        self.looks = 0
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        self.looks += 1
+        await self._answer(plant_id, module_id)
+        return self.picture
+
+
+class House:
+    """One panel, its driver, and all that is between that and a service."""
+
+    def __init__(self) -> None:
+        self.clock = StillClock()
+        self.store = FakeStore()
+        self.driver = CameraDriver(self.clock)
+        orders = Orders(self.store, self.clock)
+        self.driving = Driving(self.store, {"simulator": self.driver}, self.clock, orders, awake_plants=5)
+        self.fabric = InProcessFabric(self.clock)
+        self.fabric.serve(self.driving)
+        self.store.listen(self.driving.apply)
+        self.plant_id = self.store.add_plant(PANEL)
+        self.control = Control(self.fabric, orders, self.clock, deadline=5.0, max_age=30.0, max_ages={})
+        self.view = ModuleView(self.plant_id, PANEL, StoredState(CameraState(on=True), True, self.clock.now()))
+
+    async def look(self, seconds: float = 5.0) -> Picture:
+        return await self.fabric.take_picture(self.plant_id, PANEL.id, self.clock.now() + seconds)
+
+
+@asynccontextmanager
+async def _started() -> AsyncIterator[House]:
+    house = House()
+    await house.driving.start()
+    await house.driving.settled()
+    try:
+        yield house
+    finally:
+        await house.driving.stop()
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with _started() as started:
+        yield started
+
+
+class TestAPicture:
+    async def test_comes_as_the_driver_gave_it_and_nothing_is_recorded(self, house: House) -> None:
+        assert await house.look() == GOOD
+        assert house.store.reports == []
+
+    @pytest.mark.parametrize("fault", [DeviceOffline("gone"), DeviceTimeout("silent"), DeviceRefused("off")])
+    async def test_what_the_driver_says_instead_is_passed_on(self, house: House, fault: Exception) -> None:
+        house.driver.trouble = fault
+        with pytest.raises(type(fault), match=str(fault)):
+            await house.look()
+
+    async def test_a_driver_that_fails_refuses_and_the_log_says_why(self, house: House) -> None:
+        house.driver.trouble = RuntimeError("a bug")
+        with capture_logs() as logs, pytest.raises(DeviceRefused, match="driver failed"):
+            await house.look()
+        assert logs[0]["event"] == "driver failed"
+
+    @pytest.mark.parametrize(
+        "picture",
+        [
+            Picture("image/svg+xml", b"<svg/>"),
+            Picture("text/html", b"<html>"),
+            Picture("image/png", b"<html>"),
+            Picture("image/jpeg", PNG),
+            Picture("image/png", b""),
+            Picture("image/png", PNG + b"\0" * LARGEST_PICTURE),
+        ],
+        ids=lambda picture: f"{picture.media_type} of {len(picture.content)} bytes",
+    )
+    async def test_that_is_none_or_too_large_is_not_handed_on(self, house: House, picture: Picture) -> None:
+        house.driver.picture = picture
+        with capture_logs() as logs, pytest.raises(DeviceRefused, match="cannot be shown"):
+            await house.look()
+        assert logs[0]["event"] == "picture refused"
+
+    async def test_that_does_not_come_is_given_up_at_the_deadline(self, house: House) -> None:
+        house.driver.pause = asyncio.Event()
+        with pytest.raises(DeviceTimeout):
+            await house.look(0.02)
+        while not house.driver.cancelled:
+            await asyncio.sleep(0.01)
+
+    async def test_is_not_asked_for_when_the_time_is_up_already(self, house: House) -> None:
+        with pytest.raises(DeviceTimeout):
+            await house.look(0.0)
+        assert house.driver.looks == 0
+
+    async def test_of_a_module_that_is_not_there_is_offline(self, house: House) -> None:
+        with pytest.raises(DeviceOffline):
+            await house.fabric.take_picture(house.plant_id, make_id(7), house.clock.now() + 5.0)
+
+    async def test_without_anybody_who_drives_is_offline(self, house: House) -> None:
+        with pytest.raises(DeviceOffline):
+            await InProcessFabric(house.clock).take_picture(house.plant_id, PANEL.id, house.clock.now() + 5.0)
+
+
+class TestInjectedFaults:
+    @pytest.mark.parametrize(("fault", "raised"), [(InjectedFault.OFFLINE, DeviceOffline), (InjectedFault.SLOW, DeviceTimeout)])
+    async def test_cover_pictures_too(self, house: House, fault: InjectedFault, raised: type[Exception]) -> None:
+        await house.store.inject(house.plant_id, (Injection(fault, PANEL.id),))
+        await house.driving.settled()
+        with pytest.raises(raised):
+            await house.look(0.05)
+        assert house.driver.looks == 0
+
+
+class TestThoseWhoLookAtOnce:
+    async def test_see_one_picture(self, house: House) -> None:
+        pictures = await asyncio.gather(*(house.control.take_picture(house.view) for _ in range(20)))
+        assert set(map(id, pictures)) == {id(GOOD)}
+        assert house.driver.looks == 1
+        await house.control.take_picture(house.view)
+        assert house.driver.looks == 2
+
+    async def test_hear_of_one_failure_each_and_the_next_asks_anew(self, house: House) -> None:
+        house.driver.trouble = DeviceRefused("off")
+        answers = await asyncio.gather(*(house.control.take_picture(house.view) for _ in range(3)), return_exceptions=True)
+        assert [type(answer) for answer in answers] == [DeviceRefused] * 3
+        house.driver.trouble = None
+        assert await house.control.take_picture(house.view) == GOOD
+
+    async def test_one_who_leaves_does_not_end_it_for_the_others(self, house: House) -> None:
+        house.driver.pause = asyncio.Event()
+        leaving, staying = (asyncio.create_task(house.control.take_picture(house.view)) for _ in range(2))
+        while not house.driver.looks:
+            await asyncio.sleep(0)
+        leaving.cancel()
+        house.driver.pause.set()
+        assert await staying == GOOD
