@@ -1,0 +1,169 @@
+"""The report as PDF, read by another program: figures, pages, every kind of text."""
+
+import re
+from datetime import UTC
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
+
+from domogate.domain.estate import FirstState
+from domogate.domain.logbook import LogbookEntry, LogbookKind
+from domogate.domain.safety import EmergencyTestKind, FailureType
+from domogate.reports import fonts, print_pdf
+from domogate.reports.fonts import Typeface, choose_typeface
+from domogate.services.logbook import SafetyReport
+from support.reporting import read_pages, report_of
+from support.safety_site import DAY, NASTY, SITE, WELL, a_test, a_unit, after_tests, failing, unit_id
+from support.stores import NOW
+
+UNITS = [
+    (a_unit(1), after_tests()),
+    (a_unit(2), failing(FailureType.BLOCK_FAULTY_BATTERY)),
+    (a_unit(3, reference="062525"), failing(FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT)),
+    (a_unit(4), FirstState(unit_id(4), WELL, reachable=False)),
+    (a_unit(5), after_tests(at=NOW - 60 * DAY)),
+    (a_unit(6), replace(WELL, charge=40, testing=EmergencyTestKind.FUNCTION)),
+]
+
+
+def entry(kind: LogbookKind = LogbookKind.NOTE, **more: object) -> LogbookEntry:
+    return LogbookEntry(plant_id=SITE.id, **{"at": NOW - DAY, "kind": kind, **more})  # type: ignore[arg-type]
+
+
+def printed(report: SafetyReport, **how: object) -> bytes:
+    return print_pdf(report, **{"made_by": "Domogate 1.2.3", **how})  # type: ignore[arg-type]
+
+
+def words(report: SafetyReport, **how: object) -> str:
+    return " ".join(read_pages(printed(report, **how)))
+
+
+class TestWhatItSays:
+    TEST = a_test(EmergencyTestKind.DURATION, failure=FailureType.BLOCK_FAULTY_BATTERY)
+    REPORT = report_of(
+        UNITS,
+        [
+            entry(LogbookKind.TEST, module="Unit 2", test=TEST, failure=TEST.failure),
+            entry(LogbookKind.SILENCE, module="Unit 4", words="connection lost"),
+            entry(LogbookKind.INSPECTION, words="Looked at every sign", by="Elena Rossi"),
+        ],
+    )
+    TEXT = words(REPORT)
+
+    def test_the_title_page_says_whose_when_and_by_what(self) -> None:
+        first = read_pages(printed(self.REPORT, responsible="Elena Rossi"))[0]
+        for said in ("Clinic", "Via Nizza 88, Torino, 10126, Italy", "2026-12-16 08:00 to 2027-01-15 08:00", "Domogate 1.2.3"):
+            assert said in first
+        assert "Name Elena Rossi" in first
+        assert "Signature" in first
+
+    def test_the_figures(self) -> None:
+        assert "Controllers 1 1 0 0 1 Units 6 3 2 1 -" in self.TEXT
+        assert "Function (monthly) 2 0 4 0 1 1" in self.TEXT
+        assert "Duration (yearly) 2 0 4 0 0 0" in self.TEXT
+
+    def test_what_is_wrong_is_said_first(self) -> None:
+        assert "3 of 6 units do not work as they should." in self.TEXT
+        assert "The function test of 1 units is overdue." in self.TEXT
+        assert "No duration test is recorded yet for 4 units." in self.TEXT
+
+    def test_each_unit_with_its_failures_in_words_and_codes(self) -> None:
+        assert "Unit 2 reference 062520 in failure battery faulty BLOCK.FAULTY_BATTERY no test recorded yet" in self.TEXT
+        assert (
+            "Unit 1 reference 062520, Ward A, Stairwell working - 2027-01-14 08:00 passed, lit 30 s next 2027-02-14"
+            in self.TEXT
+        )
+        assert "communication faulty BLOCK.FAULTY_COMMUNICATION" in self.TEXT
+        assert "overdue: 2026-12-16" in self.TEXT
+        assert "charging, 40 %" in self.TEXT
+        assert "under way" in self.TEXT
+
+    def test_the_order_list_and_who_has_no_part(self) -> None:
+        assert "061089 Battery 1 Unit 2 (062520)" in self.TEXT
+        assert "Unit 3 062525 Emergency lamp emergency lamp faulty" in self.TEXT
+
+    def test_the_logbook(self) -> None:
+        logbook = self.TEXT[self.TEXT.index("Logbook, ") :]
+        assert "Duration test begun 2027-01-14 07:00: failed: battery faulty, lit 60 min gateway" in logbook
+        assert "Contact lost Unit 4 connection lost gateway" in logbook
+        assert "Inspection the site Looked at every sign Elena Rossi" in logbook
+
+    def test_times_are_those_of_the_zone(self) -> None:
+        assert "2027-01-15 09:00 (all times Europe/Rome)" in words(self.REPORT, zone=ZoneInfo("Europe/Rome"))
+
+    def test_a_site_where_all_is_well_says_so(self) -> None:
+        assert "Everything works, and every test is recorded, passed and in time." in words(
+            report_of([(a_unit(1), after_tests())])
+        )
+
+    def test_a_site_without_units_says_so(self) -> None:
+        text = words(report_of([]))
+        assert "No unit is connected to this site yet." in text
+        assert "Nothing was logged in this period." in text
+
+
+class TestPages:
+    def test_each_has_its_number_and_the_number_of_all(self) -> None:
+        pages = read_pages(printed(report_of([(a_unit(number), WELL) for number in range(60)])))
+        assert len(pages) > 2
+        for number, text in enumerate(pages, 1):
+            assert text.endswith(f"{number} / {len(pages)}")
+
+    def test_the_header_of_a_table_is_on_every_page_it_goes_over(self) -> None:
+        pages = read_pages(printed(report_of([(a_unit(number), WELL) for number in range(60)])))
+        with_units = [text for text in pages if "reference 062520" in text]
+        assert len(with_units) > 1
+        assert all("Unit Status Failures Function test Duration test" in text for text in with_units)
+
+    def test_the_same_report_is_the_same_bytes(self) -> None:
+        report = report_of(UNITS, [entry(words="Ελένη")])
+        assert printed(report) == printed(report)
+
+    @pytest.mark.slow
+    def test_a_site_of_five_hundred_units_has_them_all(self) -> None:
+        units = [(a_unit(number, f"Luminaire no. {number:03}."), after_tests()) for number in range(500)]
+        text = words(report_of(units))
+        assert len(set(re.findall(r"Luminaire no\. (\d{3})\.", text))) == 500
+        assert "Units 500 500 0 0" in text
+
+
+class TestAnyText:
+    def test_names_of_any_script_are_printed_or_marked(self) -> None:
+        report = report_of([(a_unit(number, name), WELL) for number, name in enumerate(NASTY)], name="Κλινική 出口")
+        text = words(report, responsible="مسؤول")
+        assert "reference 062520" in text
+
+    def test_a_font_of_the_machine_is_used_only_where_it_must_be(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert choose_typeface(["Hôpital – “Straße” 5 €, naïve"]).regular is None
+        monkeypatch.setattr(fonts, "FOLDERS", (tmp_path / "none",))
+        assert choose_typeface(["Κλινική"]).regular is None
+        assert "?" in words(report_of([(a_unit(1, "Κλινική"), WELL)]))
+
+    def test_what_helvetica_lacks_is_spelled_or_marked(self) -> None:
+        clean = Typeface().clean
+        assert clean("Ż–ł “x” … € café ﬁ") == 'Z-l "x" ... EUR café fi'
+        assert clean("Κλ🚪") == "???"
+        assert clean("a\tb\r\nc\rd\0e\u202e") == "a b\nc\nde"
+        assert clean("e\u0301 x\u0336") == "é x"
+
+    @pytest.mark.parametrize(
+        "text",
+        ["W" * 4000, "word " * 800, "line\n" * 800, "\n" * 4000, "a" * 1999 + "\n" + "b" * 1999],
+        ids=["one word", "words", "lines", "nothing", "two words"],
+    )
+    def test_the_longest_entries_fit(self, text: str) -> None:
+        pages = read_pages(printed(report_of([], [entry(words=text, by="W" * 200, module="M" * 200)])))
+        told = "".join("".join(pages).split())
+        for letter, count in (("w", 800), ("b", 1999)):
+            if f"{letter}or" in text or letter * 99 in text:
+                assert told.count(letter) >= count
+
+    @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+    @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+    def test_nothing_that_people_write_breaks_it(self, text: str) -> None:
+        report = report_of([(a_unit(1, text), WELL)], [entry(words=text, by=text, module=text)], name=text, address=text)
+        assert print_pdf(report, made_by="Domogate", zone=UTC, responsible=text).startswith(b"%PDF-")
