@@ -187,6 +187,36 @@ class TestParking:
         assert await hooked.replay_dead(an_id(700), None, NOW + 60) == 2
         assert await hooked.list_parked(an_id(700), dead=True, limit=9) == []
 
+    async def test_what_waits_behind_another_comes_when_that_is_out_of_the_way(self, hooked: SqlStore) -> None:
+        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
+        first, second, third = (
+            a_parked(n, a_webhook(), next_at=NOW + 5 if n == 4 else 1e12, attempts=n == 4) for n in (4, 5, 6)
+        )
+        of_plug = a_parked(7, a_webhook(), module_id=PLUG.id, next_at=NOW + 50)
+        of_plant = [a_parked(n, a_webhook(), module_id=None, next_at=1e12) for n in (8, 9)]
+        await hooked.move_webhook(an_id(700), "one", 9, [first, second, third, of_plug, *of_plant])
+        found = await hooked.find_webhook(an_id(700))
+        assert found is not None
+        assert (found.next_at, found.problem) == (NOW + 5, "It answered 500.")
+        await hooked.unpark(an_id(700), 4)
+        await hooked.unpark(an_id(700), 8)
+        due = await hooked.list_parked(an_id(700), dead=False, limit=9, due_at=NOW + 10)
+        assert [item.change.cursor for item in due] == [5, 9]
+        await hooked.park(a_parked(5, a_webhook(), dead_at=NOW + 20, next_at=NOW + 20))
+        heads = await hooked.list_parked(an_id(700), dead=False, limit=9, due_at=1e11)
+        assert [(item.change.cursor, item.next_at) for item in heads] == [
+            (6, NOW + 20),
+            (7, NOW + 50),
+            (9, NOW),
+        ]
+
+    async def test_a_replay_is_seen_in_the_row_of_the_webhook(self, hooked: SqlStore) -> None:
+        await hooked.park(a_parked(4, a_webhook(), dead_at=NOW))
+        await hooked.replay_dead(an_id(700), None, NOW + 7)
+        found = await hooked.find_webhook(an_id(700))
+        assert found is not None
+        assert found.next_at == NOW + 7
+
     async def test_an_end_forgets_what_waited_and_keeps_the_dead(self, hooked: SqlStore) -> None:
         dead = a_parked(4, a_webhook(), dead_at=NOW)
         await hooked.park(dead)

@@ -26,7 +26,17 @@ _CLAIM = (
     .where(_OF_ID, _LIVES, or_(webhooks.c.holder == bindparam("by"), webhooks.c.held_until <= bindparam("now")))
     .values(holder=bindparam("by"), held_until=bindparam("until"))
 )
-_MOVE = update(webhooks).where(_HELD).values(position=bindparam("to"), failing_since=None, failures=0, next_at=0.0, problem="")
+_NEXT_PARKED = (
+    select(func.coalesce(func.min(parked.c.next_at), 0.0))
+    .where(parked.c.webhook_id == webhooks.c.id, parked.c.dead_at.is_(None))
+    .scalar_subquery()
+)
+# When something is parked it is to be tried again at some time: the row itself says when, for those who look at all rows.
+_MOVE = (
+    update(webhooks)
+    .where(_HELD)
+    .values(position=bindparam("to"), failing_since=None, failures=0, next_at=_NEXT_PARKED, problem=bindparam("words"))
+)
 _HOLD = (
     update(webhooks)
     .where(_HELD)
@@ -153,10 +163,13 @@ def release_webhooks(tx: Transaction, holder: str) -> None:
 
 
 def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, items: Sequence[Parked]) -> bool:
-    if tx.connection.execute(_MOVE, {"of_id": webhook_id, "by": holder, "to": position}).rowcount == 0:
+    if tx.connection.execute(select(webhooks.c.id).where(_HELD), {"of_id": webhook_id, "by": holder}).first() is None:
         return False
     for item in items:
         park(tx, item)
+    problem = next((item.problem for item in items if item.attempts), "")
+    told = {"of_id": webhook_id, "by": holder, "to": position, "words": _storable(problem)}
+    tx.connection.execute(_MOVE, told)
     return True
 
 
@@ -213,20 +226,44 @@ def park(tx: Transaction, item: Parked) -> None:
     found = find_webhook(tx.connection, item.webhook_id)
     if found is not None and (found.ended_at is None or item.dead_at is not None):
         tx.connection.execute(tx.upsert(parked), _parked_to_row(item))
+        if item.dead_at is not None:
+            _let_next_come(tx, item.webhook_id, item.module_id, item.next_at)
+
+
+def _let_next_come(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
+    """In the same write as the one before it goes: a crash in between must not leave it waiting for ever."""
+    waiting = (
+        select(parked.c.cursor)
+        .where(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_(None))
+        .where(parked.c.module_id.is_not_distinct_from(module_id))
+        .order_by(parked.c.cursor)
+        .limit(1)
+    )
+    cursor = tx.connection.execute(waiting).scalar()
+    if cursor is not None:
+        this = and_(parked.c.webhook_id == webhook_id, parked.c.cursor == cursor)
+        tx.connection.execute(update(parked).where(this, parked.c.next_at > at).values(next_at=at))
 
 
 def unpark(tx: Transaction, webhook_id: Id, cursor: int) -> bool:
     gone = delete(parked).where(parked.c.webhook_id == webhook_id, parked.c.cursor == cursor)
-    return tx.connection.execute(gone).rowcount == 1
+    row = tx.connection.execute(gone.returning(parked.c.module_id, parked.c.next_at, parked.c.dead_at)).first()
+    if row is not None and row.dead_at is None:
+        _let_next_come(tx, webhook_id, row.module_id, min(row.next_at, tx.now))
+    return row is not None
 
 
 def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:
     dead = and_(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_not(None))
     again = update(parked).values(dead_at=None, attempts=0, next_at=at)
     if cursors is None:
-        return tx.connection.execute(again.where(dead)).rowcount
-    some = (tx.connection.execute(again.where(dead, parked.c.cursor.in_(part))) for part in chunked(sorted(set(cursors))))
-    return sum(result.rowcount for result in some)
+        replayed = tx.connection.execute(again.where(dead)).rowcount
+    else:
+        parts = [again.where(dead, parked.c.cursor.in_(part)) for part in chunked(sorted(set(cursors)))]
+        replayed = sum(tx.connection.execute(part).rowcount for part in parts)
+    if replayed:
+        tx.connection.execute(update(webhooks).where(webhooks.c.id == webhook_id, _LIVES).values(next_at=at))
+    return replayed
 
 
 def prune_parked(tx: Transaction, dead_before: float) -> bool:

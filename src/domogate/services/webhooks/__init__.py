@@ -1,1 +1,1 @@
-"""Webhooks: registered by applications, delivered from the changes, however long a receiver is away."""
+"""Webhooks: registering them, and delivering to each what it may be told, from its place in the feed (Decision 0045)."""

@@ -1,0 +1,33 @@
+"""Signatures by the Standard Webhooks specification (1.0): HMAC-SHA256 over id, timestamp and body."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+
+from domogate.domain.ids import Id
+from domogate.domain.webhooks import Webhook
+
+PREFIX = "whsec_"
+_BYTES = 32
+
+
+def new_webhook_secret() -> str:
+    return PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+
+
+def message_id(webhook_id: Id, cursor: int) -> str:
+    """The same at every attempt, and no other's: a receiver that has seen it before has a duplicate."""
+    return f"{webhook_id}_{cursor}"
+
+
+def sign_delivery(webhook: Webhook, message: str, at: float, body: bytes) -> dict[str, str]:
+    """The headers that say what it is, when it was sent, and by whom."""
+    timestamp = str(int(at))
+    key = base64.b64decode(webhook.secret.removeprefix(PREFIX))
+    signed = hmac.new(key, b".".join((message.encode(), timestamp.encode(), body)), hashlib.sha256).digest()
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": f"v1,{base64.b64encode(signed).decode()}",
+    }
