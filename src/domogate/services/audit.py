@@ -75,6 +75,12 @@ class AuditAction(StrEnum):
     TICKET_ISSUED = "ticket issued"
     TICKET_REDEEMED = "ticket redeemed"
     PICTURE_TAKEN = "picture taken"
+    # where applications want to be told
+    WEBHOOK_ADDED = "webhook added"
+    WEBHOOK_CHANGED = "webhook changed"
+    WEBHOOK_REMOVED = "webhook removed"
+    WEBHOOK_ENDED = "webhook ended"
+    DEAD_LETTERS_REPLAYED = "dead letters replayed"
     # what was done with devices (E1, E5)
     COMMAND = "command"
     # the person responsible for emergency lighting
