@@ -1,6 +1,7 @@
 """The report as PDF, read by another program: figures, pages, every kind of text."""
 
 import re
+import unicodedata
 from datetime import UTC
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.reports import fonts, print_pdf
+from domogate.reports.directions import to_visual
 from domogate.reports.fonts import Typeface, choose_typeface
 from domogate.services.logbook import SafetyReport
 from support.reporting import read_pages, report_of
@@ -149,6 +151,18 @@ class TestAnyText:
         assert clean("Κλ🚪") == "???"
         assert clean("a\tb\r\nc\rd\0e\u202e") == "a b\nc\nde"
         assert clean("e\u0301 x\u0336") == "é x"
+
+    def test_arabic_is_printed_from_right_to_left_in_joined_letters(self) -> None:
+        # Meem is first and so on the right, joined to khah; lam and alef are one letter.
+        assert to_visual("مخ") == "\ufea6\ufee3"
+        assert to_visual("لا") == "\ufefb"
+        assert to_visual("A مخ 1") == "A 1 \ufea6\ufee3"
+        assert to_visual("שלום") == "םולש"
+        assert to_visual("Exit (west)") == "Exit (west)"
+
+    @given(st.text(st.characters(min_codepoint=0x590, max_codepoint=0x6FF), max_size=30))
+    def test_right_to_left_text_loses_no_letter(self, text: str) -> None:
+        assert sorted(unicodedata.normalize("NFKD", to_visual(text))) == sorted(unicodedata.normalize("NFKD", text))
 
     @pytest.mark.parametrize(
         "text",

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from domogate.reports.directions import to_visual
+
 HELVETICA = "helvetica"
 
 FOLDERS = (
@@ -47,7 +49,8 @@ class Typeface(msgspec.Struct, frozen=True):
         lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
         # Composed, so that an accent is not taken for a letter of its own; without what steers instead of being seen.
         visible = "".join(letter for letter in unicodedata.normalize("NFC", lines) if letter == "\n" or _is_visible(letter))
-        return "".join(letter if self._knows(letter) else self._replace(letter) for letter in visible)
+        ordered = "\n".join(to_visual(line) for line in visible.split("\n")) if self.letters else visible
+        return "".join(letter if self._knows(letter) else self._replace(letter) for letter in ordered)
 
     def _knows(self, letter: str) -> bool:
         return letter == "\n" or (ord(letter) in self.letters if self.letters else letter.isprintable() and ord(letter) < 256)

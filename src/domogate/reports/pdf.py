@@ -228,12 +228,12 @@ def _logbook(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
         paper.paragraph("Nothing was logged in this period.")
         return
     columns = [
-        Column("No.", 13, "RIGHT"),
+        Column("No.", 11, "RIGHT"),
         Column("When", 26),
-        Column("Entry", 26),
-        Column("Of", 40),
-        Column("What", 53),
-        Column("By", 22),
+        Column("Entry", 22),
+        Column("Of", 33),
+        Column("What", 67),
+        Column("By", 21),
     ]
     paper.grid(
         columns,
@@ -243,7 +243,7 @@ def _logbook(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
                 print_moment(one.entry.at, zone),
                 KINDS[one.entry.kind],
                 one.entry.module or "the site",
-                print_entry(one.entry, zone) or "-",
+                print_entry(one.entry, zone, "\n") or "-",
                 one.entry.by or "gateway",
             ]
             for one in report.entries

@@ -96,11 +96,22 @@ def print_due(planned: PlannedTest, zone: tzinfo) -> str:
     return f"{planned.standing}: {day}"
 
 
-def print_entry(entry: LogbookEntry, zone: tzinfo) -> str:
+_MEANT = {
+    LogbookKind.ALERT: "its alert level is reached",
+    LogbookKind.ALERT_ENDED: "fewer units in failure than its alert level",
+}
+
+
+def print_entry(entry: LogbookEntry, zone: tzinfo, between: str = " - ") -> str:
     """What happened, after the entry's kind."""
     if entry.test is not None:
         began = print_moment(entry.test.began_at, zone)
-        return f"{TESTS[entry.test.kind].capitalize()} begun {began}: {print_outcome(entry.test)}"
+        return f"{_first_capital(TESTS[entry.test.kind])} begun {began}: {print_outcome(entry.test)}"
     if entry.failure is not None:
-        return f"{FAILURES[entry.failure].capitalize()} ({entry.failure})"
-    return entry.words
+        return f"{_first_capital(FAILURES[entry.failure])}{between}{entry.failure}"
+    return entry.words or _first_capital(_MEANT.get(entry.kind, ""))
+
+
+def _first_capital(words: str) -> str:
+    """`capitalize` would make Nfc of NFC."""
+    return words[:1].upper() + words[1:]

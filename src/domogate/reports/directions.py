@@ -1,0 +1,75 @@
+"""Text that is written from right to left, as it has to be handed to a printer that only knows left to right.
+
+Arabic letters change with their neighbours. Fonts have each of these forms under a code of its own (Unicode's presentation
+forms), and Unicode's tables say which belongs to which letter: that is enough for names, without an engine for text shaping.
+"""
+
+import unicodedata
+from functools import cache
+
+_RIGHT_TO_LEFT = frozenset({"R", "AL"})
+_LAM = "\u0644"
+
+Forms = dict[str, str]
+"""A letter's codes by place: isolated, initial, medial, final. One without an initial form does not join the next."""
+
+
+def is_right_to_left(text: str) -> bool:
+    return any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in text)
+
+
+def to_visual(line: str) -> str:
+    """The line's letters from left to right, as they are seen. A line that is broken later is broken in the wrong order."""
+    if not is_right_to_left(line):
+        return line
+    from fpdf.bidi import BidiParagraph
+
+    return BidiParagraph(_join(line)).get_reordered_string()
+
+
+def _join(line: str) -> str:
+    letters = _ligate(line)
+    joined = []
+    for number, letter in enumerate(letters):
+        forms = _forms().get(letter)
+        if forms is None:
+            joined.append(letter)
+            continue
+        before = _forms().get(letters[number - 1], {}) if number else {}
+        after = _forms().get(letters[number + 1], {}) if number + 1 < len(letters) else {}
+        joins_before = "initial" in before and "final" in forms
+        joins_after = "initial" in forms and "final" in after
+        place = {
+            (False, False): "isolated",
+            (False, True): "initial",
+            (True, True): "medial",
+            (True, False): "final",
+        }[joins_before, joins_after]
+        joined.append(forms.get(place, letter[0]))
+    return "".join(joined)
+
+
+def _ligate(line: str) -> list[str]:
+    """Lam and alef are always written as one."""
+    letters: list[str] = []
+    for letter in line:
+        if letters and letters[-1] == _LAM and _LAM + letter in _forms():
+            letters[-1] += letter
+        else:
+            letters.append(letter)
+    return letters
+
+
+@cache
+def _forms() -> dict[str, Forms]:
+    found: dict[str, Forms] = {}
+    for code in range(0xFB50, 0xFEFD):
+        place, *bases = unicodedata.decomposition(chr(code)).split() or [""]
+        letters = "".join(chr(int(base, 16)) for base in bases)
+        if place in ("<isolated>", "<initial>", "<medial>", "<final>") and (len(letters) == 1 or _is_lam_alef(letters)):
+            found.setdefault(letters, {}).setdefault(place.strip("<>"), chr(code))
+    return found
+
+
+def _is_lam_alef(letters: str) -> bool:
+    return len(letters) == 2 and letters[0] == _LAM and letters[1] in "\u0622\u0623\u0625\u0627"
