@@ -1,13 +1,20 @@
 """Runs `domogate` in this process, as a person would, against a data folder of its own."""
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from domogate.cli import cli
+
+
+_built = cache(get_command)
+"""Typer would build the whole command line anew for every command, as a process does once; most commands take less time."""
 
 
 class CommandLine:
@@ -17,7 +24,8 @@ class CommandLine:
         self.data = data
 
     def bare(self, *arguments: str, input: str | None = None) -> Result:
-        return CliRunner().invoke(cli, list(arguments), input=input)
+        with patch("typer.testing._get_command", _built):
+            return CliRunner().invoke(cli, list(arguments), input=input)
 
     def run(self, *arguments: str, input: str | None = None) -> Result:
         return self.bare(*arguments, "--data", str(self.data), input=input)
