@@ -10,7 +10,7 @@ from support.devices import StillClock, make_id, make_placed
 
 async def test_a_module_on_a_bus_refuses_and_one_that_is_not_there_is_offline() -> None:
     clock = StillClock()
-    driver = OpenWebNet(clock)
+    driver = OpenWebNet(clock, ())
     panel = make_placed(DeviceKind.AUDIOVIDEO_UNIT, driver="openwebnet")
     await driver.attach(make_id(1), [panel])
     with pytest.raises(DeviceRefused, match="no pictures"):
