@@ -1,4 +1,4 @@
-"""For all tests: a slow moment of a busy machine is not a failure; the fast subset tries fewer examples."""
+"""For all tests: a slow moment of a busy machine is not a failure; the fast subset tries fewer examples, the soak more."""
 
 import os
 
@@ -6,9 +6,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import launching
+from support.examples import LONG_PROFILE
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fast", parent=settings.get_profile("whole"), max_examples=10)
+settings.register_profile(LONG_PROFILE, parent=settings.get_profile("whole"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
 
 _SLOW_FOLDERS = {"stores", "cli"}

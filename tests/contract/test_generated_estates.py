@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from support.backstage import let_in
 from support.estate_view import EstateView, asked_of, targets_in
 from support.estates import KEY, PEOPLE, STRANGER, base_estate, estates
+from support.examples import examples
 from support.gateway import Gateway, import_estate, running, serve_estate
 from support.http import expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import (
@@ -33,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600"}
 # A failing example is written down as found: shrinking would import hundreds of estates.
 FEW = settings(
-    max_examples=8,
+    max_examples=examples(4),
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],
@@ -125,7 +126,7 @@ def lasting(body: Any) -> Any:
 
 
 class TestExportAndImport:
-    @settings(FEW, max_examples=2)
+    @settings(FEW, max_examples=examples(1))
     @given(document=estates())
     def test_an_export_into_an_empty_store_gives_the_same_answers(
         self, canvas: Gateway, tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]

@@ -9,7 +9,7 @@ from support.kill_rounds import Rounds, killing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-ROUNDS = 20
+ROUNDS = 5
 
 
 @pytest.fixture

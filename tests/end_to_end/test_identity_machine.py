@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule, run_state_machine_as_test
 
 from domogate.domain.people import Client
+from support.examples import examples
 from support.oauth import CLASSIC, SECRET, WEB, Browser, Provider, open_provider
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -293,7 +294,7 @@ def test_codes_refresh_families_and_revocation_in_any_order(tmp_path: Path) -> N
             run_state_machine_as_test(
                 lambda: IdentityMachine(runner, provider, browsers),
                 settings=settings(
-                    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+                    max_examples=examples(10), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
                 ),
             )
         finally:

@@ -22,6 +22,7 @@ from domogate.estate import build_estate, read_estate
 from domogate.settings import Settings
 from support.backstage import let_in
 from support.estate_view import EstateView, targets_in
+from support.examples import examples
 from support.forge import claims_of
 from support.gateway import Gateway, running, serve_estate
 from support.http import expect_nothing, expect_ok, expect_refusal
@@ -258,7 +259,11 @@ def test_nobody_ever_sees_what_is_not_theirs(houses: tuple[Gateway, Beside]) -> 
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         OnThisGateway,
         settings=settings(
-            max_examples=8, stateful_step_count=15, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+            max_examples=examples(5),
+            stateful_step_count=15,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )
 

@@ -18,6 +18,7 @@ from domogate.estate.emit import emit
 from domogate.estate.format import derived_id
 from domogate.estate.times import parse_time, print_time
 from support.estate_strategies import AMBIGUOUS, estates, times
+from support.examples import examples
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +35,9 @@ def house(name: str = "House", **more: object) -> Estate:
 
 class TestRoundTrip:
     @pytest.mark.slow
-    @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(
+        max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    )
     @given(estates())
     def test_any_estate_reads_back_as_it_was(self, estate: Estate) -> None:
         assert read_estate(print_estate(estate), "printed").estate == estate

@@ -8,6 +8,7 @@ from domogate.estate import EstateMistakes, demo_text, read_estate
 from domogate.estate.emit import emit
 from domogate.estate.nodes import MAX_DEPTH, compose
 from domogate.estate.schema import guide
+from support.examples import examples
 
 HEAD = """\
 users: [{email: anna@example.com}]
@@ -190,13 +191,13 @@ class TestNothingButMistakes:
         self._read(text)
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None, max_examples=examples(60))
     @given(st.dictionaries(st.sampled_from(["users", "subscriptions", "clients", "plants", "spareParts"]), DATA))
     def test_any_data(self, document: dict) -> None:
         self._read(emit(document))
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(20))
     @given(st.data())
     def test_the_demo_estate_with_some_characters_changed(self, data: st.DataObject) -> None:
         text = demo_text()[:9000]
@@ -206,7 +207,7 @@ class TestNothingButMistakes:
         self._read(text)
 
     @pytest.mark.slow
-    @settings(deadline=None, max_examples=60)
+    @settings(deadline=None, max_examples=examples(20))
     @given(st.data())
     def test_the_demo_estate_with_any_value_put_in_any_place(self, data: st.DataObject) -> None:
         root, _ = compose(demo_text())

@@ -10,7 +10,7 @@ from support.gateway import Gateway
 pytestmark = pytest.mark.slow
 
 SLUGS = [family.slug for family in FAMILIES]
-EXAMPLES = 50
+EXAMPLES = 20
 
 
 class TestTheIndex:

@@ -28,6 +28,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, User
 from domogate.stores import SqlStore
 from domogate.stores.tables import grants, refresh_tokens
+from support.examples import examples
 from support.stores import NOW, HandClock
 
 T = TypeVar("T")
@@ -316,7 +317,7 @@ def test_codes_refresh_families_and_revocation_in_any_order(database_url: str) -
             run_state_machine_as_test(
                 lambda: AuthorizationMachine(runner, stores),
                 settings=settings(
-                    max_examples=25, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+                    max_examples=examples(8), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
                 ),
             )
         finally:

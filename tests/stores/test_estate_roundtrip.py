@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from domogate.domain.estate import Estate
 from domogate.ports import StoredState
 from domogate.stores import SqlStore
+from support.examples import examples
 from support.stores import SMALL, HandClock, OpenStore, estates
 
 
@@ -38,7 +39,7 @@ class TestRoundTrip:
         assert await everything(house, SMALL) == told
 
     @pytest.mark.slow
-    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
     @given(estate=estates())
     def test_any_estate_comes_back(self, database_url: str, estate: Estate) -> None:
         asyncio.run(self._check(database_url, estate))

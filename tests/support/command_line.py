@@ -12,7 +12,6 @@ from typer.testing import CliRunner, Result
 
 from domogate.cli import cli
 
-
 _built = cache(get_command)
 """Typer would build the whole command line anew for every command, as a process does once; most commands take less time."""
 
