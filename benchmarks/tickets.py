@@ -1,4 +1,4 @@
-"""Tickets redeemed against what that cannot do without (a signature checked, three durable writes), and floods of forged ones."""
+"""Tickets redeemed against what that cannot do without (a signature checked, three durable writes), and forged ones refused."""
 
 import asyncio
 import json

@@ -222,7 +222,9 @@ class Gateway:
         }
         surfaces |= self._build_identity(successor_secret)
         surfaces[b"events"] = EventsApp(self.hub, self.admission, self.verifier, self.audit)
-        surfaces[b"tickets"] = sdk.build(self.redemption, base_url=settings.base_url, max_body=settings.max_body)
+        surfaces[b"tickets"] = sdk.build(
+            self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
+        )
         surfaces[b"openapi"] = build_documents(FAMILIES, base_url=settings.base_url, version=__version__)
         return Edge(
             Surfaces(surfaces),

@@ -1,72 +1,46 @@
 """The ASGI app of everything under /tickets. It is given whole paths: /tickets/redeem, not /redeem."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import structlog
-from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.domain.faults import Fault
+from domogate.sdk.openapi import openapi_document
 from domogate.sdk.problems import TicketProblem
-from domogate.services.redemption import NotRedeemed, Redeemed, Redemption
-from domogate.services.tickets import TicketAction
-from domogate.shown import Shown, moment
+from domogate.sdk.wire import Shows, show_redemption
+from domogate.services.redemption import NotRedeemed, Redemption
 from domogate.shown.problems import Problem, sentence
 from domogate.shown.requests import read_body
-from domogate.shown.states import ShownState, show_state
 
-REDEEM, PICTURE = "/tickets/redeem", "/tickets/picture"
+REDEEM, PICTURE, DOCUMENT = "/tickets/redeem", "/tickets/picture", "/tickets/openapi.json"
 
 _log = structlog.get_logger(__name__)
 
 _Answering = Callable[[Request], Awaitable[Response]]
 
 
-class Shows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is sent to be redeemed."""
-
-    ticket: str
-
-
-class ShownPicture(Shown, frozen=True):
-    """Where the camera's pictures are, and by what token."""
-
-    url: str
-    token: str
-    expires_at: datetime
-
-
-class ShownRedemption(Shown, frozen=True):
-    """What the ticket did; `state` is what the device confirmed that it is in now."""
-
-    plant_id: str
-    module_id: str
-    action: TicketAction
-    outcome: Literal["confirmed"]
-    at: datetime
-    state: ShownState | None
-    picture: ShownPicture | UnsetType = UNSET
-
-
-def build(redemption: Redemption, *, base_url: str, max_body: int = 65_536) -> "TicketsApp":
-    """The app of both operations."""
-    return TicketsApp(redemption, base_url, max_body)
+def build(redemption: Redemption, *, base_url: str, version: str, max_body: int = 65_536) -> "TicketsApp":
+    """The app of both operations, and of the document that describes them."""
+    document = openapi_document(redeem=REDEEM, picture=PICTURE, base_url=base_url, version=version)
+    return TicketsApp(redemption, f"{base_url}{PICTURE}", document, max_body=max_body)
 
 
 class TicketsApp:
     """Redeems tickets and hands out pictures."""
 
-    def __init__(self, redemption: Redemption, base_url: str, max_body: int) -> None:
+    def __init__(self, redemption: Redemption, picture_url: str, document: dict[str, Any], *, max_body: int) -> None:
         self._redemption = redemption
-        self._base_url = base_url
+        self._picture_url = picture_url
+        self._document = msgspec.json.encode(document)
         self._max_body = max_body
         self._routes: dict[bytes, tuple[str, str, _Answering]] = {
             REDEEM.encode(): ("POST", "redeem", self._redeem),
             PICTURE.encode(): ("GET", "picture", self._take_picture),
+            DOCUMENT.encode(): ("GET", "document", self._describe),
         }
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
@@ -86,7 +60,7 @@ class TicketsApp:
         path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
         route = self._routes.get(path)
         if route is None:
-            raise Problem(404, f"There is nothing at this URL; tickets are redeemed at {REDEEM}.")
+            raise Problem(404, f"There is nothing at this URL; {DOCUMENT} lists what there is.")
         method, operation, answer = route
         request.scope["domogate.operation"] = operation
         if request.method != method:
@@ -99,21 +73,8 @@ class TicketsApp:
             redeemed = await self._redemption.redeem(shown.ticket, _address(request))
         except NotRedeemed as refused:
             raise TicketProblem(refused, "Ticket") from None
-        return Response(msgspec.json.encode(self._show(redeemed)), 200, {"cache-control": "no-store"}, "application/json")
-
-    def _show(self, redeemed: Redeemed) -> ShownRedemption:
-        permit, report, picture = redeemed.permit, redeemed.report, redeemed.picture
-        return ShownRedemption(
-            plant_id=permit.plant_id,
-            module_id=permit.module_id,
-            action=permit.action,
-            outcome="confirmed",
-            at=moment(report.at),
-            state=None if report.state is None else show_state(report.state),
-            picture=UNSET
-            if picture is None
-            else ShownPicture(f"{self._base_url}{PICTURE}", picture.token, moment(picture.expires_at)),
-        )
+        answer = msgspec.json.encode(show_redemption(redeemed, self._picture_url))
+        return Response(answer, 200, {"cache-control": "no-store"}, "application/json")
 
     async def _take_picture(self, request: Request) -> Response:
         token = _bearer(request)
@@ -123,6 +84,9 @@ class TicketsApp:
             raise TicketProblem(refused, "Bearer") from None
         headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
         return Response(picture.content, 200, headers, picture.media_type)
+
+    async def _describe(self, _request: Request) -> Response:
+        return Response(self._document, media_type="application/json")
 
 
 def _bearer(request: Request) -> str:
