@@ -115,6 +115,13 @@ class Listener:
         return [heard for heard in self.heard if heard.event not in ("ready", "reset", "end", "present")]
 
     @property
+    def is_idle(self) -> bool:
+        """It has heard all that there is to be told until now."""
+        stream = self.stream
+        ready = any(heard.event == "ready" for heard in self.heard)
+        return ready and not stream._queue and stream._settled == stream._doubts and not stream._roused.is_set()
+
+    @property
     def ids(self) -> list[int]:
         return [heard.id for heard in self.told if heard.id is not None]
 
@@ -150,16 +157,21 @@ class Salon:
         self.before: list[Callable[[Sequence[Change]], None]] = []
         """Who is told of changes before everybody else."""
         self.listeners: list[Listener] = []
+        self.failure: Exception | None = None
+        """What went wrong while changes were applied."""
         self._tasks: list[asyncio.Task[None]] = []
         store.listen(self._apply)
 
     def _apply(self, changes: Sequence[Change]) -> None:
-        for listener in self.before:
-            listener(changes)
-        self.world.apply(changes)
-        for part in (self.keyring, self.verifier, self.admission):
-            part.apply(changes)
-        self.hub.apply(changes)
+        try:
+            for listener in self.before:
+                listener(changes)
+            self.world.apply(changes)
+            for part in (self.keyring, self.verifier, self.admission):
+                part.apply(changes)
+            self.hub.apply(changes)
+        except Exception as failure:  # the store would only log it
+            self.failure = failure
 
     async def close(self) -> None:
         await self.hub.stop()
@@ -233,18 +245,16 @@ class Salon:
 
     async def quiet(self) -> None:
         """Until all who listen have heard all there is."""
+        if self.failure is not None:
+            raise self.failure
         await until(self._is_quiet, "all to have been told")
         for _ in range(3):
             await asyncio.sleep(0)
 
     def _is_quiet(self) -> bool:
         return not self.hub._fresh and all(
-            listener.ended or not listener.reading.is_set() or _is_idle(listener.stream) for listener in self.listeners
+            listener.ended or not listener.reading.is_set() or listener.is_idle for listener in self.listeners
         )
-
-
-def _is_idle(stream: Stream) -> bool:
-    return not stream._queue and stream._settled == stream._doubts and stream._end is None and not stream._roused.is_set()
 
 
 async def until(true: Callable[[], bool], what: str, patience: float = _PATIENCE) -> None:

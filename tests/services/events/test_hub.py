@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
 from domogate.domain.ids import new_id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Scope, Standing, TokenKind
-from domogate.domain.plants import PlantStatus
+from domogate.domain.plants import PlantStatus, Topology
 from domogate.domain.states import LockState, Report
 from domogate.identity.rotation import rotate_keys
 from domogate.services.events import hub as hubs
@@ -299,6 +300,24 @@ class TestWhatIsTakenAway:
         await until(lambda: listener.ended, "the end")
         assert len(listener.told) == told
         assert listener.end_code == code
+
+
+class TestWhatWaits:
+    async def test_is_looked_at_again_when_the_plant_changed(self, salon: Salon) -> None:
+        """Told as what it was, a module that is of another kind by now would be beyond the token's scopes."""
+        anna, lamp = await salon.add_user("Anna"), a_module(DeviceKind.LIGHT)
+        plant = await salon.add_plant(anna, lamp)
+        listener = await salon.listen(await salon.let_in(anna, [Scope.LIGHT_READ, Scope.TOPOLOGY_READ]))
+        await salon.quiet()
+        listener.reading.clear()
+        await salon.report(plant, lamp)
+        await until(lambda: len(listener.told) == 1, "the reader to have stopped")
+        await salon.report(plant, lamp, on=False)
+        changed = msgspec.structs.replace(lamp, kind=DeviceKind.PLUG)
+        await salon.store.import_estate(Estate(plants=(EstatePlant(plant, Topology(modules=(changed,))),)), prune=False)
+        listener.reading.set()
+        await salon.quiet()
+        assert [heard.event for heard in listener.told] == ["state", "plant"]
 
 
 class TestTime:

@@ -45,7 +45,6 @@ class Ended(Exception):
 
 CODE_OF: dict[type[faults.Fault], EndCode] = {
     faults.TokenRefused: EndCode.TOKEN,
-    faults.KeyRefused: EndCode.KEY,
     faults.PasswordToRenew: EndCode.PASSWORD,
     faults.TermsToAccept: EndCode.TERMS,
     faults.NotYourPlant: EndCode.PLANT,
@@ -57,5 +56,5 @@ SLOW = End(EndCode.SLOW, "Events came faster than they were taken; connect again
 INTERRUPTED = End(EndCode.INTERRUPTED, "The gateway could not read what to tell; connect again with Last-Event-ID.")
 PLANT_LOST = End(EndCode.PLANT, "A plant that this stream was about is not the user's any more.")
 TOKEN_EXPIRED = End(EndCode.TOKEN, "The token has expired: get a new one.")
-KEY_EXPIRED = End(EndCode.KEY, "The subscription key has expired.")
+KEY_GONE = End(EndCode.KEY, "The subscription key has expired or was revoked.")
 TOKEN_CHANGED = End(EndCode.TOKEN, "What the token lets the client see has changed; connect again.")

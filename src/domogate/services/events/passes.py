@@ -7,14 +7,14 @@ from math import inf
 import msgspec
 
 from domogate.domain.events import Change, ClientChanged, Event, GrantRevoked, SubscriptionChanged, UserChanged
-from domogate.domain.faults import Fault, NoSuchPlant, NotYourPlant
+from domogate.domain.faults import Fault, KeyRefused, NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
 from domogate.domain.people import Principal
 from domogate.domain.plants import PlantStatus
 from domogate.ports import Admission, Clock, Store, Verifier
 from domogate.services.credentials import Caller, check_standing
-from domogate.services.events.endings import CODE_OF, KEY_EXPIRED, TOKEN_CHANGED, TOKEN_EXPIRED, End, Ended
+from domogate.services.events.endings import CODE_OF, KEY_GONE, TOKEN_CHANGED, TOKEN_EXPIRED, End, Ended
 from domogate.services.events.rights import find_notice, may_read_plant, may_see
 from domogate.services.events.wishes import Wish
 from domogate.services.world import PlantView, World
@@ -99,7 +99,7 @@ class Pass:
         if now >= self._token_until:
             raise Ended(TOKEN_EXPIRED)
         if now >= self._key_until:
-            raise Ended(KEY_EXPIRED)
+            raise Ended(KEY_GONE)
 
     async def ask_again(self) -> None:
         """As at every request: token, standing, key, plants. Raises Ended."""
@@ -111,6 +111,8 @@ class Pass:
             if principal.scopes != self.principal.scopes:
                 raise Ended(TOKEN_CHANGED)
             plants = await self._find_plants(principal.user_id)
+        except KeyRefused:
+            raise Ended(KEY_GONE) from None
         except Fault as fault:
             raise Ended(End(CODE_OF[type(fault)], sentence(fault.message.rstrip(".")))) from None
         self.principal, self.plants = principal, plants
