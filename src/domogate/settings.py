@@ -313,7 +313,7 @@ def _check_sunset_names(dates: Mapping[str, str], names: Collection[str] | None)
     for name in dates:
         if names is None:
             if not OPERATION_OR_FAMILY.fullmatch(name):
-                raise Wrong(f"{name!r} is no operation (E1 to E20, X1 to X5) and no family's name")
+                raise Wrong(f"{name!r} is no operation (E1 to E20, X1 to X8) and no family's name")
         elif name not in names:
             raise Wrong(f"{name!r} is no operation and no family's name{_nearest(name, names)}")
 

@@ -21,7 +21,7 @@ class Wrong(Exception):
 SECRET = frozenset(("database", "echo_url", "smtp_password", "mqtt_brokers", "openwebnet_gateways"))
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _LOG_FORMATS = ("text", "json")
-OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-5]|[a-z][a-z0-9-]*")
+OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-8]|[a-z][a-z0-9-]*")
 
 
 def _between(low: float, high: float) -> Callable[[Any], Any]:

@@ -20,17 +20,21 @@ from domogate.app.parts import (
 )
 from domogate.app.surfaces import ASGIApp, Surfaces
 from domogate.auth.pages import Pages
+from domogate.backends.courier import HttpCourier
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.domain.events import Change, StateChanged
+from domogate.domain.webhooks import WebhookForm
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.events.surface import EventsApp
+from domogate.events.webhooks import WebhooksApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
+from domogate.families.thermostat import print_notification
 from domogate.identity.admission import KeyAdmission
 from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
@@ -50,6 +54,9 @@ from domogate.services.scenes import Scenes
 from domogate.services.sessions import Sessions
 from domogate.services.throttle import Throttle
 from domogate.services.tickets import Tickets
+from domogate.services.webhooks.dispatcher import Dispatcher
+from domogate.services.webhooks.forms import Forms
+from domogate.services.webhooks.registering import Webhooks
 from domogate.services.world import World
 from domogate.settings import Settings
 
@@ -119,6 +126,20 @@ class Gateway:
         self.redemption = Redemption(
             self.store, self.signer, self.world, self.control, self.clock, self.audit, settings.auth_url
         )
+        self.courier = HttpCourier(settings.webhook_networks, settings.webhook_deadline)
+        forms = Forms(settings.base_url, {WebhookForm.THERMOSTAT: print_notification})
+        self.dispatcher = Dispatcher(
+            self.store,
+            self.world,
+            self.courier,
+            self.clock,
+            forms,
+            self.audit,
+            given_up=settings.webhook_given_up_days * DAY,
+            dead_kept=settings.dead_letters_kept_days * DAY,
+            deadline=settings.webhook_deadline,
+        )
+        self.webhooks = Webhooks(self.store, self.world, self.courier, self.clock, self.audit, forms, self.dispatcher)
         self.fault_desk = FaultDesk(self.store, self.clock, self.audit)
         self.fault_timer = FaultTimer(self.fault_desk, self.clock)
         self.history = build_history(settings, self.store, self.clock)
@@ -137,6 +158,8 @@ class Gateway:
         await self.admission.start()
         await self.origins.start()
         await self.hub.start()
+        await self.courier.start()
+        await self.dispatcher.start()
         await self.driving.start()
         await self.fault_timer.start()
         await self.history.start()
@@ -169,6 +192,7 @@ class Gateway:
             ):
                 listener.apply(rare)
         self.hub.apply(changes)
+        self.dispatcher.apply(changes)
 
     def drain(self) -> None:
         """No longer ready: what runs is finished, streams end, nothing new should be sent here."""
@@ -179,6 +203,8 @@ class Gateway:
         """In the reverse order of the start; the store last, so that everything is on disk."""
         self._ready = False
         await self.hub.stop()
+        await self.dispatcher.stop()
+        await self.courier.stop()
         await self.scenes.finish()
         if self._echo is not None:
             await self._echo.stop()
@@ -203,6 +229,7 @@ class Gateway:
             control=self.control,
             scenes=self.scenes,
             tickets=Tickets(self.signer, self.clock, settings.auth_url, settings.ticket_lifetime),
+            webhooks=self.webhooks,
             echo=echo,
             clock=self.clock,
             audit=self.audit,
@@ -222,6 +249,9 @@ class Gateway:
         }
         surfaces |= self._build_identity(successor_secret)
         surfaces[b"events"] = EventsApp(self.hub, self.admission, self.verifier, self.audit)
+        surfaces[b"webhooks"] = WebhooksApp(
+            self.webhooks, self.admission, self.verifier, self.audit, max_body=settings.max_body
+        )
         surfaces[b"tickets"] = sdk.build(
             self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
         )

@@ -25,6 +25,7 @@ import domogate.cli.simulate as simulate
 import domogate.cli.token as token
 import domogate.cli.user as user
 import domogate.cli.version as version
+import domogate.cli.webhook as webhook
 from domogate.cli._flags import CONFIG_HELP, FLAGS
 
 cli = typer.Typer(
@@ -40,7 +41,7 @@ cli = typer.Typer(
 NOUNS = (
     *(init, serve, demo, estate),
     *(user, client, plant, key, token, signing_key, audit),
-    *(module, order, readings, safety, fault, simulate, discover),
+    *(module, order, readings, safety, webhook, fault, simulate, discover),
     *(openapi, backup, version),
 )
 for noun in NOUNS:

@@ -114,6 +114,18 @@ class WrongMethod(Fault):
         self.allow = allow
 
 
+class NoSuchSubscription(Fault):
+    """No such subscription, one of another plant, or another application's (X8)."""
+
+    code = 2010
+
+
+class SubscriptionExists(Fault):
+    """The application is subscribed to the plant already (X6)."""
+
+    code = 2011
+
+
 # How they asked
 
 

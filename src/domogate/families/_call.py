@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Ambient
 from domogate.ports import Audit, Clock, EchoBackend
@@ -11,6 +12,7 @@ from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.control import Control
 from domogate.services.scenes import Scenes
 from domogate.services.tickets import Tickets
+from domogate.services.webhooks.registering import Webhooks
 from domogate.services.world import ModuleView, PlantView, World
 
 
@@ -21,6 +23,7 @@ class Services(msgspec.Struct, frozen=True):
     control: Control
     scenes: Scenes
     tickets: Tickets
+    webhooks: Webhooks
     echo: EchoBackend
     clock: Clock
     audit: Audit
@@ -34,7 +37,7 @@ class Call:
     An operation declares by its path which of these are there; the others are never looked at.
     """
 
-    __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference")
+    __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference", "subscription_id")
 
     principal: Principal
     address: str
@@ -45,6 +48,7 @@ class Call:
     plant: PlantView
     ambient: Ambient
     module: ModuleView
+    subscription_id: Id
     reference: str
 
     def __init__(self, principal: Principal, address: str) -> None:

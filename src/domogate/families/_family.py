@@ -18,7 +18,7 @@ from domogate.families._wire import Answer
 if TYPE_CHECKING:
     from domogate.families._call import Call, Services
 
-GET, POST = "GET", "POST"
+GET, POST, DELETE = "GET", "POST", "DELETE"
 NO_SCOPE: tuple[Scope, ...] = ()
 
 Handler = Callable[["Services", "Call"], Awaitable[Answer]]
@@ -31,6 +31,7 @@ ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
     "ambient": (faults.MalformedId, faults.NoSuchAmbient),
     "module": (faults.MalformedId, faults.NoSuchModule, faults.DeviceOffline, faults.DeviceTimeout),
     "reference": (faults.MalformedId, faults.UnknownReference),
+    "subscription": (faults.MalformedId, faults.NoSuchSubscription),
 }
 
 
@@ -75,7 +76,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[Scope, ...]
     errors: frozenset[int]
     answer: Any
-    """The type of the 200 body; None for an empty one, bytes for a document that is not JSON."""
+    """The type of the body of a success; None for an empty one, bytes for a document that is not JSON."""
+    status: int = 200
+    """Of a success."""
     body: Any = None
     """The type of the request body; None for an operation without one."""
     kinds: frozenset[DeviceKind] = frozenset()

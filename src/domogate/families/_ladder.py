@@ -23,6 +23,8 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.UnknownReference: (404, 400),
     faults.WrongUrl: (404,),
     faults.WrongMethod: (405,),
+    faults.NoSuchSubscription: (404, 400),
+    faults.SubscriptionExists: (409,),
     faults.MalformedId: (400, 404),
     faults.MalformedRequest: (400,),
     faults.ValueOutOfRange: (442, 400),

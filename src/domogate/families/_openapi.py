@@ -10,6 +10,7 @@ from domogate.families._family import Family, Operation, Parameter
 
 PHRASES = {
     200: "Success",
+    201: "Made",
     204: "There is nothing to list",
     304: "Not modified since the entity tag given in If-None-Match",
     400: "Bad request or invalid arguments",
@@ -18,6 +19,7 @@ PHRASES = {
     404: "Not found, or the device is offline",
     406: "The Accept header admits no JSON",
     408: "The device did not answer in time",
+    409: "There is one already",
     413: "The body is too large",
     429: "The subscription's rate or daily quota is used up",
     442: "Unexpected parameter value, or out of range",
@@ -104,12 +106,12 @@ def _parameter(family: Family, parameter: Parameter) -> dict[str, Any]:
 
 
 def _responses(operation: Operation, schema_of: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
-    success: dict[str, Any] = {"description": PHRASES[200]}
+    success: dict[str, Any] = {"description": PHRASES[operation.status]}
     if operation.answer is bytes:
         success["content"] = {"application/xml": {"schema": {"type": "string"}}}
     elif operation.answer is not None:
         success["content"] = {"application/json": {"schema": schema_of[repr(operation.answer)]}}
-    responses: dict[str, Any] = {"200": success}
+    responses: dict[str, Any] = {str(operation.status): success}
     if operation.may_be_empty:
         responses["204"] = {"description": PHRASES[204]}
     if operation.keeps_etag:

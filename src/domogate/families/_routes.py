@@ -23,6 +23,7 @@ class Target(msgspec.Struct, frozen=True):
     plant_id: Id | None = None
     ambient_id: Id | None = None
     module_id: Id | None = None
+    subscription_id: Id | None = None
     reference: str = ""
     malformed: str | None = None
     """What is wrong with an id. It is told only to a caller whose token is good, so it is not raised here."""

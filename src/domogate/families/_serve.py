@@ -140,6 +140,8 @@ class FamilyApp:
             call.document = parse_json(body)
             call.body = convert(call.document, operation.body)
         call.reference = target.reference
+        if target.subscription_id is not None:
+            call.subscription_id = target.subscription_id
         if target.plant_id is None:
             return
         plant = self._world.find_plant(target.plant_id) or await self._world.get_plant(target.plant_id)

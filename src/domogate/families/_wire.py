@@ -37,10 +37,10 @@ class Answer:
         self.etag = etag
 
 
-def json_answer(model: object) -> Answer:
-    """200 with a body that is true of this moment only."""
+def json_answer(model: object, status: int = 200) -> Answer:
+    """A body that is true of this moment only."""
     body = encode(model)
-    return Answer(200, body, [_JSON, (b"content-length", b"%d" % len(body)), _NO_STORE])
+    return Answer(status, body, [_JSON, (b"content-length", b"%d" % len(body)), _NO_STORE])
 
 
 def document_answer(body: bytes, media_type: str) -> Answer:
@@ -50,7 +50,7 @@ def document_answer(body: bytes, media_type: str) -> Answer:
 
 
 def empty_answer() -> Answer:
-    """200 without a body: the command was carried out (E1, E5, X1, X2)."""
+    """200 without a body: the command was carried out (E1, E5, X1, X2, X8)."""
     return Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
 
 

@@ -1,6 +1,7 @@
 """Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9).
 
-Beyond the specification: setting them (X1), and the list and topology by which they are found (X3, X4).
+Beyond the specification: setting them (X1), the list and topology by which they are found (X3, X4), and subscriptions, by
+which an application is told of them (X6 to X8).
 """
 
 from typing import Annotated, Any, Literal
@@ -9,26 +10,39 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.events import StateChanged
 from domogate.domain.ids import DASHED_UUID
+from domogate.domain.notices import Notice
 from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
-from domogate.families._family import GET, LEGACY, POST, Family, Operation, any_of
+from domogate.families._family import DELETE, GET, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
+from domogate.families._subscriptions import (
+    NewSubscription,
+    Subscription,
+    SubscriptionOrder,
+    list_subscriptions,
+    subscribe,
+    unsubscribe,
+)
 from domogate.families._wire import (
     Answer,
     Uuid,
     empty_answer,
+    encode,
     json_answer,
     kept_answer,
     nothing_found,
+    print_date_time,
     print_local_time,
     print_number,
     print_time,
 )
 from domogate.services.audit import AuditAction
+from domogate.services.webhooks.forms import Printed
 from domogate.services.world import ModuleView, PlantView
 
 WireMode = Literal["automatic", "manual", "boost", "off", "protection"]
@@ -115,6 +129,16 @@ class ChronothermostatStatus(msgspec.Struct):
     """E12's answer."""
 
     chronothermostats: list[Chronothermostat]
+
+
+class Notification(msgspec.Struct, rename="camel"):
+    """What a subscriber is sent, in a list (X6): a thermostat as E12 shows it."""
+
+    id: str
+    event_type: Literal["DeviceToCloud"]
+    subject: str
+    event_time: str
+    data: ChronothermostatStatus
 
 
 class WireProgram(msgspec.Struct):
@@ -207,6 +231,20 @@ async def read_topology(_: Services, call: Call) -> Answer:
     return kept_answer(call.plant.encodings, "X4", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
+def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
+    """Of a thermostat that is there: of one that is not, E12 would show nothing either."""
+    event = notice.event
+    if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
+        return None
+    wire = _state_to_wire(event.state, plant.modules[event.module_id])
+    wire.time = print_time(event.at, event.state.utc_offset_minutes)
+    subject = f"/plants/{event.plant_id}/modules/{event.module_id}"
+    told = Notification(
+        str(notice.cursor), "DeviceToCloud", subject, print_date_time(notice.at), ChronothermostatStatus([wire])
+    )
+    return Printed(encode([told]), _NOTIFICATION_HEADERS)
+
+
 def _plant_to_wire(view: PlantView) -> WirePlant:
     modules = [module for module in view.topology.every_module() if module.kind is DeviceKind.CHRONOTHERMOSTAT]
     return WirePlant(
@@ -269,6 +307,9 @@ def _sender_to_wire(view: ModuleView) -> Sender:
 
 _PATH = "chronothermostat/thermoregulation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}"
 _ERRORS = frozenset({400, 401, 404, 408, 469, 470, 500})
+_SUBSCRIPTION_ERRORS = frozenset({400, 401, 404, 500})
+# Some receivers tell a notification from a handshake by the second.
+_NOTIFICATION_HEADERS = {"content-type": "application/json", "aeg-event-type": "Notification"}
 
 FAMILY = Family(
     name="thermostat",
@@ -339,6 +380,42 @@ FAMILY = Family(
             answer=PlantTopology,
             keeps_etag=True,
             errors=_ERRORS,
+        ),
+        Operation(
+            id="X6",
+            extension="an application that is told of changes need not ask E12 again and again",
+            summary="Subscribe to a plant",
+            method=POST,
+            path="plants/{plantId:plant}/subscription",
+            handler=subscribe,
+            scopes=any_of(Scope.COMFORT_READ),
+            body=SubscriptionOrder,
+            answer=NewSubscription,
+            status=201,
+            errors=_SUBSCRIPTION_ERRORS | {409},
+        ),
+        Operation(
+            id="X7",
+            extension="an application that starts anew learns what it is subscribed to",
+            summary="Get subscriptions",
+            method=GET,
+            path="subscription",
+            handler=list_subscriptions,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=list[Subscription],
+            may_be_empty=True,
+            errors=_SUBSCRIPTION_ERRORS,
+        ),
+        Operation(
+            id="X8",
+            extension="what X6 began must be possible to end",
+            summary="Unsubscribe from a plant",
+            method=DELETE,
+            path="plants/{plantId:plant}/subscription/{subscriptionId:subscription}",
+            handler=unsubscribe,
+            scopes=any_of(Scope.COMFORT_READ),
+            answer=None,
+            errors=_SUBSCRIPTION_ERRORS,
         ),
     ),
 )

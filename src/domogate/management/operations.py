@@ -1,6 +1,6 @@
 """The one table of all operations."""
 
-from domogate.management import clients, drivers, faults, keys, modules, orders, plants, readings, safety, users
+from domogate.management import clients, drivers, faults, keys, modules, orders, plants, readings, safety, users, webhooks
 from domogate.management.operation import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -11,6 +11,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *readings.OPERATIONS,
     *orders.OPERATIONS,
     *safety.OPERATIONS,
+    *webhooks.OPERATIONS,
     *faults.OPERATIONS,
     *drivers.OPERATIONS,
     *keys.OPERATIONS,

@@ -9,7 +9,8 @@ import structlog
 from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
-from domogate.ports import Clock, Courier, Store
+from domogate.ports import Audit, Clock, Courier, Store
+from domogate.services.audit import GATEWAY, AuditAction, AuditResult, client_ref
 from domogate.services.events.rights import find_notice
 from domogate.services.webhooks.course import Course, Kit
 from domogate.services.webhooks.forms import Forms
@@ -37,6 +38,7 @@ class Dispatcher:
         courier: Courier,
         clock: Clock,
         forms: Forms,
+        audit: Audit,
         *,
         given_up: float,
         dead_kept: float,
@@ -47,6 +49,7 @@ class Dispatcher:
         self._store = store
         self._world = world
         self._clock = clock
+        self._audit = audit
         self._dead_kept = dead_kept
         self._poll = poll
         self._rights = Rights(store, world)
@@ -185,14 +188,17 @@ class Dispatcher:
             async with self._failing:
                 return await course.run()
         except Ended as ended:
-            if str(ended):
-                await self._store.end_webhook(webhook.id, str(ended), self._clock.now())
-                _log.info("a webhook has ended", webhook=webhook.id, why=str(ended))
-            self.forget(webhook.id)
+            await self._end(webhook, str(ended))
             return None
         except Exception:
             _log.exception("deliveries to a webhook failed; trying again", webhook=webhook.id)
             return self._clock.now() + RETRY
+
+    async def _end(self, webhook: Webhook, why: str) -> None:
+        self.forget(webhook.id)
+        if why and await self._store.end_webhook(webhook.id, why, self._clock.now()):
+            what = f"webhook:{webhook.id} of {client_ref(webhook.client_id)} plant:{webhook.plant_id}"
+            self._audit.note(AuditAction.WEBHOOK_ENDED, who=GATEWAY, what=what, result=AuditResult.OK, detail={"why": why})
 
     # from time to time
 

@@ -68,11 +68,18 @@ class Round:
         self._send = send
         self._goes_on = goes_on
         self._free = asyncio.Semaphore(AT_ONCE)
-        self.stopped = False
+        self._begun = 0
+        self._in_doubt = False
+        self._stopped = False
 
     def stop(self) -> None:
         """Nothing new is begun; what is under way comes to its end."""
-        self.stopped = True
+        self._stopped = True
+
+    @property
+    def _is_over(self) -> bool:
+        """One bad sign may be the event's own fault: some more are tried before it is held against the receiver."""
+        return self._stopped or (self._in_doubt and self._begun >= AT_ONCE)
 
     async def deliver(self, letters: Sequence[Letter]) -> list[Result]:
         """In the order of the letters. What `send` raises otherwise is raised here, once what is under way has ended."""
@@ -91,7 +98,7 @@ class Round:
         results = []
         for letter in lane:
             async with self._free:
-                if self.stopped:
+                if self._is_over:
                     break
                 result = await self._try(letter)
             results.append(result)
@@ -103,15 +110,17 @@ class Round:
         return result.verdict is Verdict.REFUSED and self._goes_on(result.letter)
 
     async def _try(self, letter: Letter) -> Result:
+        self._begun += 1
         try:
             answer = await self._send(letter)
         except Undelivered as away:
-            self.stop()
+            self._in_doubt = True
             return Result(letter, Verdict.SILENT, str(away))
         except BaseException:
             self.stop()
             raise
         if answer is None:
+            self._begun -= 1
             return Result(letter, Verdict.PASSED)
         status = answer.status
         if 200 <= status < 300:
@@ -120,7 +129,7 @@ class Round:
             self.stop()
             return Result(letter, Verdict.GONE, "The receiver answered 410: it wants no deliveries any more.")
         if status in _BUSY:
-            self.stop()
+            self._in_doubt = True
             return Result(letter, Verdict.BUSY, f"The receiver answered {status}.", answer.retry_after)
         redirected = " A redirect is not followed: register the address it leads to." if 300 <= status < 400 else ""
         return Result(letter, Verdict.REFUSED, f"The receiver answered {status}.{redirected}")

@@ -1,0 +1,215 @@
+"""The ASGI app of everything under /webhooks: applications register where they want to be told, and look after it."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Annotated, Any
+
+import msgspec
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
+from domogate.domain.ids import DASHED_UUID, Id
+from domogate.domain.notices import NoticeKind
+from domogate.domain.people import Principal
+from domogate.events.refusals import problem_of
+from domogate.ports import Admission, Audit, Verifier
+from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.credentials import Caller, let_in
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound, Refused
+from domogate.services.webhooks.registering import Webhooks
+from domogate.shown import Shown
+from domogate.shown.problems import Problem
+from domogate.shown.requests import read_body, read_query
+from domogate.shown.webhooks import (
+    Replay,
+    Replayed,
+    ShownDeadLetter,
+    ShownWebhook,
+    read_cursors,
+    show_dead_letter,
+    show_webhook,
+)
+
+PATH = "/webhooks"
+
+_STATUS_OF: dict[type[Refused], int] = {NotFound: 404, Invalid: 422, Conflict: 409, Forbidden: 403}
+
+# Who proved who they are and went beyond what they may, as in the families.
+_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
+
+_log = structlog.get_logger(__name__)
+
+
+class NewWebhook(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What is wanted. `kinds`: only these; left out or empty: every kind."""
+
+    plant_id: str
+    url: Annotated[str, msgspec.Meta(max_length=2_000)]
+    kinds: tuple[NoticeKind, ...] = ()
+
+
+class MadeWebhook(ShownWebhook, frozen=True):
+    """With the secret that deliveries are signed with, this one time."""
+
+    secret: str = ""
+
+
+class ShownSecret(Shown, frozen=True):
+    secret: str
+
+
+class ShownPing(Shown, frozen=True):
+    """What the receiver answered; without a status it did not, and `problem` says why."""
+
+    taken: bool
+    status: int | None
+    problem: str
+
+
+class ShownWebhooks(Shown, frozen=True):
+    items: list[ShownWebhook]
+
+
+class ShownDeadLetters(Shown, frozen=True):
+    """`next` is null at the end; else `?after=` it goes on."""
+
+    items: list[ShownDeadLetter]
+    next: str | None
+
+
+class DeadLetterPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 50
+    after: Annotated[int, msgspec.Meta(ge=0, lt=2**63)] = 0
+
+
+class _Call(msgspec.Struct, frozen=True):
+    """A request of an application that was let in."""
+
+    request: Request
+    principal: Principal
+    address: str
+    webhook_id: Id | None
+
+    @property
+    def id(self) -> Id:
+        if self.webhook_id is None:
+            raise NotFound("There is no such webhook.")
+        return self.webhook_id
+
+
+_Answer = tuple[int, Any]
+_Handler = Callable[[_Call], Awaitable[_Answer]]
+
+
+class WebhooksApp:
+    """Serves /webhooks, by a subscription key and a token of either kind."""
+
+    def __init__(
+        self, webhooks: Webhooks, admission: Admission, verifier: Verifier, audit: Audit, *, max_body: int = 65_536
+    ) -> None:
+        self._webhooks = webhooks
+        self._admission = admission
+        self._verifier = verifier
+        self._audit = audit
+        self._max_body = max_body
+        self._routes: dict[tuple[str, ...], dict[str, tuple[str, _Handler]]] = {
+            (): {"GET": ("listWebhooks", self._list), "POST": ("registerWebhook", self._register)},
+            ("{id}",): {"GET": ("getWebhook", self._get), "DELETE": ("removeWebhook", self._remove)},
+            ("{id}", "secret"): {"POST": ("renewWebhookSecret", self._renew_secret)},
+            ("{id}", "test"): {"POST": ("testWebhook", self._test)},
+            ("{id}", "dead-letters"): {"GET": ("listDeadLetters", self._list_dead)},
+            ("{id}", "dead-letters", "replay"): {"POST": ("replayDeadLetters", self._replay)},
+        }
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        request = Request(scope, receive)
+        caller: Caller | None = None
+        try:
+            handler, webhook_id = self._find(request)
+            caller = await let_in(scope["headers"], self._admission, self._verifier)
+            address = request.client.host if request.client is not None else ""
+            status, answer = await handler(_Call(request, caller.principal, address, webhook_id))
+            body = b"" if answer is None else msgspec.json.encode(answer)
+            response = Response(body, status, {"cache-control": "no-store"}, None if answer is None else "application/json")
+        except Problem as problem:
+            response = problem.to_response()
+        except Refused as refused:
+            response = Problem(_STATUS_OF[type(refused)], str(refused)).to_response()
+        except Fault as fault:
+            response = problem_of(fault).to_response()
+            if caller is not None and isinstance(fault, _NOTED_REFUSALS):
+                self._note_refusal(caller, fault, request)
+        except Exception:
+            _log.exception("an operation on webhooks failed", operation=scope.get("domogate.operation"))
+            response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
+        if caller is not None:
+            response.raw_headers += caller.admitted.headers
+        await response(scope, receive, send)
+
+    def _find(self, request: Request) -> tuple[_Handler, Id | None]:
+        """By the path as it was sent. What is no id leads nowhere, like an id that is nobody's."""
+        path: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+        segments = path.decode("latin-1").split("/")[2:]
+        pattern = tuple("{id}" if place == 0 else segment for place, segment in enumerate(segments))
+        methods = self._routes.get(pattern)
+        if methods is None or (segments and not segments[0]):
+            raise Problem(404, f"There is nothing at this URL; webhooks are at {PATH}.")
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in methods:
+            allowed = ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
+            raise Problem(405, f"{request.method} is not a method of this URL.", {"allow": allowed})
+        request.scope["domogate.operation"], handler = methods[method]
+        return handler, DASHED_UUID.parse_id(segments[0]) if segments else None
+
+    def _note_refusal(self, caller: Caller, fault: Fault, request: Request) -> None:
+        operation = request.scope["domogate.operation"]
+        self._audit.note(
+            AuditAction.REFUSAL,
+            who=caller.principal.user_id,
+            what=f"{operation} {type(fault).__name__} by {client_ref(caller.principal.client_id)}",
+            result=AuditResult.REFUSED,
+            address=request.client.host if request.client is not None else "",
+        )
+
+    # operations
+
+    async def _register(self, call: _Call) -> _Answer:
+        wanted = await read_body(call.request, NewWebhook, self._max_body)
+        plant_id = DASHED_UUID.parse_id(wanted.plant_id)
+        if plant_id is None:
+            raise Problem(400, f"The body is not as expected: plantId must be {DASHED_UUID.name}.")
+        made = await self._webhooks.register(call.principal, plant_id, wanted.url, kinds=wanted.kinds, address=call.address)
+        shown = msgspec.structs.asdict(show_webhook(made))
+        return 201, MadeWebhook(**shown, secret=made.secret)
+
+    async def _list(self, call: _Call) -> _Answer:
+        return 200, ShownWebhooks([show_webhook(one) for one in await self._webhooks.list_own(call.principal)])
+
+    async def _get(self, call: _Call) -> _Answer:
+        return 200, show_webhook(await self._webhooks.get_own(call.principal, call.id))
+
+    async def _remove(self, call: _Call) -> _Answer:
+        await self._webhooks.remove(call.principal, call.id, address=call.address)
+        return 204, None
+
+    async def _renew_secret(self, call: _Call) -> _Answer:
+        return 200, ShownSecret(await self._webhooks.renew_secret(call.principal, call.id, address=call.address))
+
+    async def _test(self, call: _Call) -> _Answer:
+        ping = await self._webhooks.ping(call.principal, call.id)
+        return 200, ShownPing(ping.taken, ping.status, ping.problem)
+
+    async def _list_dead(self, call: _Call) -> _Answer:
+        page = read_query(call.request, DeadLetterPage)
+        found = await self._webhooks.list_dead(call.principal, call.id, after=page.after, limit=page.limit + 1)
+        shown = [show_dead_letter(letter) for letter in found[: page.limit]]
+        return 200, ShownDeadLetters(shown, shown[-1].id if len(found) > page.limit else None)
+
+    async def _replay(self, call: _Call) -> _Answer:
+        wanted = await read_body(call.request, Replay, self._max_body)
+        try:
+            cursors = read_cursors(wanted.ids)
+        except ValueError as error:
+            raise Problem(400, f"The body is not as expected: {error}.") from None
+        return 200, Replayed(await self._webhooks.replay(call.principal, call.id, cursors, address=call.address))

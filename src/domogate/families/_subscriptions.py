@@ -1,0 +1,62 @@
+"""The thermostat family's own subscriptions (X6 to X8): webhooks in the form that its applications expect (Decision 0047)."""
+
+import msgspec
+
+from domogate.domain.faults import NoSuchSubscription, SubscriptionExists, TokenRefused, ValueOutOfRange
+from domogate.domain.webhooks import WebhookForm
+from domogate.families._call import Call, Services
+from domogate.families._wire import Answer, Uuid, empty_answer, json_answer, nothing_found
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
+
+_FORM = WebhookForm.THERMOSTAT
+
+
+class SubscriptionOrder(msgspec.Struct):
+    """X6's body, spelled as its applications send it."""
+
+    url: str = msgspec.field(name="EndPointUrl")
+
+
+class NewSubscription(msgspec.Struct, rename="camel"):
+    """X6's answer."""
+
+    subscription_id: Uuid
+
+
+class Subscription(msgspec.Struct, rename="camel"):
+    """An item of X7's answer."""
+
+    plant_id: Uuid
+    subscription_id: Uuid
+    url: str = msgspec.field(name="EndPointUrl")
+
+
+async def subscribe(services: Services, call: Call) -> Answer:
+    order: SubscriptionOrder = call.body
+    plant_id = call.plant.plant.id
+    try:
+        made = await services.webhooks.register(call.principal, plant_id, order.url, form=_FORM, address=call.address)
+    except Conflict:
+        raise SubscriptionExists("the application is subscribed to this plant already; it can unsubscribe first") from None
+    except Invalid as refused:
+        raise ValueOutOfRange(f"EndPointUrl cannot be taken: {refused}") from None
+    except Forbidden as refused:
+        raise TokenRefused(str(refused)) from None
+    return json_answer(NewSubscription(made.id), 201)
+
+
+async def list_subscriptions(services: Services, call: Call) -> Answer:
+    found = await services.webhooks.list_own(call.principal, _FORM)
+    listed = [Subscription(one.plant_id, one.id, one.url) for one in found if one.ended_at is None]
+    return json_answer(listed) if listed else nothing_found()
+
+
+async def unsubscribe(services: Services, call: Call) -> Answer:
+    try:
+        found = await services.webhooks.get_own(call.principal, call.subscription_id)
+        if found.form is not _FORM or found.plant_id != call.plant.plant.id:
+            raise NotFound("not this plant's")
+        await services.webhooks.remove(call.principal, found.id, address=call.address)
+    except NotFound:
+        raise NoSuchSubscription("the application has no subscription to this plant with the id given") from None
+    return empty_answer()

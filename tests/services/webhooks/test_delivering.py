@@ -1,0 +1,542 @@
+"""Deliveries: everything once while all goes well, each module's in order, and nothing lost while it does not."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from cloudevents.core.bindings.http import from_http_event
+from cloudevents.core.formats.json import JSONFormat
+
+from domogate.domain.notices import NoticeKind
+from domogate.domain.people import Scope, Standing
+from domogate.domain.webhooks import WebhookForm
+from domogate.ports import Delivered, Undelivered
+from domogate.services.webhooks import course
+from support.deliveries import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, Depot, Letterbox, depot
+from support.stores import HandClock
+
+URL = "https://receiver.example/"
+AWAY = Undelivered("The receiver did not answer within 15 s.")
+DAY = 86_400.0
+
+
+class TestAllGoesWell:
+    async def test_what_happens_from_the_registration_on_is_told(self, house: Depot, letterbox: Letterbox) -> None:
+        await house.report(LAMPS[0], 1)
+        webhook = await house.register(URL)
+        cursors = [await house.report(LAMPS[n % 3], 10 + n) for n in range(7)]
+        await house.settle()
+        assert sorted(letterbox.cursors()) == cursors
+        assert (await house.find(webhook)).position == cursors[-1]
+
+    async def test_the_body_is_a_cloud_event_by_the_standard_s_own_package(self, house: Depot, letterbox: Letterbox) -> None:
+        await house.register(URL)
+        cursor = await house.report(LAMPS[0], 42)
+        await house.settle()
+        ((_, body, headers),) = letterbox.got
+        assert headers["content-type"] == "application/cloudevents+json"
+        event = from_http_event(_message(headers, body), JSONFormat())
+        assert (event.get_id(), event.get_source(), event.get_type()) == (str(cursor), SOURCE, "domogate.state")
+        assert event.get_subject() == f"plants/{HOME}/modules/{LAMPS[0].id}"
+        data: Any = event.get_data()
+        assert data["state"]["level"] == 42
+
+    async def test_nothing_is_sent_twice_and_nothing_runs_when_nothing_happens(
+        self, house: Depot, letterbox: Letterbox
+    ) -> None:
+        await house.register(URL)
+        await house.report()
+        await house.settle()
+        await house.pass_time(7200)
+        assert len(letterbox.got) == 1
+        assert house.dispatcher.busy == 0
+
+    async def test_more_than_a_page_arrives_whole_and_in_order(
+        self, house: Depot, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(course, "PAGE", 5)
+        letterbox.answer = AWAY
+        await house.register(URL)
+        cursors = [await house.report(LAMPS[0], n) for n in range(23)]
+        await house.settle()
+        letterbox.got.clear()
+        letterbox.answer = 200
+        await house.pass_time(10)
+        assert letterbox.cursors() == cursors
+
+    async def test_each_module_s_are_in_order_while_several_are_under_way(self, house: Depot, letterbox: Letterbox) -> None:
+        under_way = most = 0
+
+        async def take() -> int:
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0.002)
+            under_way -= 1
+            return 200
+
+        letterbox.answer = lambda *_: take()
+        await house.register(URL)
+        for n in range(60):
+            await house.report(LAMPS[n % 6], n)
+        await house.settle()
+        assert 1 < most <= 4
+        for lamp in LAMPS:
+            mine = [int(event["id"]) for event in letterbox.events() if event["data"]["moduleId"] == lamp.id]
+            assert mine == sorted(mine)
+            assert len(mine) == 10
+
+    async def test_only_the_kinds_that_were_asked_for(self, house: Depot, letterbox: Letterbox) -> None:
+        await house.register(URL, kinds=[NoticeKind.REACHABILITY])
+        await house.report(LAMPS[0], 1)
+        gone = await house.report(LAMPS[0], 1, reachable=False)
+        back = await house.report(LAMPS[0], 2)
+        await house.settle()
+        assert letterbox.cursors() == [gone, back]
+        assert {event["type"] for event in letterbox.events()} == {"domogate.reachability"}
+
+    async def test_only_what_the_application_was_let_in_for(self, house: Depot, letterbox: Letterbox) -> None:
+        await house.register(URL, await house.let_in(scopes=(Scope.PLUG_READ,)))
+        await house.report(LAMPS[0], 1)
+        of_plug = await house.report(PLUG, 1)
+        await house.report(LAMPS[0], 2)
+        await house.settle()
+        assert letterbox.cursors() == [of_plug]
+
+    async def test_two_webhooks_have_ids_of_their_own_for_the_same_event(self, house: Depot, letterbox: Letterbox) -> None:
+        who = await house.let_in()
+        for path in ("a", "b"):
+            await house.register(URL + path, who)
+        await house.report()
+        await house.settle()
+        ids = [headers["webhook-id"] for _, _, headers in letterbox.got]
+        assert len(set(ids)) == 2
+        assert len({event["id"] for event in letterbox.events()}) == 1
+
+    async def test_thermostats_are_told_in_their_own_form_and_nothing_else(self, house: Depot, letterbox: Letterbox) -> None:
+        await house.register(URL, form=WebhookForm.THERMOSTAT)
+        await house.report(LAMPS[0], 1)
+        cursor = await house.report(THERMOSTAT, 105)
+        await house.report(THERMOSTAT, 105, reachable=False)
+        await house.settle()
+        (((_, body, headers)),) = letterbox.got
+        (told,) = msgspec.json.decode(body)
+        assert headers["content-type"] == "application/json"
+        assert (told["id"], told["eventType"]) == (str(cursor), "DeviceToCloud")
+        (shown,) = told["data"]["chronothermostats"]
+        assert shown["setPoint"] == {"value": "20.5", "unit": "C"}
+        assert shown["sender"]["plant"] == {"id": HOME, "module": {"id": THERMOSTAT.id}}
+
+
+def _message(headers: Any, body: bytes) -> Any:
+    from cloudevents.core.bindings.http import HTTPMessage
+
+    return HTTPMessage(headers=dict(headers), body=body)
+
+
+class TestAReceiverThatIsAway:
+    async def test_a_day_later_it_gets_everything_in_order(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = AWAY
+        webhook = await house.register(URL)
+        cursors = []
+        for hour in range(24):
+            cursors += [await house.report(LAMPS[n], hour) for n in range(3)]
+            await house.pass_time(3600)
+        failing = await house.find(webhook)
+        assert failing.failing_since is not None
+        assert failing.next_at > house.clock.now()
+        assert "did not answer" in failing.problem
+        assert 20 < failing.failures < 60
+        letterbox.got.clear()
+        letterbox.answer = 200
+        await house.pass_time(3600)
+        assert sorted(letterbox.cursors()) == cursors
+        well = await house.find(webhook)
+        assert (well.position, well.failing_since, well.failures, well.problem) == (cursors[-1], None, 0, "")
+        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+
+    async def test_nothing_is_copied_meanwhile_and_it_is_tried_more_and_more_seldom(
+        self, house: Depot, letterbox: Letterbox
+    ) -> None:
+        letterbox.answer = AWAY
+        webhook = await house.register(URL)
+        await house.report()
+        await house.settle()
+        pauses = []
+        for _ in range(14):
+            now = house.clock.now()
+            next_at = (await house.find(webhook)).next_at
+            pauses.append(next_at - now)
+            await house.report(LAMPS[1])
+            await house.pass_time(next_at - now)
+        assert len(letterbox.got) <= 15 * 4
+        assert all(0.8 * 5 * 2**n <= pause <= 5 * 2**n for n, pause in enumerate(pauses[:9]))
+        assert all(0.8 * 3600 <= pause <= 3600 for pause in pauses[11:])
+        assert await house.store.list_parked(webhook.id, dead=False, limit=9) == []
+
+    async def test_what_is_too_old_dies_and_the_rest_goes_on(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = AWAY
+        webhook = await house.register(URL)
+        old = [await house.report(LAMPS[n], 1) for n in range(2)]
+        await house.settle()
+        for _ in range(5):
+            await house.pass_time(GIVEN_UP / 5)
+        newer = await house.report(LAMPS[0], 2)
+        await house.pass_time(3600)
+        dead = await house.store.list_parked(webhook.id, dead=True, limit=9)
+        assert [letter.change.cursor for letter in dead] == old
+        still = await house.find(webhook)
+        assert still.position == old[-1]
+        assert still.failing_since is not None
+        assert still.failing_since < house.clock.now() - GIVEN_UP
+        letterbox.got.clear()
+        letterbox.answer = 200
+        await house.pass_time(3600)
+        assert letterbox.cursors() == [newer]
+
+    async def test_dead_letters_are_replayed_and_taken(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = AWAY
+        who = await house.let_in()
+        webhook = await house.register(URL, who)
+        old = [await house.report(LAMPS[n % 2], n) for n in range(4)]
+        await house.settle()
+        await house.pass_time(GIVEN_UP)
+        await house.pass_time(3600)
+        assert [one.change.cursor for one in await house.webhooks.list_dead(who, webhook.id, after=0, limit=9)] == old
+        letterbox.got.clear()
+        letterbox.answer = 200
+        assert await house.webhooks.replay(who, webhook.id, [old[1]]) == 1
+        await house.pass_time(3600)
+        assert letterbox.cursors() == [old[1]]
+        assert await house.webhooks.replay(who, webhook.id, None) == 3
+        await house.settle()
+        await house.until(lambda: len(letterbox.got) == 4)
+        assert sorted(letterbox.cursors()) == old
+        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+
+    @pytest.mark.parametrize("status", [429, 502, 503, 504])
+    async def test_one_that_is_busy_is_left_alone_for_as_long_as_it_asks(
+        self, house: Depot, letterbox: Letterbox, status: int
+    ) -> None:
+        letterbox.answer = Delivered(status, 600.0)
+        webhook = await house.register(URL)
+        cursors = [await house.report(LAMPS[n], 1) for n in range(3)]
+        await house.settle()
+        assert (await house.find(webhook)).next_at == house.clock.now() + 600
+        tried = len(letterbox.got)
+        letterbox.answer = 200
+        await house.pass_time(599)
+        assert len(letterbox.got) == tried
+        await house.pass_time(1)
+        assert sorted(set(letterbox.cursors()[tried:])) == cursors
+
+    async def test_one_event_that_hangs_does_not_keep_the_others(self, house: Depot, letterbox: Letterbox) -> None:
+        poison = LAMPS[2].id
+        letterbox.answer = lambda _, event: AWAY if event["data"]["moduleId"] == poison else 200
+        webhook = await house.register(URL)
+        bad = await house.report(LAMPS[2], 1)
+        await house.settle()
+        good = [await house.report(LAMPS[0], n) for n in range(3)]
+        behind = await house.report(LAMPS[2], 2)
+        await house.pass_time(10)
+        assert set(good) <= set(letterbox.cursors())
+        assert behind not in letterbox.cursors()
+        letterbox.answer = 200
+        await house.pass_time(3600)
+        assert letterbox.cursors()[-2:] == [bad, behind]
+        assert (await house.find(webhook)).next_at == 0
+
+
+class TestAnEventThatIsNotTaken:
+    async def test_it_is_parked_and_its_module_waits_while_the_others_go_on(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = lambda _, event: 500 if event["data"]["moduleId"] == LAMPS[0].id else 200
+        webhook = await house.register(URL)
+        first = await house.report(LAMPS[0], 1)
+        others = [await house.report(LAMPS[1], n) for n in range(3)]
+        second, third = await house.report(LAMPS[0], 2), await house.report(LAMPS[0], 3)
+        await house.settle()
+        assert sorted(letterbox.cursors()) == sorted([first, *others])
+        waiting = await house.store.list_parked(webhook.id, dead=False, limit=9)
+        assert [item.change.cursor for item in waiting] == [first, second, third]
+        assert waiting[0].problem == "The receiver answered 500."
+        found = await house.find(webhook)
+        assert (found.position, found.failing_since) == (third, None)
+        assert found.next_at == waiting[0].next_at
+        letterbox.answer = 200
+        letterbox.got.clear()
+        await house.pass_time(5)
+        assert letterbox.cursors() == [first, second, third]
+        assert await house.store.list_parked(webhook.id, dead=False, limit=9) == []
+        assert (await house.find(webhook)).next_at == 0
+
+    async def test_it_is_tried_again_later_and_later_and_dies_in_the_end(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = 500
+        who = await house.let_in()
+        webhook = await house.register(URL, who)
+        bad = await house.report(LAMPS[0], 1)
+        await house.settle()
+        for _ in range(100):
+            (item,) = await house.store.list_parked(webhook.id, dead=False, limit=9)
+            await house.pass_time(item.next_at - house.clock.now())
+            if await house.store.list_parked(webhook.id, dead=True, limit=9):
+                break
+        (dead,) = await house.webhooks.list_dead(who, webhook.id, after=0, limit=9)
+        assert dead.change.cursor == bad
+        assert GIVEN_UP <= house.clock.now() - dead.change.at < GIVEN_UP + 3600
+        assert 70 < len(letterbox.got) < 100
+        assert dead.attempts == len(letterbox.got)
+        letterbox.answer = 200
+        later = await house.report(LAMPS[0], 2)
+        await house.settle()
+        assert letterbox.cursors()[-1] == later
+
+    async def test_what_waits_behind_a_letter_that_dies_is_tried(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = 400
+        webhook = await house.register(URL)
+        bad = await house.report(LAMPS[0], 1)
+        await house.settle()
+        await house.pass_time(GIVEN_UP - 60)
+        good = await house.report(LAMPS[0], 2)
+        await house.settle()
+        letterbox.answer = lambda _, event: 400 if event["id"] == str(bad) else 200
+        await house.pass_time(3600)
+        assert letterbox.cursors()[-1] == good
+        assert [one.change.cursor for one in await house.store.list_parked(webhook.id, dead=True, limit=9)] == [bad]
+
+    async def test_a_redirect_is_not_taken_and_says_so(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = 302
+        webhook = await house.register(URL)
+        await house.report()
+        await house.settle()
+        (item,) = await house.store.list_parked(webhook.id, dead=False, limit=9)
+        assert "redirect is not followed" in item.problem
+
+    async def test_410_ends_it(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = 410
+        webhook = await house.register(URL)
+        await house.report()
+        await house.settle()
+        found = await house.find(webhook)
+        assert found.ended_at is not None
+        assert "410" in found.ended_why
+        await house.report()
+        await house.settle()
+        assert len(letterbox.got) == 1
+        assert house.dispatcher.known == 0
+
+
+class TestRights:
+    Withdrawing = Callable[[Depot], Any]
+
+    async def _withdraw(self, house: Depot, how: str, grant_id: Any) -> None:
+        from support.deliveries import GUEST
+
+        if how == "right":
+            await house.store.withdraw_user(HOME, GUEST.id)
+        elif how == "grant":
+            await house.store.revoke_grant(grant_id, house.clock.now())
+        elif how == "plant":
+            from domogate.domain.plants import PlantStatus
+
+            await house.store.set_plant_status(HOME, PlantStatus.REMOVED, house.clock.now())
+        else:
+            await house.store.delete_user(GUEST.id)
+
+    @pytest.mark.parametrize("how", ["right", "grant", "plant", "user"])
+    async def test_a_right_that_is_withdrawn_ends_it_and_nothing_that_waited_is_told(
+        self, house: Depot, letterbox: Letterbox, how: str
+    ) -> None:
+        from support.deliveries import GUEST
+
+        letterbox.answer = AWAY
+        who = await house.let_in(GUEST)
+        webhook = await house.register(URL, who)
+        await house.report()
+        await house.settle()
+        letterbox.got.clear()
+        letterbox.answer = 200
+        await self._withdraw(house, how, who.grant_id)
+        await house.report()
+        await house.pass_time(7200)
+        assert letterbox.got == []
+        found = await house.store.find_webhook(webhook.id)
+        assert found is None if how == "user" else found is not None and found.ended_at is not None
+        assert house.dispatcher.known == 0
+
+    async def test_a_right_withdrawn_in_the_middle_of_a_page_stops_the_rest_of_it(
+        self, house: Depot, letterbox: Letterbox
+    ) -> None:
+        who = await house.let_in()
+        letterbox.answer = AWAY
+        await house.register(URL, who)
+        for n in range(20):
+            await house.report(LAMPS[0], n)
+        await house.settle()
+        letterbox.got.clear()
+
+        async def take() -> int:
+            if len(letterbox.got) == 3:
+                await house.store.revoke_grant(who.grant_id, house.clock.now())
+            return 200
+
+        letterbox.answer = lambda *_: take()
+        await house.pass_time(10)
+        assert len(letterbox.got) == 3
+        assert [action for action, _ in house.notes.entries][-1] == "webhook ended"
+
+    async def test_who_owes_a_new_password_is_told_afterwards(self, house: Depot, letterbox: Letterbox) -> None:
+        from support.deliveries import OWNER
+
+        def owing(standing: Standing) -> Any:
+            return lambda user: msgspec.structs.replace(user, standing=standing)
+
+        webhook = await house.register(URL)
+        await house.store.change_user(OWNER.id, owing(Standing.PASSWORD_EXPIRED))
+        cursor = await house.report()
+        await house.settle()
+        assert letterbox.got == []
+        assert "renew their password" in (await house.find(webhook)).problem
+        await house.store.change_user(OWNER.id, owing(Standing.GOOD))
+        await house.pass_time(3600)
+        assert letterbox.cursors() == [cursor]
+
+    async def test_a_module_that_is_gone_is_not_spoken_of(self, house: Depot, letterbox: Letterbox) -> None:
+        from domogate.domain.estate import Estate
+        from support.deliveries import APP, GUEST, OTHER, OWNER, a_plant
+
+        letterbox.answer = AWAY
+        await house.register(URL, kinds=[NoticeKind.STATE])
+        await house.report(LAMPS[0], 1)
+        kept = await house.report(LAMPS[1], 1)
+        await house.settle()
+        letterbox.got.clear()
+        without = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(modules=LAMPS[1:]),))
+        await house.store.import_estate(without, prune=True)
+        letterbox.answer = 200
+        await house.pass_time(3600)
+        assert letterbox.cursors() == [kept]
+
+
+class TestSeveralGateways:
+    async def test_exactly_one_delivers_and_another_takes_over(self, database: Path) -> None:
+        clock, first, second = HandClock(), Letterbox(), Letterbox()
+        async with depot(database, first, clock) as one, depot(database, second, clock, estate=None) as two:
+            webhook = await one.register(URL)
+            await two.until(lambda: two.dispatcher.known == 1)
+            cursors = [await one.report(LAMPS[0], n) for n in range(10)]
+            await one.settle()
+            await two.until(lambda: len(first.got) + len(second.got) == 10)
+            await one.dispatcher.stop()
+            cursors.append(await two.report(LAMPS[0], 50))
+            clock.at += 10
+            await two.until(lambda: len(first.got) + len(second.got) == 11)
+            assert sorted(first.cursors() + second.cursors()) == cursors
+            await two.settle()
+            assert (await two.find(webhook)).position == cursors[-1]
+
+    async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path) -> None:
+        clock, first, second = HandClock(), Letterbox(), Letterbox()
+        first.answer = lambda *_: asyncio.sleep(3600, 200)
+        async with depot(database, second, clock) as two, depot(database, first, clock, estate=None) as one:
+            # Nothing is heard of `one` from here on, and nothing of it ends in order.
+            two.dispatcher._courses.clear()
+            two.dispatcher._of_plant.clear()
+            webhook = await one.register(URL)
+            cursor = await one.report()
+            await one.until(lambda: len(first.got) == 1)
+            await two.until(lambda: webhook.id in two.dispatcher._courses)
+            await two.settle()
+            assert second.got == []
+            clock.at += 61
+            await two.until(lambda: len(second.got) == 1)
+            assert second.cursors() == [cursor]
+            await two.settle()
+            for task in one.dispatcher._running.values():
+                task.cancel()
+
+    async def test_what_a_command_replays_or_removes_is_noticed(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = AWAY
+        webhook = await house.register(URL)
+        cursor = await house.report()
+        await house.settle()
+        await house.pass_time(GIVEN_UP)
+        await house.pass_time(3600)
+        letterbox.got.clear()
+        letterbox.answer = 200
+        await house.store.replay_dead(webhook.id, None, house.clock.now())
+        await house.until(lambda: letterbox.cursors() == [cursor])
+        await house.store.delete_webhook(webhook.id)
+        await house.until(lambda: house.dispatcher.known == 0)
+
+
+class TestStopping:
+    async def test_what_is_under_way_ends_and_counts(self, database: Path, letterbox: Letterbox) -> None:
+        clock, going = HandClock(), asyncio.Event()
+
+        async def take() -> int:
+            going.set()
+            await asyncio.sleep(0.05)
+            return 200
+
+        letterbox.answer = lambda *_: take()
+        async with depot(database, letterbox, clock) as one:
+            webhook = await one.register(URL)
+            cursors = [await one.report(LAMPS[0], n) for n in range(5)]
+            await going.wait()
+        letterbox.answer = 200
+        async with depot(database, letterbox, clock, estate=None) as two:
+            await two.until(lambda: len(letterbox.got) >= 5)
+            await two.settle()
+            assert letterbox.cursors() == cursors
+            assert (await two.find(webhook)).position == cursors[-1]
+
+    async def test_a_receiver_that_hangs_does_not_hold_it_up(
+        self, database: Path, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.05)
+        clock = HandClock()
+        letterbox.answer = lambda *_: asyncio.sleep(3600, 200)
+        async with depot(database, letterbox, clock) as one:
+            await one.register(URL)
+            cursor = await one.report()
+            await one.until(lambda: len(letterbox.got) == 1)
+        letterbox.answer = 200
+        async with depot(database, letterbox, clock, estate=None) as two:
+            await two.until(lambda: letterbox.cursors() == [cursor, cursor])
+
+
+class TestTrouble:
+    async def test_a_failure_of_our_own_is_tried_again(
+        self, house: Depot, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls = 0
+        real = house.store.list_changes_of
+
+        async def failing(*arguments: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == 1:
+                raise OSError("disk")
+            return await real(*arguments)
+
+        monkeypatch.setattr(house.store, "list_changes_of", failing)
+        await house.register(URL)
+        cursor = await house.report()
+        await house.settle()
+        await house.pass_time(5)
+        assert letterbox.cursors() == [cursor]
+
+    async def test_dead_letters_past_keeping_go(self, house: Depot, letterbox: Letterbox) -> None:
+        letterbox.answer = AWAY
+        webhook = await house.register(URL)
+        await house.report()
+        await house.settle()
+        await house.pass_time(GIVEN_UP)
+        await house.pass_time(3600)
+        assert await house.store.list_parked(webhook.id, dead=True, limit=9)
+        await house.pass_time(31 * DAY)
+        await asyncio.sleep(0.1)
+        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []

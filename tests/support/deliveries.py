@@ -1,0 +1,194 @@
+"""A small plant whose events are delivered by webhooks: a real store, a clock in the hand, and a courier that does as told."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.events import Change
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import Client, Grant, Principal, Scope, TokenKind, User
+from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
+from domogate.domain.states import LightState, PlugState, Report, State, ThermostatFunction, ThermostatMode, ThermostatState
+from domogate.domain.webhooks import Webhook, WebhookForm
+from domogate.families.thermostat import print_notification
+from domogate.ports import Courier, Delivered
+from domogate.services.webhooks.dispatcher import Dispatcher
+from domogate.services.webhooks.forms import Forms
+from domogate.services.webhooks.registering import Webhooks
+from domogate.services.world import World
+from domogate.stores import SqlStore, sqlite_url
+from support.stores import HandClock, an_id
+
+OWNER = User(an_id(1), "owner@example.com", "Owner", "hash")
+GUEST = User(an_id(2), "guest@example.com", "Guest", "hash")
+APP = Client("app", "An app", scopes=tuple(Scope))
+OTHER = Client("other", "Another app", scopes=tuple(Scope))
+LAMPS = tuple(Module(an_id(20 + n), an_id(120 + n), f"Lamp {n}", DeviceKind.LIGHT) for n in range(6))
+THERMOSTAT = Module(an_id(40), an_id(140), "Thermostat", DeviceKind.CHRONOTHERMOSTAT)
+PLUG = Module(an_id(41), an_id(141), "Plug", DeviceKind.PLUG)
+HOME = an_id(10)
+SOURCE = "https://gateway.example"
+GIVEN_UP = 3 * 86_400.0
+
+
+def a_plant(plant_id: Id = HOME, modules: tuple[Module, ...] = (*LAMPS, THERMOSTAT, PLUG), name: str = "Home") -> EstatePlant:
+    owner, guest = Member(OWNER.id, OWNER.email), Member(GUEST.id, GUEST.email)
+    internal = Id(plant_id.replace("0000-0000-0000", "0000-0000-0001", 1))
+    plant = Plant(plant_id, internal, name, PlantType.HOUSE, owner, allowed=(guest,))
+    return EstatePlant(plant, Topology((), (), modules))
+
+
+ESTATE = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(),))
+
+
+class Letterbox:
+    """A courier that reaches nobody: it keeps what it was given, and answers as `answer` says."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[str, bytes, Mapping[str, str]]] = []
+        self.answer: int | Exception | Callable[[str, Any], Any] = 200
+        self.refused: Exception | None = None
+
+    async def check_url(self, url: str) -> None:
+        if self.refused is not None:
+            raise self.refused
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
+        self.got.append((url, body, headers))
+        answer = self.answer
+        if callable(answer):
+            answer = answer(url, msgspec.json.decode(body))
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, Delivered) else Delivered(answer)
+
+    def cursors(self, url: str | None = None) -> list[int]:
+        """Of what was posted, in that order."""
+        return [int(headers["webhook-id"].rpartition("_")[2]) for to, _, headers in self.got if url in (None, to)]
+
+    def events(self, url: str | None = None) -> list[Any]:
+        return [msgspec.json.decode(body) for to, body, _ in self.got if url in (None, to)]
+
+
+class Notes:
+    """An audit log that is only listened to."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[str, str]] = []
+
+    def note(self, action: str, *, who: str, what: str, result: str, address: str = "", detail: Any = None) -> None:
+        self.entries.append((action, who))
+
+
+class Depot:
+    """A gateway's part that delivers: store, read model, dispatcher, and the service by which webhooks are registered."""
+
+    def __init__(self, store: SqlStore, clock: HandClock, courier: Courier, **arguments: Any) -> None:
+        self.store = store
+        self.clock = clock
+        self.world = World(store, max_modules=100_000)
+        self.notes = Notes()
+        self.forms = Forms(SOURCE, {WebhookForm.THERMOSTAT: print_notification})
+        told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.02, **arguments}
+        self.dispatcher = Dispatcher(store, self.world, courier, clock, self.forms, self.notes, **told)
+        self.webhooks = Webhooks(store, self.world, courier, clock, self.notes, self.forms, self.dispatcher)
+        self.changes: list[Change] = []
+        store.listen(self._apply)
+
+    def _apply(self, changes: Any) -> None:
+        self.changes += changes
+        self.world.apply(changes)
+        self.dispatcher.apply(changes)
+
+    async def let_in(self, user: User = OWNER, client: Client = APP, scopes: tuple[str, ...] = tuple(Scope)) -> Principal:
+        grant = Grant(new_id(), user.id, client.id, scopes, created_at=self.clock.now())
+        await self.store.add_grant(grant)
+        return Principal(
+            user.id, client.id, grant.id, TokenKind.ID, frozenset(scopes), self.clock.now() + 3600, grant.flow, False,
+            user.standing,
+        )  # fmt: skip
+
+    async def register(self, url: str = "https://receiver.example/", who: Principal | None = None, **told: Any) -> Webhook:
+        return await self.webhooks.register(who or await self.let_in(), told.pop("plant_id", HOME), url, **told)
+
+    async def report(self, module: Module = LAMPS[0], level: int | None = None, plant_id: Id = HOME, **told: Any) -> int:
+        """A state that differs from the one before; its cursor."""
+        level = len(self.changes) % 101 if level is None else level
+        await self.store.record([Report(plant_id, module.id, self.clock.now(), _state(module, level), **told)])
+        return self.changes[-1].cursor
+
+    async def settle(self, within: float = 10.0) -> None:
+        """Until nothing is under way any more."""
+        async with asyncio.timeout(within):
+            while True:
+                await asyncio.sleep(0.005)
+                if not self.dispatcher.busy:
+                    return
+
+    async def pass_time(self, seconds: float) -> None:
+        """The clock moves on, and whoever waited for it is served."""
+        self.clock.at += seconds
+        await asyncio.sleep(0.05)
+        await self.settle()
+
+    async def until(self, holds: Callable[[], bool], within: float = 10.0) -> None:
+        async with asyncio.timeout(within):
+            while not holds():
+                await asyncio.sleep(0.005)
+
+    async def find(self, webhook: Webhook) -> Webhook:
+        found = await self.store.find_webhook(webhook.id)
+        assert found is not None
+        return found
+
+
+def _state(module: Module, level: int) -> State:
+    if module.kind is DeviceKind.CHRONOTHERMOSTAT:
+        return ThermostatState(function=ThermostatFunction.HEATING, mode=ThermostatMode.MANUAL, set_point=10 + level / 10)
+    return LightState(on=True, level=level) if module.kind is DeviceKind.LIGHT else PlugState(on=bool(level % 2))
+
+
+def migrated(folder: Path) -> Path:
+    """A database with its tables, to be copied: making them takes longer than most tests."""
+    from domogate.stores.engine import open_database
+    from domogate.stores.migrate import migrate
+
+    path = folder / "migrated.db"
+    database = open_database(sqlite_url(path))
+    migrate(database)
+    with database.writing.connect() as connection:
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]  # sqlite3's own
+    database.close()
+    return path
+
+
+@asynccontextmanager
+async def depot(
+    path: Path, courier: Courier, clock: HandClock | None = None, *, estate: Estate | None = ESTATE, **arguments: Any
+) -> AsyncIterator[Depot]:
+    """Open, started, and stopped in the end; another on the same path is another gateway on the same store."""
+    clock = clock or HandClock()
+    store = SqlStore(sqlite_url(path), clock=clock, poll=0.02)
+    one = Depot(store, clock, courier, **arguments)
+    await store.start()
+    try:
+        if estate is not None:
+            await store.import_estate(estate, prune=False)
+        await one.dispatcher.start()
+        yield one
+    finally:
+        await one.dispatcher.stop()
+        await store.stop()
+
+
+def copied(source: Path, folder: Path) -> Path:
+    return Path(shutil.copy(source, folder / "domogate.db"))
