@@ -1,23 +1,37 @@
-"""A real browser in front of the real pages, served over a real socket."""
+"""A real browser in front of the real pages, served over a real socket.
+
+The browser is started once and lives in the event loop of the whole run; every test has contexts of its own in it, which share
+nothing with those of others.
+"""
 
 import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
 from support.browsing import OpenHouse, Screen
 from support.edge_server import serving
 from support.pages import House, house
 
+HERE = Path(__file__).parent
 CHROMIUM = "chromium"
 INSTALL = "apt-get install -y --no-install-recommends chromium"
 
 
-@pytest.fixture
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    in_the_loop_of_the_browser = pytest.mark.asyncio(loop_scope="session")
+    for item in items:
+        if item.path.parent == HERE and pytest_asyncio.is_async_test(item):
+            item.add_marker(in_the_loop_of_the_browser, append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def chromium() -> AsyncIterator[Browser]:
     program = shutil.which(CHROMIUM)
     if program is None:
@@ -64,13 +78,13 @@ def open_house(tmp_path_factory: pytest.TempPathFactory) -> OpenHouse:
     return opened
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def home(open_house: OpenHouse) -> AsyncIterator[House]:
     async with open_house() as built:
         yield built
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def screen(chromium: Browser, home: House) -> AsyncIterator[Screen]:
     context = await chromium.new_context(base_url=home.base_url, locale="en", viewport={"width": 390, "height": 844})
     context.set_default_timeout(15_000)
