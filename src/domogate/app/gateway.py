@@ -248,7 +248,9 @@ class Gateway:
             for family in FAMILIES
         }
         surfaces |= self._build_identity(successor_secret)
-        surfaces[b"events"] = EventsApp(self.hub, self.admission, self.verifier, self.audit)
+        surfaces[b"events"] = EventsApp(
+            self.hub, self.admission, self.verifier, self.audit, base_url=settings.base_url, version=__version__
+        )
         surfaces[b"webhooks"] = WebhooksApp(
             self.webhooks, self.admission, self.verifier, self.audit, max_body=settings.max_body
         )

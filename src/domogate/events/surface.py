@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import aclosing
 from typing import Any
 
+import msgspec
 import structlog
 from starlette.responses import Response
 
 from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
+from domogate.events.openapi import openapi_document
 from domogate.events.query import read_wish
 from domogate.events.refusals import problem_of
 from domogate.ports import Admission, Audit, Verifier
@@ -23,7 +25,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
-PATH = b"/events"
+PATH, DOCUMENT = b"/events", b"/events/openapi.json"
 OPERATION = "events"
 
 _LAST_EVENT_ID = b"last-event-id"
@@ -44,7 +46,10 @@ _log = structlog.get_logger(__name__)
 class EventsApp:
     """Serves /events."""
 
-    def __init__(self, hub: Hub, admission: Admission, verifier: Verifier, audit: Audit) -> None:
+    def __init__(
+        self, hub: Hub, admission: Admission, verifier: Verifier, audit: Audit, *, base_url: str, version: str
+    ) -> None:
+        self._document = msgspec.json.encode(openapi_document(path=PATH.decode(), base_url=base_url, version=version))
         self._hub = hub
         self._admission = admission
         self._verifier = verifier
@@ -53,7 +58,9 @@ class EventsApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller: Caller | None = None
         try:
-            _check_target(scope)
+            if _is_for_document(scope):
+                await Response(self._document, media_type="application/json")(scope, receive, send)
+                return
             scope["domogate.operation"] = OPERATION
             caller = await let_in(scope["headers"], self._admission, self._verifier)
             stream = await self._hub.open(caller, read_wish(scope["query_string"]), _last_event_id(scope["headers"]))
@@ -115,11 +122,14 @@ async def _refuse(response: Response, caller: Caller | None, scope: Scope, recei
     await response(scope, receive, send)
 
 
-def _check_target(scope: Scope) -> None:
-    if (scope.get("raw_path") or scope["path"].encode()) != PATH:
+def _is_for_document(scope: Scope) -> bool:
+    """The document, or the stream. Raises Problem for anything else."""
+    path: bytes = scope["raw_path"]
+    if path not in (PATH, DOCUMENT):
         raise Problem(404, "There is nothing at this URL; the stream of events is at /events.")
     if scope["method"] not in ("GET", "HEAD"):
         raise Problem(405, f"{scope['method']} is not a method of this URL.", {"allow": "GET, HEAD"})
+    return path == DOCUMENT
 
 
 def _last_event_id(headers: list[Header]) -> bytes | None:
