@@ -12,9 +12,10 @@ from benchmarks.mqtt import MQTT
 from benchmarks.readings import READINGS
 from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
 from benchmarks.scenarios import Row
+from benchmarks.tickets import TICKETS
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | TICKETS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

@@ -172,6 +172,7 @@ class TestMistakes:
             ("webhook_networks", "10.0.0.1/8"),
             ("webhook_deadline", "0"),
             ("streams_most", "-1"),
+            ("ticket_lifetime", "121"),
             ("audit_kept_days", "for ever"),
             ("terms_url", "http://example.com/terms"),
             ("terms_url", "javascript:alert(1)"),

@@ -163,7 +163,7 @@ RULES: dict[str, Callable[[Any], Any]] = {
     "simulator_awake_plants": _between(0, 1_000_000),
     "access_token_lifetime": _positive,
     "id_token_lifetime": _positive,
-    "ticket_lifetime": _positive,
+    "ticket_lifetime": _between(1, 120),  # a door station offline must remember a used one for so long (Decision 0048)
     "code_lifetime": _between(1, 600),
     "refresh_token_lifetime": _positive,
     "refresh_grace": _between(0, 300),
