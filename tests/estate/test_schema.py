@@ -22,7 +22,7 @@ SCHEMA = json.loads(schema_text())
 DEFS = SCHEMA["$defs"]
 
 
-class PlainLoader(yaml.SafeLoader):
+class PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the same in C, where there is one
     """As editors read YAML (version 1.2): only true and false are booleans, and dates are text."""
 
 
@@ -65,7 +65,7 @@ class TestSchema:
     )
     def test_it_and_the_reader_refuse_the_same(self, old: str, new: str) -> None:
         broken = demo_text().replace(old, new, 1)
-        assert list(Draft202012Validator(SCHEMA).iter_errors(load(broken)))
+        assert not Draft202012Validator(SCHEMA).is_valid(load(broken))
         with pytest.raises(EstateMistakes):
             read_estate(broken, "broken")
 
