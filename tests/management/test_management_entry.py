@@ -7,9 +7,11 @@ import pytest
 
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
+from domogate.management import safety
 from domogate.management.operation import Operation
 from domogate.management.operations import OPERATIONS
 from support.management import Office, problem
+from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, NOW, SCENE, an_id
 
 EXAMPLES = {
@@ -22,7 +24,10 @@ EXAMPLES = {
     "moduleId": LAMP.id,
     "orderId": "an order",
 }
-OTHER_EXAMPLES = {"runScene": {"moduleId": SCENE.id}}
+OTHER_EXAMPLES = {
+    "runScene": {"moduleId": SCENE.id},
+    **{operation.id: {"plantId": SITE.id} for operation in safety.OPERATIONS},
+}
 BODIES: dict[str, Any] = {
     "createUser": {"email": "eve@example.com", "operator": True},
     "changeUser": {"operator": True},
@@ -35,6 +40,7 @@ BODIES: dict[str, Any] = {
     "rotateSigningKeys": {"emergency": True},
     "commandModule": {"do": "set light", "on": False},
     "injectFault": {"fault": "slow"},
+    "writeLogbook": {"kind": "note", "by": "Eve", "words": "all is well"},
 }
 
 
@@ -48,7 +54,8 @@ async def everything(office: Office) -> bytes:
     estate = await store.export_estate()
     sessions = [await store.list_sessions(user.id) for user in estate.users]
     orders, faults = await store.list_orders(None, None, None, None, 100), await store.list_injections()
-    return msgspec.json.encode([estate, await store.list_signing_keys(), sessions, orders, faults])
+    logged = await store.list_logbook(SITE.id, limit=100)
+    return msgspec.json.encode([estate, await store.list_signing_keys(), sessions, orders, faults, logged])
 
 
 class TestEveryOperation:
@@ -56,6 +63,7 @@ class TestEveryOperation:
 
     async def refuse(self, office: Office, token: str, status: int, challenge: str = "") -> None:
         await office.village.open_session(BRUNO.id)
+        await office.village.store.import_estate(site_estate([]), prune=False)
         before = await everything(office)
         for operation in OPERATIONS:
             answer = await office.send(operation.method, path_of(operation), BODIES.get(operation.id), token=token)
@@ -69,6 +77,7 @@ class TestEveryOperation:
     async def test_each_would_have_been_done_by_an_operator(self, driven: Office) -> None:
         """So that no refusal below is one for another reason."""
         office = driven
+        await office.village.store.import_estate(site_estate([]), prune=False)
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
         await office.village.store.add_orders((order,), NOW, sent=True)
         await office.village.people.set_operator(ANNA.id, True)

@@ -22,7 +22,7 @@ from domogate.domain.states import EmergencyState
 from support.stores import NOW, an_id
 
 DAY = 86_400.0
-OWNER = User(an_id(1), "elena@example.com", "Elena", "hash")
+OWNER = User(an_id(8999), "elena@example.com", "Elena", "hash")
 SITE = Plant(
     an_id(9000), an_id(9001), "Clinic", PlantType.HOSPITAL, Member(OWNER.id, OWNER.email),
     country="Italy", zip_code="10126", address="Via Nizza 88, Torino", emergency_lighting=True,
