@@ -141,8 +141,8 @@ def _units(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
         paper.paragraph("No controller is connected to this site yet.")
         return
     columns = [
-        Column("Unit", 43),
-        Column("Status", 21),
+        Column("Unit", 41),
+        Column("Status", 23),
         Column("Failures", 54),
         Column("Function test", 31),
         Column("Duration test", 31),
