@@ -107,7 +107,7 @@ def _cloud_event(module: dict[str, Any], plant: dict[str, Any]) -> dict[str, Any
         "subject": text,
         "time": {"type": "string", "format": "date-time"},
         "datacontenttype": {"const": "application/json"},
-        "data": {"oneOf": [module, plant]},
+        "data": {"anyOf": [module, plant]},
     }
     return {"type": "object", "properties": properties, "required": list(properties)}
 

@@ -59,7 +59,7 @@ class TestAStreamThatIsNew:
         await house.switch()
         listener = await salon.listen(house.of_anna)
         newest = await salon.store.newest_cursor()
-        assert listener.raw == b'retry: 2000\n\nid: %d\nevent: ready\ndata: {"cursor":%d}\n\n' % (newest, newest)
+        assert listener.raw == b'retry: 2000\nid: %d\nevent: ready\ndata: {"cursor":%d}\n\n' % (newest, newest)
 
     async def test_tells_what_is_committed_from_then_on(self, salon: Salon, house: House) -> None:
         listener = await salon.listen(house.of_anna)

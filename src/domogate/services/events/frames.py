@@ -19,7 +19,8 @@ from domogate.shown import moment
 
 RETRY_AFTER = 2_000
 """Milliseconds after which a client that was cut off tries again."""
-OPENING = b"retry: %d\n\n" % RETRY_AFTER
+# No event of its own: some clients would hand on an empty one. It is a field of whichever comes first.
+OPENING = b"retry: %d\n" % RETRY_AFTER
 HEARTBEAT = b":\n\n"
 
 _encode = msgspec.json.Encoder().encode

@@ -1,0 +1,312 @@
+"""GET /events over real HTTP, inside the test's own event loop: what is answered, written, refused and cut off."""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from httpx_sse import ServerSentEvent, aconnect_sse
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import new_id
+from domogate.domain.notices import NoticeKind
+from domogate.domain.people import Scope, Standing
+from domogate.edge.protocol import Limits
+from domogate.edge.stack import Edge
+from domogate.events.query import read_wish
+from domogate.events.surface import EventsApp
+from domogate.identity.subscriptions import new_key, new_subscription
+from domogate.services.audit import AuditAction
+from domogate.shown.problems import Problem
+from support.edge_server import serving
+from support.listening import Credentials, Salon, a_module, open_salon, until
+
+PATIENCE = 10.0
+
+
+class RememberedAudit:
+    def __init__(self) -> None:
+        self.noted: list[dict[str, Any]] = []
+
+    def note(self, action: str, **what: Any) -> None:
+        self.noted.append({"action": action, **what})
+
+
+class Served:
+    """A salon behind the edge's own server, with a house in it."""
+
+    def __init__(self, salon: Salon, port: int, audit: RememberedAudit, stop: asyncio.Event) -> None:
+        self.salon = salon
+        self.port = port
+        self.audit = audit
+        self.stop = stop
+        self.http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=PATIENCE)
+
+    async def build(self) -> None:
+        self.anna = await self.salon.add_user("Anna")
+        self.lamp = a_module(DeviceKind.LIGHT)
+        self.plant = await self.salon.add_plant(self.anna, self.lamp)
+        self.credentials = await self.salon.let_in(self.anna)
+
+    def headers(self, credentials: Credentials | None = None, **more: str) -> dict[str, str]:
+        given = {name.decode(): value.decode() for name, value in (credentials or self.credentials).headers}
+        return {**given, **more}
+
+    async def get(self, query: str = "", credentials: Credentials | None = None, **more: str) -> httpx.Response:
+        return await self.http.get(f"/events{query}", headers=self.headers(credentials, **more))
+
+    @asynccontextmanager
+    async def listening(self, query: str = "", **more: str) -> AsyncIterator[AsyncIterator[ServerSentEvent]]:
+        """By an implementation that is not ours."""
+        async with aconnect_sse(self.http, "GET", f"/events{query}", headers=self.headers(**more)) as source:
+            yield source.aiter_sse()
+
+    async def switch(self, times: int = 1) -> None:
+        for number in range(times):
+            await self.salon.report(self.plant, self.lamp, on=number % 2 == 0)
+
+    async def raw(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A stream by bare sockets, its head already read."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1_000)
+        head = "".join(f"{name}: {value}\r\n" for name, value in self.headers().items())
+        writer.write(f"GET /events HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode())
+        await asyncio.wait_for(reader.readuntil(b"event: ready"), PATIENCE)
+        return reader, writer
+
+
+@asynccontextmanager
+async def open_served(limits: Limits | None = None, **hub_options: Any) -> AsyncIterator[Served]:
+    audit, stop = RememberedAudit(), asyncio.Event()
+    async with open_salon(**hub_options) as salon:
+        app = EventsApp(salon.hub, salon.admission, salon.verifier, audit, base_url="https://gateway.example", version="1.0")
+        edge = Edge(app, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=None, access_log=False)
+        options = {} if limits is None else {"limits": limits}
+        async with serving(edge, on_drain=salon.hub.drain, stop=stop, **options) as listening:
+            served = Served(salon, listening.port, audit, stop)
+            await served.build()
+            try:
+                yield served
+            finally:
+                await served.http.aclose()
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    async with open_served() as opened:
+        yield opened
+
+
+class TestListening:
+    async def test_is_answered_as_a_stream_that_nobody_stores_or_holds_back(self, served: Served) -> None:
+        async with served.http.stream("GET", "/events", headers=served.headers()) as answer:
+            assert answer.status_code == 200
+            assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+            assert answer.headers["cache-control"] == "no-store"
+            assert answer.headers["x-accel-buffering"] == "no"
+
+    async def test_tells_what_happens(self, served: Served) -> None:
+        async with served.listening() as events:
+            ready = await anext(events)
+            assert (ready.event, ready.json()) == ("ready", {"cursor": int(ready.id)})
+            await served.switch()
+            state = await anext(events)
+            assert state.event == "state"
+            assert int(state.id) > int(ready.id)
+            assert state.json()["data"]["moduleId"] == served.lamp.id
+
+    async def test_resumes_by_the_id_of_the_last_event(self, served: Served) -> None:
+        async with served.listening() as events:
+            start = (await anext(events)).id
+        await served.switch(3)
+        async with served.listening(**{"last-event-id": start}) as events:
+            heard = [await anext(events) for _ in range(4)]
+        assert [event.event for event in heard] == ["state", "state", "state", "ready"]
+
+    async def test_begins_with_the_present_when_asked_to(self, served: Served) -> None:
+        async with served.listening("?present=true&kind=state") as events:
+            assert [(await anext(events)).event for _ in range(2)] == ["present", "ready"]
+
+    async def test_filters_by_repeated_parameters(self, served: Served) -> None:
+        async with served.listening(f"?plant={served.plant.id.upper()}&kind=people&kind=state") as events:
+            await anext(events)
+            await served.switch()
+            assert (await anext(events)).event == "state"
+
+    async def test_ends_with_words_and_the_connection_can_be_used_again(self, served: Served) -> None:
+        async with served.listening() as events:
+            await anext(events)
+            await served.salon.store.revoke_grant(served.credentials.grant.id, served.salon.clock.now())
+            [end] = [event async for event in events]
+        assert end.event == "end"
+        assert end.json()["code"] == "token"
+        assert (await served.get()).status_code == 401
+
+    async def test_is_over_for_the_hub_when_the_listener_goes(self, served: Served) -> None:
+        async with served.listening() as events:
+            await anext(events)
+            assert served.salon.hub.open_streams == 1
+        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be forgotten")
+
+    async def test_counts_once_against_the_rate_however_much_is_told(self, served: Served) -> None:
+        key = new_key()
+        await served.salon.store.add_subscription(new_subscription("app", key, served.salon.clock.now(), rate="2/hour"))
+        credentials = dataclasses.replace(served.credentials, key=key)
+        async with served.http.stream("GET", "/events", headers=served.headers(credentials)) as answer:
+            assert answer.headers["x-ratelimit-remaining"] == "1"
+            await served.switch(5)
+        refused = await served.get("?kind=none", credentials)
+        assert (refused.status_code, refused.headers["x-ratelimit-remaining"]) == (400, "0")
+        spent = await served.get("", credentials)
+        assert spent.status_code == 429
+        assert int(spent.headers["retry-after"]) > 0
+
+    async def test_by_head_does_not_wait_for_anything(self, served: Served) -> None:
+        answer = await served.http.head("/events", headers=served.headers())
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be forgotten")
+
+
+class TestADrain:
+    async def test_ends_streams_promptly(self, served: Served) -> None:
+        async with served.listening() as events:
+            await anext(events)
+            served.stop.set()
+            [end] = [event async for event in events]
+        assert end.json()["code"] == "draining"
+
+
+class TestAListenerThatDoesNotRead:
+    async def test_is_cut_off_and_what_waited_is_forgotten(self) -> None:
+        quick = Limits(max_header=4_096, header_deadline=20, body_deadline=0.4, keep_alive=20)
+        async with open_served(quick, queue_events=20) as served:
+            _, writer = await served.raw()
+            await until(lambda: served.salon.hub.open_streams == 1, "the stream")
+            [stream] = served.salon.hub._streams
+            for _ in range(200):
+                await asyncio.gather(*(served.switch(2) for _ in range(50)))
+                if stream._end is not None:
+                    break
+            assert stream._end is not None, "nothing ever filled up"
+            assert stream._queue == []
+            await until(lambda: served.salon.hub.open_streams == 0, "the connection to be cut")
+            writer.close()
+
+
+class TestRefusals:
+    async def refused(self, answer: httpx.Response, status: int) -> dict[str, Any]:
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.headers["cache-control"] == "no-store"
+        problem: dict[str, Any] = answer.json()
+        assert problem["status"] == status
+        assert problem["detail"].endswith(".")
+        return problem
+
+    async def test_of_the_key_come_before_those_of_the_token(self, served: Served) -> None:
+        answer = await served.http.get("/events")
+        await self.refused(answer, 401)
+        assert answer.headers["www-authenticate"].startswith("SubscriptionKey")
+
+    async def test_of_a_token_say_how_to_get_in(self, served: Served) -> None:
+        answer = await served.get(authorization="Bearer nonsense")
+        await self.refused(answer, 401)
+        assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+
+    async def test_of_missing_scopes_name_them(self, served: Served) -> None:
+        credentials = await served.salon.let_in(served.anna, [Scope.LIGHT_READ])
+        answer = await served.get("?kind=safety", credentials)
+        await self.refused(answer, 401)
+        assert answer.headers["www-authenticate"].endswith('error="insufficient_scope", scope="safety.read"')
+        assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "?kind=States",
+            "?kind=",
+            "?plant=1",
+            "?plant=",
+            "?present=yes",
+            "?present=true&present=true",
+            "?plnt=1",
+            "?plant=%ff",
+        ],
+    )
+    async def test_of_parameters_that_cannot_be_read(self, served: Served, query: str) -> None:
+        await self.refused(await served.get(query), 400)
+
+    async def test_of_two_last_event_ids(self, served: Served) -> None:
+        headers = [*served.headers().items(), ("last-event-id", "1"), ("last-event-id", "2")]
+        await self.refused(await served.http.get("/events", headers=headers), 400)
+
+    async def test_of_plants_that_are_not_theirs_or_not_there(self, served: Served) -> None:
+        stranger = await served.salon.let_in(await served.salon.add_user("Carla"))
+        await self.refused(await served.get(f"?plant={served.plant.id}", stranger), 403)
+        await self.refused(await served.get(f"?plant={new_id()}", stranger), 404)
+        assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
+
+    @pytest.mark.parametrize(("standing", "status"), [(Standing.BOTH_EXPIRED, 469), (Standing.TERMS_EXPIRED, 470)])
+    async def test_of_who_must_do_something_first(self, served: Served, standing: Standing, status: int) -> None:
+        user = await served.salon.add_user("Bruno", standing=standing)
+        await self.refused(await served.get("", await served.salon.let_in(user)), status)
+
+    @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "LISTEN"])
+    async def test_of_methods_that_it_does_not_have(self, served: Served, method: str) -> None:
+        answer = await served.http.request(method, "/events", headers=served.headers())
+        await self.refused(answer, 405)
+        assert answer.headers["allow"] == "GET, HEAD"
+
+    @pytest.mark.parametrize("path", ["/events/", "/events/x", "/events//", "/events%2f"])
+    async def test_of_urls_that_are_not_there(self, served: Served, path: str) -> None:
+        await self.refused(await served.http.get(path, headers=served.headers()), 404)
+
+    async def test_of_one_too_many_say_when_to_come_again(self) -> None:
+        async with open_served(most=1) as served, served.listening() as events:
+            await anext(events)
+            answer = await served.get()
+            await self.refused(answer, 503)
+            assert int(answer.headers["retry-after"]) > 0
+
+
+class TestTheDocument:
+    async def test_is_valid_openapi_and_needs_no_credentials(self, served: Served) -> None:
+        answer = await served.http.get("/events/openapi.json")
+        assert answer.status_code == 200
+        OpenAPIV31SpecValidator(answer.json()).validate()
+        kinds = answer.json()["paths"]["/events"]["get"]["parameters"][1]["schema"]["items"]["enum"]
+        assert kinds == list(NoticeKind)
+
+    async def test_describes_the_data_that_is_sent(self, served: Served) -> None:
+        document = (await served.http.get("/events/openapi.json")).json()
+        schema = {"$ref": "#/components/schemas/CloudEvent", "components": document["components"]}
+        validator = Draft202012Validator(schema)
+        async with served.listening("?present=true") as events:
+            heard = [(await anext(events)).data, (await anext(events)).data]
+            await served.switch()
+            heard.append((await anext(events)).data)
+        assert validator.is_valid(json.loads(heard[0]))
+        assert validator.is_valid(json.loads(heard[2]))
+        assert not validator.is_valid({**json.loads(heard[2]), "type": "other"})
+
+
+class TestTheQuery:
+    @given(st.binary(max_size=60))
+    def test_is_read_or_refused_whatever_it_is(self, query: bytes) -> None:
+        with contextlib.suppress(Problem):
+            read_wish(query)
+
+    @given(st.sets(st.uuids(), max_size=3), st.sets(st.sampled_from(NoticeKind)), st.booleans())
+    def test_means_what_it_says(self, plants: set[Any], kinds: set[NoticeKind], present: bool) -> None:
+        parts = [f"plant={plant}" for plant in plants] + [f"kind={kind}" for kind in kinds] + [f"present={present}".lower()]
+        wish = read_wish("&".join(parts).encode())
+        assert (wish.plants, wish.kinds, wish.present) == ({str(plant) for plant in plants}, kinds, present)
