@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -103,6 +104,29 @@ class TestAKnownKey:
         with pytest.raises(KeyRefused):
             await admitting
         assert entrance.admission.admit_known(key) is None
+
+
+class TestRecognising:
+    async def test_says_until_when_a_key_is_good_without_counting(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue(rate="1/minute", daily_quota=1, expires_at=NOON + 60)
+        for _ in range(3):
+            assert await entrance.admission.recognise(key) == NOON + 60
+        await entrance.admit(key)
+        await entrance.refusal(key)
+        assert await entrance.admission.recognise(key) == NOON + 60
+
+    async def test_a_key_without_an_end_is_good_for_ever(self, entrance: Entrance) -> None:
+        key, _ = await entrance.issue()
+        assert await entrance.admission.recognise(key) == math.inf
+
+    async def test_refuses_what_would_not_be_admitted(self, entrance: Entrance) -> None:
+        revoked, subscription = await entrance.issue()
+        await entrance.admission.recognise(revoked)
+        await entrance.store.revoke_subscription(subscription.id, entrance.clock.now())
+        expired, _ = await entrance.issue(expires_at=NOON)
+        for key in (revoked, expired, b"unknown-key", b"", b"x" * 1_000):
+            with pytest.raises(KeyRefused):
+                await entrance.admission.recognise(key)
 
 
 class TestAKeyThatIsNotLetIn:

@@ -34,7 +34,8 @@ class TestRecord:
         house.listen(ear)
         await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
         assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW)
-        assert ear.events == [StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LAMP_IS_ON, reachable=False, at=NOW)]
+        gone = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LAMP_IS_ON, reachable=False, at=NOW, turned=True)
+        assert ear.events == [gone]
 
     async def test_a_module_that_never_reported_goes_offline_without_a_state(self, house: SqlStore) -> None:
         await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False)])

@@ -1,0 +1,79 @@
+"""The changes of some plants, read again by those who were away."""
+
+from pathlib import Path
+
+import msgspec
+from sqlalchemy import text
+
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.states import LightState, Report
+from domogate.stores import SqlStore, sqlite_url
+from domogate.stores.engine import open_database
+from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, SMALL, Ear, HandClock, an_id
+
+NEVER = 2**60
+OTHER = msgspec.structs.replace(HOUSE, id=an_id(50), internal_id=an_id(51), allowed=(), invited=())
+OTHER_LAMP = msgspec.structs.replace(LAMP, id=an_id(52), internal_id=an_id(53))
+TWO = Estate(
+    users=(ANNA,),
+    plants=(EstatePlant(OTHER, msgspec.structs.replace(HOUSE_TOPOLOGY, floors=(), ambients=(), modules=(OTHER_LAMP,))),),
+)
+
+
+async def switch(store: SqlStore, times: int) -> None:
+    for number in range(times):
+        state = LightState(on=number % 2 == 0)
+        await store.record([Report(HOUSE.id, LAMP.id, NOW, state), Report(OTHER.id, OTHER_LAMP.id, NOW, state)])
+
+
+class TestTheChangesOfSomePlants:
+    async def test_are_theirs_in_order_and_no_others(self, house: SqlStore) -> None:
+        await house.import_estate(TWO, prune=False)
+        ear = Ear()
+        house.listen(ear)
+        start = await house.newest_cursor()
+        await switch(house, 5)
+        ours = [change for change in ear.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]
+        assert list(await house.list_changes_of({HOUSE.id}, start, 100)) == ours
+        assert list(await house.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == ear.changes
+        assert list(await house.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]
+        assert list(await house.list_changes_of({HOUSE.id}, ours[-1].cursor, 2)) == []
+        assert list(await house.list_changes_of((), 0, 10)) == []
+
+    async def test_are_in_order_for_more_plants_than_one_statement_takes(self, house: SqlStore) -> None:
+        await house.import_estate(TWO, prune=False)
+        await switch(house, 3)
+        many = {an_id(number) for number in range(1_000, 2_200)} | {HOUSE.id, OTHER.id}
+        found = await house.list_changes_of(many, 0, 5)
+        assert [change.cursor for change in found] == sorted(change.cursor for change in found)
+        assert list(found) == list(await house.list_changes_of({HOUSE.id, OTHER.id}, 0, 5))
+
+    def test_are_found_by_an_index_even_among_very_many(self, migrated_file: Path) -> None:
+        """Who was away must not cost a walk through everybody's changes."""
+        database = open_database(sqlite_url(migrated_file))
+        with database.reading.begin() as connection:
+            plan = connection.execute(
+                text(
+                    "EXPLAIN QUERY PLAN SELECT cursor, at, event FROM changes"
+                    " WHERE plant_id IN ('a', 'b') AND cursor > 5 ORDER BY cursor LIMIT 500"
+                )
+            ).all()
+        database.close()
+        assert any("ix_changes_plant_id_cursor" in row[3] for row in plan), plan
+
+
+class TestTheSpan:
+    async def test_is_empty_before_anything_happened(self, store: SqlStore) -> None:
+        assert await store.feed_span() == (0, 0)
+
+    async def test_ends_with_the_newest_and_begins_with_the_oldest_that_is_kept(
+        self, store: SqlStore, clock: HandClock
+    ) -> None:
+        await store.import_estate(SMALL, prune=False)
+        await switch(store, 3)
+        newest = await store.newest_cursor()
+        assert await store.feed_span() == (1, newest)
+        clock.at += 100
+        await switch(store, 1)
+        await store.prune(clock.now() - 50, 0.0, 0.0, NEVER)
+        assert await store.feed_span() == (newest + 1, await store.newest_cursor())
