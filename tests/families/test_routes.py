@@ -13,7 +13,9 @@ class TestRoutes:
     @pytest.mark.parametrize(("family", "operation"), _ALL, ids=[operation.id for _, operation in _ALL])
     def test_every_operation_is_found_with_its_parameters(self, family, operation):
         identity = new_id()
-        values = {role: family.ids.print_id(identity) for role in ("plant", "ambient", "module")} | {"reference": "062520"}
+        values = {role: family.ids.print_id(identity) for role in ("plant", "ambient", "module", "subscription")} | {
+            "reference": "062520"
+        }
         path = f"{family.prefix}/{PLACEHOLDER.sub(lambda match: values[match[2]], operation.path)}".encode()
         target = Routes(family).find(operation.method, path)
         target.check()

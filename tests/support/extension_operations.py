@@ -1,4 +1,4 @@
-"""The five extensions as docs/extensions.md tells them, written by hand for the tests, beside the twenty operations."""
+"""The extensions as docs/extensions.md tells them, written by hand for the tests, beside the twenty operations."""
 
 from typing import Any
 
@@ -27,9 +27,31 @@ X5 = Operation(
     hex_ids=True,
 )
 
+_SUBSCRIPTION_STATUSES = frozenset({400, 401, 404, 500})
+X6 = Operation(
+    "X6",
+    "POST",
+    "/thermostat/v2.0/plants/{plant}/subscription",
+    "id",
+    ("comfort.read",),
+    _SUBSCRIPTION_STATUSES | {201, 409},
+    body=b'{"EndPointUrl": "http://127.0.0.1:9/subscriber"}',
+)
+X7 = Operation("X7", "GET", "/thermostat/v2.0/subscription", "id", ("comfort.read",), _SUBSCRIPTION_STATUSES | {200, 204})
+X8 = Operation(
+    "X8",
+    "DELETE",
+    "/thermostat/v2.0/plants/{plant}/subscription/{subscription}",
+    "id",
+    ("comfort.read",),
+    _SUBSCRIPTION_STATUSES | {200},
+)
+
 EXTENSIONS = (X1, X2, X3, X4, X5)
+SUBSCRIPTIONS = (X6, X7, X8)
+"""They leave something behind, so they are tested apart."""
 ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS)
-WITH_EXTENSIONS = {**BY_NAME, **{operation.name: operation for operation in EXTENSIONS}}
+WITH_EXTENSIONS = {**BY_NAME, **{operation.name: operation for operation in (*EXTENSIONS, *SUBSCRIPTIONS)}}
 X1_PATH = X1.path.replace("{plant}", "{plantId}").replace("{module}", "{moduleId}")
 """As its document spells it."""
 
@@ -47,6 +69,7 @@ _BODIES: dict[str, Schema] = {
         }
     ),
     "X5": record({"plants": listing(record({"id": HEX32, "name": TEXT, "type": TEXT}), minItems=1)}),
+    "X7": listing(record({"plantId": UUID, "subscriptionId": UUID, "EndPointUrl": TEXT}), minItems=1),
 }
 
 

@@ -26,6 +26,7 @@ from support.spec_operations import Operation, Target
 
 # What a path parameter names, whatever its family calls it (Spec 4).
 ROLES = {"plantid": "plant", "siteid": "plant", "ambientid": "ambient", "moduleid": "module", "deviceid": "module"}
+_NO_SUBSCRIPTION = "7d9d3c1e-2f0a-4c55-9b1a-6d1f0a3b5c78"
 _BEYOND_SCHEMAS = ("activationTime", "programs", "setPoint")
 _UNTOUCHED = 4
 """One in so many generated ids stays what it was: of a thing that does not exist."""
@@ -104,6 +105,8 @@ class _Known:
     def spell(self, parameter: str, target: Target) -> str:
         if parameter == "reference":
             return target["reference"]
+        if parameter == "subscriptionId":
+            return _NO_SUBSCRIPTION
         return self.operation.spell(target[ROLES[parameter.lower()]])
 
     def set_examples(self, parameters: list[dict[str, Any]]) -> None:
@@ -137,6 +140,8 @@ def _checks(operation: Operation) -> dict[str, Any]:
     accepted = ["2xx", "403", "404"]
     if operation.name == "E5":
         refused.append("442")  # a value outside its enumeration (Spec 4, E5)
+    if operation.name == "X6":
+        accepted += ["400", "409"]  # any text is a URL to the schema, and few can be called; one plant has one subscription
     if operation.name in ("E18", "E19"):
         accepted.append("400")  # a site or reference that does not exist: they list no 404 (Spec 4)
     return {

@@ -43,7 +43,7 @@ class Operation:
     """One endpoint: how to call it, who may, and what it may answer."""
 
     name: str
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "DELETE"]
     path: str
     token: Literal["access", "id", "either"]
     scopes: tuple[str, ...]

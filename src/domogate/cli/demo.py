@@ -46,9 +46,16 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
     from domogate.app import serve as serve_gateway
 
-    with _data_folder(settings, given) as placed, withdraw(ready_file):
+    with _data_folder(_allow_own_receivers(settings, given), given) as placed, withdraw(ready_file):
         await _import_once(placed, told)
         await serve_gateway(placed, on_ready)
+
+
+def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
+    """Whoever tries out webhooks has the receiver beside the gateway, unless they say otherwise (Decision 0046)."""
+    if "webhook_networks" in given or settings.webhook_networks:
+        return settings
+    return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))
 
 
 @contextmanager
