@@ -267,7 +267,7 @@ class TestAllOfThem:
             who, target = workshop.case(operation)
             expect_done(operation, workshop.send(operation, target, who=who))
             deadline = time.monotonic() + 10
-            while f"{operation} set" not in (noted := workshop.domogate("audit", "list", "--json")):
+            while f"{operation} set" not in (noted := workshop.domogate("audit", "list", "--limit", "100000", "--json")):
                 assert time.monotonic() < deadline
             assert target["module"] in noted
             assert who not in noted
