@@ -2,8 +2,11 @@
 
 import asyncio
 import ssl
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import msgspec
@@ -87,3 +90,50 @@ async def receivers(count: int = 1, tls: ssl.SSLContext | None = None) -> AsyncI
         yield every
     finally:
         await runner.cleanup()
+
+
+class ThreadedReceiver:
+    """The same on a thread of its own, for tests that wait for processes; what it got survives as a list."""
+
+    def __init__(self) -> None:
+        self.got: list[Got] = []
+        self.status = 200
+        self.delay: float = 0.0
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                got = Got(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                if receiver.delay:
+                    time.sleep(receiver.delay)
+                receiver.got.append(got)
+                self.send_response(receiver.status)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                """Tests say what went wrong."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    def of(self, path: str) -> list[Got]:
+        return [got for got in list(self.got) if got.path == path]
+
+    def wait_for(self, holds: Callable[[list[Got]], bool], within: float = 20.0) -> list[Got]:
+        deadline = time.monotonic() + within
+        while not holds(self.got):
+            assert time.monotonic() < deadline, f"{len(self.got)} deliveries arrived, and not what was waited for"
+            time.sleep(0.01)
+        return self.got
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

@@ -252,7 +252,13 @@ class Gateway:
             self.hub, self.admission, self.verifier, self.audit, base_url=settings.base_url, version=__version__
         )
         surfaces[b"webhooks"] = WebhooksApp(
-            self.webhooks, self.admission, self.verifier, self.audit, max_body=settings.max_body
+            self.webhooks,
+            self.admission,
+            self.verifier,
+            self.audit,
+            base_url=settings.base_url,
+            version=__version__,
+            max_body=settings.max_body,
         )
         surfaces[b"tickets"] = sdk.build(
             self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
