@@ -50,7 +50,7 @@ class DeadLetterPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which part of the list."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=200, description="How many at most.")] = 50
-    after: Annotated[int, msgspec.Meta(ge=0, lt=2**63, description="`next` of the page before.")] = 0
+    after: Annotated[int, msgspec.Meta(ge=0, le=2**53, description="`next` of the page before.")] = 0
 
 
 class WebhookOperation(msgspec.Struct, frozen=True, kw_only=True):
