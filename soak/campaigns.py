@@ -13,6 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from end_to_end.test_rights import KEY, Beside, Rights, first_estate
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
+from soak.properties import try_properties
 from support.backstage import let_in
 from support.fuzzing import fuzz, list_documents
 from support.gateway import Gateway, running, serve_estate, start
@@ -123,10 +124,15 @@ def flood_by_mqtt(soak: Soak) -> str:
     return flood_with_mqtt(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
 
+def try_every_property(soak: Soak) -> str:
+    return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+
+
 CAMPAIGNS = {
     "kills": Campaign("kill -9 in the middle of commands", 0.5, kill_again_and_again),
     "fuzzing": Campaign("requests made from the OpenAPI documents by chance", 0.2, fuzz_every_document),
     "rights": Campaign("users, plants and changing rights", 0.1, change_rights),
+    "properties": Campaign("estates, logins and stores in states made up by chance", 0.1, try_every_property),
     "memory": Campaign("mixed load, and memory that stays flat", 0.15, watch_memory),
     "mqtt": Campaign("a broker that talks without end, reads that stay quick, memory that stays flat", 0.15, flood_by_mqtt),
     "bodies": Campaign("request bodies without end, and memory that stays flat", 0.05, send_bodies_without_end),

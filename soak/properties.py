@@ -1,0 +1,45 @@
+"""The costly properties and state machines of the tests, tried ten times as often as there and with other examples."""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from support.examples import LONG_PROFILE
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = (
+    "tests/contract/test_generated_estates.py",
+    "tests/end_to_end/test_identity_machine.py",
+    "tests/estate/test_printing.py",
+    "tests/estate/test_strictness.py",
+    "tests/stores/test_authorization_machine.py",
+    "tests/stores/test_estate_roundtrip.py",
+)
+_PATIENCE = 3600
+
+
+def try_properties(time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
+    """One file after the other, in any order, at least one."""
+    tried = 0
+    while True:
+        for file in chance.sample(FILES, len(FILES)):
+            if tried and time_is_up():
+                return f"{tried} times the properties of a file"
+            seed = chance.randrange(2**32)
+            done = subprocess.run(  # noqa: S603 - our own tests
+                [
+                    *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", f"timeout={_PATIENCE}"),
+                    *(f"--hypothesis-seed={seed}", file),
+                ],
+                cwd=ROOT,
+                env={**os.environ, "HYPOTHESIS_PROFILE": LONG_PROFILE},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{file} with --hypothesis-seed={seed}:\n{done.stdout[-8000:]}{done.stderr[-2000:]}"
+            tried += 1
+            say(f"{file}: {done.stdout.splitlines()[-1]}")
