@@ -1,0 +1,109 @@
+"""Webhooks over real HTTP: from a command to a receiver that verifies what it gets with packages that know nothing of us."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from support.extension_operations import X2, expect_done
+from support.gateway import Gateway, eventually
+from support.receivers import Got, ThreadedReceiver
+from support.spec_operations import Target
+
+
+@pytest.fixture
+def receiver() -> Iterator[ThreadedReceiver]:
+    one = ThreadedReceiver()
+    yield one
+    one.close()
+
+
+def call(gateway: Gateway, who: str, method: str, path: str, body: Any = None, kind: str = "id") -> httpx.Response:
+    person = gateway.people[who]
+    token = person.id_token if kind == "id" else person.access_token
+    headers = {"Ocp-Apim-Subscription-Key": gateway.subscription_key, "Authorization": f"Bearer {token}"}
+    return gateway.api.http.request(method, path, headers=headers, json=body)
+
+
+def set_light(gateway: Gateway, who: str, target: Target, **order: Any) -> None:
+    expect_done(X2, gateway.send(X2, target, who=who, body=json.dumps(order).encode()))
+
+
+def about(got: Got, module: str) -> bool:
+    return bool(got.json["data"].get("moduleId") == module)
+
+
+class TestFromACommandToAReceiver:
+    @pytest.mark.parametrize("kind", ["id", "access"])
+    def test_a_light_that_is_set_is_told_signed_and_verified(
+        self, workshop: Gateway, receiver: ThreadedReceiver, kind: str
+    ) -> None:
+        who, target = workshop.case(X2)
+        wanted = {"plantId": target["plant"], "url": f"{receiver.url}/{kind}", "kinds": ["state"]}
+        made = call(workshop, who, "POST", "/webhooks", wanted, kind)
+        assert made.status_code == 201, made.text
+        at = f"/webhooks/{made.json()['id']}"
+        try:
+            set_light(workshop, who, target, status="on", level=37)
+            receiver.wait_for(lambda got: any(about(one, target["module"]) for one in got))
+            told = next(one for one in receiver.got if about(one, target["module"]))
+            assert told.verify(made.json()["secret"]) == told.json
+            assert told.json["type"] == "domogate.state"
+            assert told.json["data"]["state"]["of"] == "light"
+            assert (told.json["source"], told.json["specversion"]) == (workshop.base_url, "1.0")
+            tested = call(workshop, who, "POST", f"{at}/test").json()
+            assert tested == {"taken": True, "status": 200, "problem": ""}
+            assert any(one.json["type"] == "domogate.test" for one in receiver.got)
+        finally:
+            assert call(workshop, who, "DELETE", at).status_code == 204
+        assert call(workshop, who, "GET", at).status_code == 404
+
+    def test_private_addresses_are_refused_where_only_loopback_is_allowed(self, workshop: Gateway) -> None:
+        who, target = workshop.case(X2)
+        for url in (
+            "http://10.0.0.1/",
+            "https://192.168.1.1/",
+            "http://169.254.169.254/latest",
+            "http://8.8.8.8/",
+            "file:///etc",
+        ):
+            answer = call(workshop, who, "POST", "/webhooks", {"plantId": target["plant"], "url": url})
+            assert answer.status_code == 422, f"{url}: {answer.text}"
+            assert answer.json()["detail"].startswith("The URL ")
+        assert call(workshop, who, "GET", "/webhooks").json() == {"items": []}
+
+    def test_the_secret_is_shown_once_and_is_in_no_log(self, workshop: Gateway, receiver: ThreadedReceiver) -> None:
+        who, target = workshop.case(X2)
+        wanted = {"plantId": target["plant"], "url": f"{receiver.url}/secret", "kinds": ["people"]}
+        made = call(workshop, who, "POST", "/webhooks", wanted).json()
+        try:
+            shown = call(workshop, who, "GET", "/webhooks").text + workshop.domogate("webhook", "list", "--json")
+            shown += workshop.domogate("webhook", "show", made["id"]) + workshop.domogate("audit", "list", "--json")
+            assert made["id"] in shown
+            assert made["secret"] not in shown + workshop.log
+        finally:
+            call(workshop, who, "DELETE", f"/webhooks/{made['id']}")
+
+
+class TestTheOperator:
+    def test_commands_list_show_and_remove(self, workshop: Gateway, receiver: ThreadedReceiver) -> None:
+        who, target = workshop.case(X2)
+        receiver.status = 500
+        wanted = {"plantId": target["plant"], "url": f"{receiver.url}/operator"}
+        made = call(workshop, who, "POST", "/webhooks", wanted).json()
+        set_light(workshop, who, target, status="on", level=61)
+
+        def listed() -> dict[str, Any]:
+            return next(one for one in json.loads(workshop.domogate("webhook", "list", "--json")) if one["id"] == made["id"])
+
+        eventually(lambda: listed()["problem"] == "The receiver answered 500.", "what is wrong is shown")
+        assert "some events not taken" in workshop.domogate("webhook", "show", made["id"])
+        assert json.loads(workshop.domogate("webhook", "dead", made["id"], "--json")) == []
+        workshop.domogate("webhook", "remove", made["id"])
+        assert made["id"] not in workshop.domogate("webhook", "list")
+        assert call(workshop, who, "GET", f"/webhooks/{made['id']}").status_code == 404
+        noted = workshop.domogate("audit", "list", "--json")
+        assert "webhook removed" in noted
+        assert "webhook added" in noted

@@ -1,0 +1,72 @@
+"""Many receivers at once, over real HTTP: one that is slow delays none of the others, and what arrives is signed."""
+
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from domogate.backends.courier import HttpCourier
+from domogate.domain.estate import Estate
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from support.deliveries import APP, GUEST, LAMPS, OWNER, Depot, a_plant, depot
+from support.receivers import receivers
+from support.stores import HandClock, an_id
+
+SLOW = 7
+"""The number of the receiver that never answers in time."""
+PLANTS = 20
+
+
+def plant_id(number: int) -> Id:
+    return an_id(0x1000 + number)
+
+
+def an_estate() -> Estate:
+    def lamps(number: int) -> tuple[Module, ...]:
+        return tuple(
+            msgspec.structs.replace(lamp, id=an_id(0x10000 + number * 16 + n), internal_id=an_id(0x20000 + number * 16 + n))
+            for n, lamp in enumerate(LAMPS[:2])
+        )
+
+    plants = tuple(a_plant(plant_id(number), lamps(number)) for number in range(PLANTS))
+    return Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
+
+
+class Now(HandClock):
+    """The time it is, as the receivers' own package checks it."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+@pytest.mark.slow
+async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(database: Path) -> None:
+    courier = HttpCourier(("127.0.0.0/8",), deadline=30.0)
+    await courier.start()
+    try:
+        async with receivers(200) as every, depot(database, courier, Now(), estate=an_estate()) as house:
+            every[SLOW].delay = 3600.0
+            who = await house.let_in()
+            secrets = []
+            for number, receiver in enumerate(every):
+                made = await house.register(receiver.url, who, plant_id=plant_id(number % PLANTS))
+                secrets.append(made.secret)
+            for number in range(PLANTS):
+                for level in (1, 2, 3):
+                    await _report(house, number, level)
+            for number, receiver in enumerate(every):
+                if number != SLOW:
+                    got = await receiver.wait_for(3, within=60)
+                    assert [one.verify(secrets[number])["data"]["state"]["level"] for one in got] == [1, 2, 3]
+            assert every[SLOW].got == []
+            await house.until(lambda: house.dispatcher.busy == 1)
+            assert house.dispatcher.tally.delivered == 199 * 3
+    finally:
+        await courier.stop()
+
+
+async def _report(house: Depot, number: int, level: int) -> None:
+    lamp = msgspec.structs.replace(LAMPS[0], id=an_id(0x10000 + number * 16))
+    await house.report(lamp, level, plant_id=plant_id(number))
