@@ -1,0 +1,143 @@
+"""Events over server-sent events: how many are handed out a second, what one costs, and how soon it arrives."""
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.scenarios import Row, Scenario
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.domain.states import PlugState, Reading, Report, Unit
+from domogate.edge import server
+from domogate.edge.stack import Edge
+from domogate.events.surface import EventsApp
+
+# The wiring and the listeners are the tests' own.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from support.crowding import Crowd, allow_files, crowd
+from support.listening import Salon, a_module, open_salon
+from support.mqtt_flood import percentile
+
+_PLANTS, _LISTENERS = 100, 1_000
+_CHANGES = 2_000
+_RATE, _SECONDS = 200, 5
+_IN_FLIGHT = 8
+"""Reports that wait for their commit at once."""
+
+Places = Sequence[tuple[Id, Module]]
+
+
+class _Clock:
+    def now(self) -> float:
+        return time.time()
+
+
+class _NoAudit:
+    def note(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+async def events_streamed() -> list[Row]:
+    """A thousand listeners on a hundred plants, ten on each, in a process of their own."""
+    async with _serving() as (salon, port):
+        owner = await salon.add_user("Owner")
+        plugs = [a_module(DeviceKind.PLUG) for _ in range(_PLANTS)]
+        places = [((await salon.add_plant(owner, plug)).id, plug) for plug in plugs]
+        credentials = await salon.let_in(owner)
+        headers = {name.decode(): value.decode() for name, value in credentials.headers}
+        fast = await _measure(salon, port, headers, places, None)
+        steady = await _measure(salon, port, headers, places, _RATE)
+    return [
+        Row("SSE: events handed to 1,000 listeners, a second", f"{fast.told / fast.seconds:,.0f}", "none lost", fast.complete),
+        Row("SSE: events handed to listeners, a CPU-second, commits included", f"{fast.told / fast.cpu:,.0f}"),
+        Row(
+            f"SSE: from report to listener at {_RATE} changes a second, p50 / p99",
+            f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
+            "none lost",
+            steady.complete,
+        ),
+    ]
+
+
+class _Run:
+    """What one run gave."""
+
+    def __init__(self, listeners: Crowd, seconds: float, cpu: float, changes: int) -> None:
+        self.seconds = seconds
+        self.cpu = cpu
+        self.ages = listeners.ages
+        self.told = sum(len(ids) for _, ids, _, _ in listeners.heard)
+        self.complete = self.told == changes * _LISTENERS // _PLANTS and not any(odd for *_, odd in listeners.heard)
+
+
+@asynccontextmanager
+async def _serving() -> AsyncIterator[tuple[Salon, int]]:
+    allow_files(_LISTENERS)
+    stop = asyncio.Event()
+    async with open_salon(_Clock(), most=_LISTENERS) as salon:
+        app = EventsApp(salon.hub, salon.admission, salon.verifier, _NoAudit(), base_url="http://localhost", version="0")
+        edge = Edge(app, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=None, access_log=False)
+        async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
+            running = asyncio.create_task(server.run(edge, listening, stop=stop, on_drain=salon.hub.drain))
+            try:
+                yield salon, listening.port
+            finally:
+                stop.set()
+                await running
+
+
+async def _measure(salon: Salon, port: int, headers: dict[str, str], places: Places, rate: int | None) -> _Run:
+    """As fast as commits go, or `rate` reports a second."""
+    crowded = crowd(port, headers, [plant_id for plant_id, _ in places], _LISTENERS)
+    listeners = await asyncio.to_thread(crowded.__enter__)
+    try:
+        before, begun, cpu = salon.hub.sent, time.perf_counter(), time.process_time()
+        count = _CHANGES if rate is None else rate * _SECONDS
+        await (_report_fast(salon, places, count) if rate is None else _report_steadily(salon, places, count, rate))
+        wanted = count * _LISTENERS // _PLANTS
+        while salon.hub.sent - before < wanted and time.perf_counter() - begun < 60:
+            await asyncio.sleep(0.005)
+        seconds, cost = time.perf_counter() - begun, time.process_time() - cpu
+        newest = await salon.store.newest_cursor()
+        seen = {plant_id: 0 for plant_id, _ in places}
+        for change in await salon.store.list_changes_of(set(seen), max(0, newest - len(places)), 10 * len(places)):
+            seen[change.event.plant_id] = change.cursor  # type: ignore[union-attr]  # only those of plants were read
+        await asyncio.to_thread(listeners.finish, seen)
+    finally:
+        await asyncio.to_thread(crowded.__exit__, None, None, None)
+    return _Run(listeners, seconds, cost, count)
+
+
+async def _report_fast(salon: Salon, places: Places, count: int) -> None:
+    numbers = iter(range(count))
+
+    async def worker() -> None:
+        for number in numbers:
+            await _report(salon, places, number)
+
+    await asyncio.gather(*(worker() for _ in range(_IN_FLIGHT)))
+
+
+async def _report_steadily(salon: Salon, places: Places, count: int, rate: int) -> None:
+    begun, tasks = time.perf_counter(), []
+    for number in range(count):
+        await asyncio.sleep(max(0.0, begun + number / rate - time.perf_counter()))
+        tasks.append(asyncio.create_task(_report(salon, places, number)))
+    await asyncio.gather(*tasks)
+
+
+async def _report(salon: Salon, places: Places, number: int) -> None:
+    """As a driver does; its reading tells the listener how old the event is."""
+    plant_id, plug = places[number % len(places)]
+    now = time.time()
+    state = PlugState(on=number % 2 == 0, power=Reading(number % 2_000, Unit.WATT, now))
+    await salon.store.record([Report(plant_id, plug.id, now, state)])
+
+
+STREAMS: dict[str, Scenario] = {"streams": events_streamed}

@@ -1,0 +1,49 @@
+"""kill -9 with listeners: who comes again has missed no change that is on disk, and was told of none twice."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.following import Follower
+from support.kill_rounds import Rounds, killing, read_only
+from support.plug_estate import KEY, OWNER
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+ROUNDS = 4
+
+
+@pytest.fixture
+def rounds(tmp_path: Path) -> Iterator[Rounds]:
+    with killing(tmp_path, seed=25) as prepared:
+        yield prepared
+
+
+def kept_changes(database: Path, after: int) -> dict[int, dict[str, object]]:
+    with closing(read_only(database)) as connection:
+        rows = connection.execute("SELECT cursor, event FROM changes WHERE cursor > ? ORDER BY cursor", (after,))
+        return {cursor: event for cursor, text in rows if (event := json.loads(text))["was"] in ("state", "plant")}
+
+
+class TestAListenerOverKills:
+    def test_is_told_of_everything_once_and_in_order(self, rounds: Rounds) -> None:
+        person = rounds.gateway.people[OWNER]
+        start = rounds.newest
+        with Follower(rounds.lives.base_url, KEY, person.access_token, last_id=str(start)) as follower:
+            for _ in range(ROUNDS):
+                rounds.run_one()
+            newest = max(kept_changes(rounds.lives.database, start))
+            follower.wait_heard(newest)
+        kept = kept_changes(rounds.lives.database, start)
+        heard = [cursor for cursor in follower.ids if cursor <= newest]
+        assert heard == [cursor for cursor in kept if cursor <= newest]
+        assert follower.connections > ROUNDS / 2, "it was hardly ever cut off"
+        assert "reset" not in {event for event, _ in follower.events}
+        for event, data in follower.events:
+            if event == "state" and int(data["id"]) <= newest:
+                assert kept[int(data["id"])]["module_id"] == data["data"]["moduleId"]
+                assert kept[int(data["id"])]["state"]["on"] is data["data"]["state"]["on"]  # type: ignore[index]
+        assert rounds.acknowledged > ROUNDS, "too few orders for the rounds to mean anything"

@@ -1,0 +1,170 @@
+"""Thousands of listeners to /events in a process of their own: bare sockets, so that what they cost is not what is measured."""
+
+import asyncio
+import multiprocessing
+import random
+import re
+import resource
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from multiprocessing.connection import Connection
+from typing import Any
+
+_OPEN_AT_ONCE = 40
+_PATIENCE = 60.0
+_ID = re.compile(rb"^id: (\d+)\nevent: (\w+)$", re.MULTILINE)
+_TIME = re.compile(rb'"(?:time|at)":"([^"]+)"')
+_SAMPLED = 16
+"""One event in so many is asked how old it is."""
+
+
+@dataclass
+class Listener:
+    """One of the crowd: what it listens to, and what it heard."""
+
+    plant: str
+    ids: list[int] = field(default_factory=list)
+    last: int | None = None
+    writer: asyncio.StreamWriter | None = None
+    connections: int = 0
+    odd: list[str] = field(default_factory=list)
+    """Events that a good listener is never told."""
+
+
+class _Crowd:
+    """Lives in the process of the listeners."""
+
+    def __init__(self, port: int, headers: Mapping[str, str], plants: Sequence[str], count: int, seed: int) -> None:
+        self._port = port
+        self._head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._listeners = [Listener(plants[number % len(plants)]) for number in range(count)]
+        self._chance = random.Random(seed)
+        self._slots = asyncio.Semaphore(_OPEN_AT_ONCE)
+        self._ready = 0
+        self._ages: list[float] = []
+
+    async def run(self, pipe: Connection, reconnects: float) -> None:
+        """`reconnects`: how many a second leave and come again."""
+        tasks = [asyncio.create_task(self._follow(listener)) for listener in self._listeners]
+        while self._ready < len(self._listeners):
+            await asyncio.sleep(0.05)
+        pipe.send("ready")
+        leaving = asyncio.create_task(self._leave(reconnects)) if reconnects else None
+        while not pipe.poll():
+            await asyncio.sleep(0.05)
+        if leaving is not None:
+            leaving.cancel()
+        newest: dict[str, int] = pipe.recv()
+        give_up = time.monotonic() + _PATIENCE
+        while time.monotonic() < give_up and any((one.last or 0) < newest[one.plant] for one in self._listeners):
+            await asyncio.sleep(0.05)
+        for task in tasks:
+            task.cancel()
+        pipe.send(([(one.plant, one.ids, one.connections, one.odd) for one in self._listeners], self._ages))
+
+    async def _leave(self, reconnects: float) -> None:
+        while True:
+            await asyncio.sleep(1 / reconnects)
+            writer = self._chance.choice(self._listeners).writer
+            if writer is not None:
+                writer.transport.abort()
+
+    async def _follow(self, listener: Listener) -> None:
+        while True:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                await self._listen(listener)
+            await asyncio.sleep(0.01)
+
+    async def _listen(self, listener: Listener) -> None:
+        async with self._slots:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+            last = "" if listener.last is None else f"Last-Event-ID: {listener.last}\r\n"
+            writer.write(f"GET /events?plant={listener.plant} HTTP/1.1\r\nHost: localhost\r\n{self._head}{last}\r\n".encode())
+            status = await reader.readline()
+            assert b" 200 " in status, status
+            await reader.readuntil(b"\r\n\r\n")
+        listener.writer = writer
+        listener.connections += 1
+        self._ready += listener.connections == 1
+        try:
+            while True:
+                size = int(await reader.readline(), 16)
+                chunk = await reader.readexactly(size + 2)
+                if not size:
+                    return
+                self._take(listener, chunk)
+        finally:
+            listener.writer = None
+            writer.close()
+
+    def _take(self, listener: Listener, chunk: bytes) -> None:
+        now = time.time()
+        if b"event: end" in chunk or b"event: reset" in chunk:
+            listener.odd.append(chunk.decode()[:300])
+        for cursor, event in _ID.findall(chunk):
+            listener.last = int(cursor)
+            if event != b"ready":
+                listener.ids.append(listener.last)
+                if listener.last % _SAMPLED == 0:
+                    self._ages += [
+                        now - datetime.fromisoformat(found.decode()).timestamp() for found in _TIME.findall(chunk)[:1]
+                    ]
+
+
+def _serve(pipe: Connection, port: int, headers: Mapping[str, str], plants: Sequence[str], count: int, **how: Any) -> None:
+    allow_files(count)
+    seed, reconnects = how["seed"], how["reconnects"]
+
+    async def run() -> None:
+        await _Crowd(port, headers, plants, count, seed).run(pipe, reconnects)
+
+    asyncio.run(run())
+
+
+@dataclass
+class Crowd:
+    """The crowd as its parent sees it."""
+
+    pipe: Connection
+    heard: list[tuple[str, list[int], int, list[str]]] = field(default_factory=list)
+    """Of each listener: its plant, the ids it heard, how often it connected, and what it should not have been told."""
+    ages: list[float] = field(default_factory=list)
+    """Seconds from when it was measured, or else committed, to a listener: of a sample."""
+
+    def finish(self, newest: Mapping[str, int]) -> None:
+        """Once each has heard of the newest change of its plant, or has waited for long enough."""
+        self.pipe.send(dict(newest))
+        self.heard, self.ages = self.pipe.recv()
+
+
+@contextmanager
+def crowd(
+    port: int, headers: Mapping[str, str], plants: Sequence[str], count: int, *, seed: int = 1, reconnects: float = 0.0
+) -> Iterator[Crowd]:
+    """All of them listen when the block begins."""
+    ours, theirs = multiprocessing.get_context("spawn").Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=_serve,
+        args=(theirs, port, dict(headers), list(plants), count),
+        kwargs={"seed": seed, "reconnects": reconnects},
+        daemon=True,
+    )
+    process.start()
+    try:
+        assert ours.poll(_PATIENCE * 2), "the listeners never got in"
+        assert ours.recv() == "ready"
+        yield Crowd(ours)
+    finally:
+        process.terminate()
+        process.join(10)
+
+
+def allow_files(count: int) -> None:
+    """A socket is a file; for a gateway to be started by this process as well."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count + 500
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))

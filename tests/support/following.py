@@ -1,0 +1,94 @@
+"""A client of /events that comes again with the id of what it heard last, however often it is cut off."""
+
+import http.client
+import json
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from support.http import KEY_HEADER
+
+_PAUSE = 0.02
+_PATIENCE = 15
+
+
+@dataclass
+class Follower:
+    """Keeps all it was told; with `with`, it follows on a thread of its own until the block ends."""
+
+    base_url: str
+    key: str
+    token: str
+    query: str = ""
+    last_id: str | None = None
+    ids: list[int] = field(default_factory=list)
+    events: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    connections: int = 0
+    refused: list[int] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _connection: http.client.HTTPConnection | None = None
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> "Follower":
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        connection = self._connection
+        if connection is not None and connection.sock is not None:
+            connection.sock.close()
+        assert self._thread is not None
+        self._thread.join(_PATIENCE)
+
+    def wait_heard(self, cursor: int) -> None:
+        """Until it was told of this change, or of a later one."""
+        give_up = time.monotonic() + _PATIENCE
+        while self.last_id is None or int(self.last_id) < cursor:
+            assert time.monotonic() < give_up, f"{cursor} was never told; the last was {self.last_id}"
+            time.sleep(_PAUSE)
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            # The gateway is gone, or this one is: what was half an event is told again.
+            with suppress(OSError, ValueError, AttributeError, http.client.HTTPException):
+                self._listen()
+            time.sleep(_PAUSE)
+
+    def _listen(self) -> None:
+        connection = self._connection = http.client.HTTPConnection(urlsplit(self.base_url).netloc, timeout=2)
+        headers = {KEY_HEADER: self.key, "Authorization": f"Bearer {self.token}"}
+        if self.last_id is not None:
+            headers["Last-Event-ID"] = self.last_id
+        try:
+            connection.request("GET", f"/events{self.query}", headers=headers)
+            answer = connection.getresponse()
+            if answer.status != 200:
+                self.refused.append(answer.status)
+                return
+            self.connections += 1
+            block: dict[str, str] = {}
+            while (line := answer.readline()) and not self._stop.is_set():
+                if line == b"\n":
+                    self._take(block)
+                    block = {}
+                elif not line.startswith(b":"):
+                    name, _, value = line.decode().rstrip("\n").partition(": ")
+                    block[name] = value
+        finally:
+            connection.close()
+
+    def _take(self, block: dict[str, str]) -> None:
+        if "event" not in block:
+            return
+        event, data = block["event"], json.loads(block["data"])
+        self.events.append((event, data))
+        if "id" in block:
+            self.last_id = block["id"]
+            if event != "ready":
+                self.ids.append(int(block["id"]))
