@@ -7,7 +7,7 @@ import json
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,9 +139,9 @@ def all_plugs(gateway: Gateway) -> dict[str, list[bool]]:
 
 
 @contextmanager
-def killing(directory: Path, seed: int) -> Iterator[Rounds]:
-    """A fresh gateway on an estate of plugs, ready for its first round."""
-    lives = Lives(directory, clean_environment(SETTINGS))
+def killing(directory: Path, seed: int, settings: Mapping[str, str] | None = None) -> Iterator[Rounds]:
+    """A fresh gateway on an estate of plugs, ready for its first round. `settings`: beside the usual ones."""
+    lives = Lives(directory, clean_environment({**SETTINGS, **(settings or {})}))
     import_estate(plug_estate(), directory, lives.data, lives.environment)
     gateway = lives.start()
     try:

@@ -137,7 +137,6 @@ class Gateway:
             self.audit,
             given_up=settings.webhook_given_up_days * DAY,
             dead_kept=settings.dead_letters_kept_days * DAY,
-            deadline=settings.webhook_deadline,
         )
         self.webhooks = Webhooks(self.store, self.world, self.courier, self.clock, self.audit, forms, self.dispatcher)
         self.fault_desk = FaultDesk(self.store, self.clock, self.audit)

@@ -441,12 +441,11 @@ class TestSeveralGateways:
         clock, first, second = HandClock(), Letterbox(), Letterbox()
         first.answer = lambda *_: asyncio.sleep(3600, 200)
         async with depot(database, second, clock) as two, depot(database, first, clock, estate=None) as one:
-            # Nothing is heard of `one` from here on, and nothing of it ends in order.
-            two.dispatcher._courses.clear()
-            two.dispatcher._of_plant.clear()
             webhook = await one.register(URL)
             cursor = await one.report()
             await one.until(lambda: len(first.got) == 1)
+            assert one.dispatcher._watch is not None
+            one.dispatcher._watch.cancel()
             await two.until(lambda: webhook.id in two.dispatcher._courses)
             await two.settle()
             assert second.got == []

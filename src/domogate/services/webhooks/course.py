@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -67,6 +68,12 @@ class Course:
         self._stopping = True
         if self._round is not None:
             self._round.stop()
+
+    async def hold_on(self) -> None:
+        """While a post takes its time: the claim must not run out meanwhile."""
+        with suppress(Lost):  # the run itself finds out
+            if self._tenure.began:
+                await self._tenure.claim()
 
     async def run(self) -> float | None:
         """Deliver all there is. When to look again by itself; None: when something happens. Raises Ended."""

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 import structlog
 
@@ -21,6 +22,8 @@ from domogate.services.world import World
 
 _FAILING_AT_ONCE = 64
 """Receivers that did not answer the last time are tried so many at a time: they may take long, and others do not wait."""
+_LEASE = 10.0
+"""For so long a webhook waits for a process that died while it delivered; one that lives holds on to it."""
 _PRUNING = 3_600.0
 _GRACE = 2.0
 """For so long deliveries under way may end when the gateway stops."""
@@ -42,10 +45,9 @@ class Dispatcher:
         *,
         given_up: float,
         dead_kept: float,
-        deadline: float = 15.0,
         poll: float = 5.0,
     ) -> None:
-        """In seconds. `deadline`: how long a post may take. `poll`: how often it is looked what other processes registered."""
+        """In seconds. `poll`: how often it is looked what other processes registered."""
         self._store = store
         self._world = world
         self._clock = clock
@@ -54,8 +56,7 @@ class Dispatcher:
         self._poll = poll
         self._rights = Rights(store, world)
         self.tally = Tally()
-        lease = max(60.0, 3 * deadline)
-        self._kit = Kit(store, courier, clock, self._rights, forms, self.tally, new_id(), lease, given_up)
+        self._kit = Kit(store, courier, clock, self._rights, forms, self.tally, new_id(), _LEASE, given_up)
         self._courses: dict[Id, Course] = {}
         self._of_plant: dict[Id, dict[Id, Course]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
@@ -232,7 +233,8 @@ class Dispatcher:
                     await self._store.prune_parked(now - self._dead_kept)
             except Exception:
                 _log.exception("the webhooks cannot be read; trying again", every=self._poll)
-            pause = max(0.0, look_at - loop.time())
+            await asyncio.gather(*(self._courses[id].hold_on() for id in self._running if id in self._courses))
+            pause = max(0.0, min(look_at - loop.time(), _LEASE / 4 if self._running else inf))
             if self._alarms:
                 pause = min(pause, max(0.0, self._alarms[0][0] - self._clock.now()))
             self._nudged.clear()

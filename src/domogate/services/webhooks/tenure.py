@@ -34,8 +34,13 @@ class Tenure:
         """Another process had it the last time we asked: not worth asking again before."""
 
     @property
+    def began(self) -> bool:
+        """Whether it was claimed, and not lost since."""
+        return self._until > 0
+
+    @property
     def held(self) -> bool:
-        """For more than half of the time: a post never takes longer than the other half."""
+        """For more than half of the time yet: it is claimed again before it could be lost."""
         left = self._until - self._clock.now()
         return self._lease / 2 < left <= self._lease
 

@@ -1,0 +1,33 @@
+"""Two hundred receivers and a gateway that is killed again and again: nobody misses an event, nobody gets them out of order."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from support.webhook_rounds import delivering
+
+EACH = 50
+"""For each of four plants."""
+SETTLE = 180.0
+"""Seconds in which everything must have arrived after the last kill."""
+CHECK_EVERY = 10
+
+
+def kill_with_webhooks(directory: Path, seconds: float, seed: int, say: Callable[[str], None]) -> str:
+    """Raises AssertionError."""
+    end = time.monotonic() + seconds
+    with delivering(directory, seed) as deliveries:
+        deliveries.add(EACH)
+        time.sleep(6)  # other processes' registrations are looked for every five seconds
+        while True:
+            deliveries.receiver.delay = 0.02 * (deliveries.rounds.done % 3)
+            deliveries.rounds.run_one()
+            if deliveries.rounds.done % CHECK_EVERY == 0:
+                deliveries.repeated = 0
+                deliveries.check(SETTLE)
+                say(deliveries.summary)
+            if time.monotonic() > end:
+                break
+        deliveries.repeated = 0
+        deliveries.check(SETTLE)
+        return deliveries.summary

@@ -1,0 +1,28 @@
+"""kill -9 with deliveries in flight: every event arrives at least once, each module's in order, duplicates told by ids."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.webhook_rounds import delivering
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+ROUNDS = 4
+EACH = 2
+
+
+def test_every_event_arrives_however_often_the_gateway_is_killed(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    with delivering(tmp_path, seed=11) as deliveries:
+        deliveries.register(EACH)
+        for number in range(ROUNDS):
+            # In the middle of an attempt as well: the receiver has it, and the gateway never learns that.
+            deliveries.receiver.delay = 0.01 * (number % 2)
+            deliveries.rounds.run_one()
+        deliveries.check()
+        record_property("webhooks", deliveries.summary)
+        print(deliveries.summary)  # noqa: T201 - seen with -rP
+        assert deliveries.repeated > 0, "no delivery was under way when the gateway was killed"
