@@ -7,6 +7,7 @@ import pytest
 
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
+from domogate.domain.webhooks import Webhook
 from domogate.management import safety
 from domogate.management.operation import Operation
 from domogate.management.operations import OPERATIONS
@@ -23,6 +24,7 @@ EXAMPLES = {
     "subscriptionId": KEY.id,
     "moduleId": LAMP.id,
     "orderId": "an order",
+    "webhookId": an_id(600),
 }
 OTHER_EXAMPLES = {
     "runScene": {"moduleId": SCENE.id},
@@ -40,8 +42,22 @@ BODIES: dict[str, Any] = {
     "rotateSigningKeys": {"emergency": True},
     "commandModule": {"do": "set light", "on": False},
     "injectFault": {"fault": "slow"},
+    "replayDeadLetters": {},
     "writeLogbook": {"kind": "note", "by": "Eve", "words": "all is well"},
 }
+
+
+WEBHOOK = Webhook(
+    id=EXAMPLES["webhookId"],
+    client_id=APP.id,
+    user_id=ANNA.id,
+    grant_id=an_id(5),
+    plant_id=HOUSE.id,
+    url="https://receiver.example/",
+    secret="whsec_c2VjcmV0",
+    created_at=NOW,
+    position=0,
+)
 
 
 def path_of(operation: Operation) -> str:
@@ -54,8 +70,8 @@ async def everything(office: Office) -> bytes:
     estate = await store.export_estate()
     sessions = [await store.list_sessions(user.id) for user in estate.users]
     orders, faults = await store.list_orders(None, None, None, None, 100), await store.list_injections()
-    logged = await store.list_logbook(SITE.id, limit=100)
-    return msgspec.json.encode([estate, await store.list_signing_keys(), sessions, orders, faults, logged])
+    logged, webhooks = await store.list_logbook(SITE.id, limit=100), await store.list_webhooks()
+    return msgspec.json.encode([estate, await store.list_signing_keys(), sessions, orders, faults, logged, webhooks])
 
 
 class TestEveryOperation:
@@ -64,6 +80,7 @@ class TestEveryOperation:
     async def refuse(self, office: Office, token: str, status: int, challenge: str = "") -> None:
         await office.village.open_session(BRUNO.id)
         await office.village.store.import_estate(site_estate([]), prune=False)
+        await office.village.store.add_webhook(WEBHOOK)
         before = await everything(office)
         for operation in OPERATIONS:
             answer = await office.send(operation.method, path_of(operation), BODIES.get(operation.id), token=token)
@@ -80,10 +97,19 @@ class TestEveryOperation:
         await office.village.store.import_estate(site_estate([]), prune=False)
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
         await office.village.store.add_orders((order,), NOW, sent=True)
+        await office.village.store.add_webhook(WEBHOOK)
         await office.village.people.set_operator(ANNA.id, True)
         await office.village.store.add_grant(Grant(EXAMPLES["grantId"], BRUNO.id, APP.id, ("light.read",)))
         await office.village.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
-        last = ("changePlant", "withdrawUser", "revokeGrants", "deleteUser", "deleteClient", "rotateSigningKeys")
+        last = (
+            "removeWebhook",
+            "changePlant",
+            "withdrawUser",
+            "revokeGrants",
+            "deleteUser",
+            "deleteClient",
+            "rotateSigningKeys",
+        )
         ordered = sorted(OPERATIONS, key=lambda operation: last.index(operation.id) if operation.id in last else -1)
         for operation in ordered:
             answer = await office.send(operation.method, path_of(operation), BODIES.get(operation.id))
