@@ -91,7 +91,7 @@ class _Crowd:
         self._ready += listener.connections == 1
         try:
             while True:
-                size = int(await reader.readline(), 16)
+                size = int(await reader.readuntil(b"\r\n"), 16)
                 chunk = await reader.readexactly(size + 2)
                 if not size:
                     return

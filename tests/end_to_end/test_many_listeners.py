@@ -1,0 +1,17 @@
+"""Many listeners to one gateway, some of whom come and go: each hears every change of its plant once."""
+
+from pathlib import Path
+
+import pytest
+
+from support.streaming import run_streams
+
+pytestmark = pytest.mark.slow
+
+
+def test_everyone_hears_everything_once_also_over_reconnects(tmp_path: Path) -> None:
+    """How quick reads stay meanwhile is for the soak, on a quiet machine."""
+    said: list[str] = []
+    summary = run_streams(tmp_path, 2.5, 5, said.append, plants=60, listeners=120, rate=60, idle_for=0.2, times_idle=None)
+    assert " reconnects" in summary
+    assert " 0 reconnects" not in summary

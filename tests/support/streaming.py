@@ -1,0 +1,141 @@
+"""A gateway whose plants have many listeners, and lamps behind a broker that change without end.
+
+The tests do it for two seconds with a few, the soak as is promised; both use what is here.
+"""
+
+import http.client
+import json
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from support.backstage import let_in
+from support.crowding import allow_files, crowd
+from support.gateway import Gateway, running, serve_estate
+from support.http import KEY_HEADER
+from support.kill_rounds import read_only
+from support.mosquitto import mosquitto
+from support.mqtt_flood import KEY, OWNER, Flooded, lamp_id, messages_for, mqtt_estate, percentile
+from support.spec_operations import E8
+
+RECONNECTS = 20.0
+"""Listeners a second that lose their connection and come again."""
+LEAST_IDLE = 0.0005
+"""Seconds: below this, what is measured is the clock and the scheduler."""
+
+
+class Streaming(Flooded):
+    """Lamps one to a plant, and somebody who reads them."""
+
+    def read(self, connection: http.client.HTTPConnection, number: int) -> dict[str, Any]:
+        headers = {KEY_HEADER: KEY, "Authorization": f"Bearer {self.gateway.people[OWNER].token_for(E8)}"}
+        connection.request("GET", E8.url({"plant": plant_id(number), "module": lamp_id(number)}), headers=headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, f"{answer.status} {body[:300]!r}"
+        light: dict[str, Any] = json.loads(body)["lights"][0]
+        return light
+
+
+def plant_id(number: int) -> str:
+    return f"57ea0000-0000-4000-8000-{number:012x}"
+
+
+def streaming_estate(plants: int) -> dict[str, Any]:
+    """One lamp in each of many plants."""
+    estate = mqtt_estate(plants)
+    lamps = estate["plants"][0].pop("modules")
+    estate["plants"] = [
+        {**estate["plants"][0], "id": plant_id(number), "name": f"Plant {number}", "modules": [lamp]}
+        for number, lamp in enumerate(lamps)
+    ]
+    return estate
+
+
+def run_streams(
+    directory: Path,
+    seconds: float,
+    seed: int,
+    say: Callable[[str], None],
+    *,
+    plants: int,
+    listeners: int,
+    rate: int,
+    idle_for: float,
+    times_idle: float | None,
+) -> str:
+    """`times_idle` None: how quick reads are is not looked at."""
+    chance = random.Random(seed)
+    allow_files(listeners)
+    with streaming_gateway(directory, plants) as streaming:
+        streaming.warm_up(chance)
+        idle = percentile(streaming.read_for(idle_for, chance), 0.99)
+        say(f"E8 alone: p99 {idle * 1000:.2f} ms")
+        person, start = streaming.gateway.people[OWNER], newest_cursor(streaming.gateway)
+        headers = {KEY_HEADER: KEY, "Authorization": f"Bearer {person.access_token}"}
+        port = urlsplit(streaming.gateway.base_url).port
+        assert port is not None
+        names = [plant_id(number) for number in range(plants)]
+        with crowd(port, headers, names, listeners, seed=seed, reconnects=RECONNECTS) as heard:
+            say(f"{listeners} listen")
+            messages = messages_for(plants, int(rate * seconds), chance)
+            with streaming.flooded(messages, rate):
+                time.sleep(min(2.0, seconds / 10))  # the sender's own start is not what is measured
+                took = streaming.read_for(seconds * 0.8, chance)
+            time.sleep(1.0)
+            kept = kept_changes(streaming.gateway, start)
+            heard.finish({name: kept[name][-1] if kept[name] else 0 for name in names})
+        p99, told = percentile(took, 0.99), sum(len(ids) for _, ids, _, _ in heard.heard)
+        for plant, ids, _, odd in heard.heard:
+            assert not odd, f"a listener was told {odd[0]}"
+            since = [cursor for cursor in kept[plant] if not ids or cursor >= ids[0]]
+            assert ids == since, f"{len(since)} changes of {plant}, and a listener heard {len(ids)}"
+            assert len(kept[plant]) - len(since) <= 1, "it began to listen too late to mean anything"
+        changes = sum(map(len, kept.values()))
+        again = sum(connections - 1 for _, _, connections, _ in heard.heard)
+        summary = (
+            f"{changes} changes told {told} times, {again} reconnects; from commit to listener p50 "
+            f"{percentile(heard.ages, 0.5) * 1000:.1f} ms, p99 {percentile(heard.ages, 0.99) * 1000:.1f} ms; "
+            f"E8 p99 idle {idle * 1000:.2f} ms, streaming {p99 * 1000:.2f} ms"
+        )
+        say(summary)
+        assert changes >= 0.9 * rate * seconds, f"too few changes: {summary}"
+        if times_idle is not None:
+            assert p99 <= times_idle * max(idle, LEAST_IDLE), f"reads are slow: {summary}"
+        return summary
+
+
+def newest_cursor(gateway: Gateway) -> int:
+    with closing(read_only(gateway.data / "domogate.sqlite3")) as connection:
+        return int(connection.execute("SELECT max(cursor) FROM changes").fetchone()[0])
+
+
+def kept_changes(gateway: Gateway, after: int) -> dict[str, list[int]]:
+    """The cursors of each plant's changes, as they are on disk."""
+    kept: dict[str, list[int]] = defaultdict(list)
+    with closing(read_only(gateway.data / "domogate.sqlite3")) as connection:
+        for cursor, text in connection.execute("SELECT cursor, event FROM changes WHERE cursor > ? ORDER BY cursor", (after,)):
+            event = json.loads(text)
+            if event["was"] == "state":
+                kept[event["plant_id"]].append(cursor)
+    return kept
+
+
+@contextmanager
+def streaming_gateway(directory: Path, plants: int) -> Iterator[Streaming]:
+    directory.mkdir(parents=True, exist_ok=True)
+    with mosquitto(directory) as broker:
+        config = directory / "domogate.toml"
+        config.write_text(f'[[mqtt_brokers]]\nname = "house"\nurl = "{broker.url}"\n')
+        settings = {
+            "DOMOGATE_CONFIG": str(config),
+            "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
+            "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
+        }
+        with running(serve_estate(streaming_estate(plants), directory, settings)) as gateway:
+            yield Streaming(let_in(gateway, KEY), broker, plants)
