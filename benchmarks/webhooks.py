@@ -1,0 +1,185 @@
+"""Webhooks: how many are delivered a second, what one costs, and how soon an event is with its receiver."""
+
+import asyncio
+import multiprocessing
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from benchmarks.scenarios import Row, Scenario
+from domogate.backends.courier import HttpCourier
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.domain.states import PlugState, Reading, Report, Unit
+
+# The wiring is the tests' own.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from support.deliveries import APP, GUEST, OWNER, Depot, a_plant, depot
+from support.mqtt_flood import percentile
+from support.stores import HandClock, an_id
+
+_PLANTS, _EACH = 100, 2
+_CHANGES = 2_000
+_RATE, _SECONDS = 100, 5
+_IN_FLIGHT = 8
+"""Reports that wait for their commit at once."""
+_PATIENCE = 120.0
+
+_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+
+
+class _Clock(HandClock):
+    def now(self) -> float:
+        return time.time()
+
+
+class _Receiver(asyncio.Protocol):
+    """As little of an HTTP server as will do: what is measured is not its cost."""
+
+    def __init__(self, got: list[tuple[float, bytes]]) -> None:
+        self._got = got
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: Any = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while True:
+            head, found, rest = self._buffer.partition(b"\r\n\r\n")
+            if not found:
+                return
+            length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+            if len(rest) < length:
+                return
+            self._got.append((time.time(), rest[:length]))
+            self._buffer = rest[length:]
+            self._transport.write(_ANSWER)
+
+
+def _receive(pipe: Connection) -> None:
+    """In a process of its own: says its port, then, whenever it is told a number, what has arrived once it is so many."""
+
+    async def run() -> None:
+        got: list[tuple[float, bytes]] = []
+        loop = asyncio.get_running_loop()
+        listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        server = await loop.create_server(lambda: _Receiver(got), sock=listening)
+        pipe.send(listening.getsockname()[1])
+        while (wanted := await asyncio.to_thread(pipe.recv)) is not None:
+            end = time.monotonic() + _PATIENCE
+            while len(got) < wanted and time.monotonic() < end:
+                await asyncio.sleep(0.01)
+            pipe.send(list(got))
+            got.clear()
+        server.close()
+
+    asyncio.run(run())
+
+
+class _Run:
+    """What one run gave."""
+
+    def __init__(self, got: Sequence[tuple[float, bytes]], wanted: int, seconds: float, cpu: float) -> None:
+        self.delivered = len(got)
+        self.complete = len(got) == wanted
+        self.seconds = seconds
+        self.cpu = cpu
+        self.ages = [arrived - _reported_at(body) for arrived, body in got]
+
+
+def _reported_at(body: bytes) -> float:
+    at = msgspec.json.decode(body)["data"]["state"]["power"]["at"]
+    return datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
+
+
+async def webhooks_delivered() -> list[Row]:
+    """Two hundred receivers, two for each of a hundred plants."""
+    async with _house() as (house, pipe):
+        fast = await _measure(house, pipe, _CHANGES, None)
+        steady = await _measure(house, pipe, _RATE * _SECONDS, _RATE)
+    return [
+        Row(
+            "Webhooks: deliveries to 200 receivers, a second",
+            f"{fast.delivered / fast.seconds:,.0f}",
+            "none lost",
+            fast.complete,
+        ),
+        Row("Webhooks: deliveries, a CPU-second, commits included", f"{fast.delivered / fast.cpu:,.0f}"),
+        Row(
+            f"Webhooks: from report to receiver at {_RATE} changes a second, p50 / p99",
+            f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
+            "none lost",
+            steady.complete,
+        ),
+    ]
+
+
+@asynccontextmanager
+async def _house() -> AsyncIterator[tuple[Depot, Connection]]:
+    pipe, far_end = multiprocessing.Pipe()
+    receiver = multiprocessing.get_context("spawn").Process(target=_receive, args=(far_end,), daemon=True)
+    receiver.start()
+    port = await asyncio.to_thread(pipe.recv)
+    courier = HttpCourier(("127.0.0.0/8",))
+    await courier.start()
+    plants = tuple(a_plant(_plant_id(number), (_plug(number),)) for number in range(_PLANTS))
+    estate = Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
+    try:
+        with TemporaryDirectory() as folder:
+            async with depot(Path(folder) / "domogate.db", courier, _Clock(), estate=estate, poll=5.0) as house:
+                who = await house.let_in()
+                for number in range(_PLANTS * _EACH):
+                    url = f"http://127.0.0.1:{port}/{number}"
+                    await house.register(url, who, plant_id=_plant_id(number % _PLANTS))
+                yield house, pipe
+    finally:
+        pipe.send(None)
+        await courier.stop()
+        await asyncio.to_thread(receiver.join, 10)
+
+
+async def _measure(house: Depot, pipe: Connection, changes: int, rate: int | None) -> _Run:
+    free = asyncio.Semaphore(_IN_FLIGHT)
+    wanted = changes * _EACH
+    pipe.send(wanted)
+    begun, cpu = time.perf_counter(), time.process_time()
+
+    async def report(number: int) -> None:
+        async with free:
+            now = time.time()
+            state = PlugState(on=True, power=Reading(float(number), Unit.WATT, now))
+            plug = number % _PLANTS
+            await house.store.record([Report(_plant_id(plug), _plug(plug).id, now, state)])
+
+    reports = []
+    for number in range(changes):
+        if rate is not None:
+            await asyncio.sleep(max(0.0, begun + number / rate - time.perf_counter()))
+        reports.append(asyncio.create_task(report(number)))
+    await asyncio.gather(*reports)
+    got = await asyncio.to_thread(pipe.recv)
+    return _Run(got, wanted, time.perf_counter() - begun, time.process_time() - cpu)
+
+
+def _plant_id(number: int) -> Id:
+    return an_id(0x1000 + number)
+
+
+def _plug(number: int) -> Module:
+    return Module(an_id(0x2000 + number), an_id(0x3000 + number), f"Plug {number}", DeviceKind.PLUG)
+
+
+WEBHOOKS: dict[str, Scenario] = {"webhooks": webhooks_delivered}
