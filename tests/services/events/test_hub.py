@@ -503,6 +503,21 @@ class TestTheHub:
         again = await salon.listen(house.of_anna, last_event_id=listener.last_id)
         assert len(again.told) == 1
 
+    async def test_ends_a_stream_whose_rights_cannot_be_asked_for(
+        self, salon: Salon, house: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Not knowing is no right."""
+        listener = await salon.listen(house.of_anna)
+
+        async def fail(*_: object) -> None:
+            raise OSError("disk gone")
+
+        monkeypatch.setattr(salon.world, "get_person", fail)
+        carla = await salon.add_user("Carla")
+        await salon.store.allow_user(house.plant.id, carla.id)
+        await until(lambda: listener.ended, "the end")
+        assert (listener.end_code, listener.told) == ("interrupted", [])
+
     async def test_lets_others_have_their_turn_between_many_listeners(self, salon: Salon, house: House) -> None:
         listeners = [await salon.listen(house.of_anna) for _ in range(hubs.AT_ONCE * 3)]
         turns, done = 0, False

@@ -13,6 +13,7 @@ from domogate.domain.people import Scope
 from domogate.domain.plants import Plant
 from domogate.services.events import stream as streams
 from domogate.services.events.wishes import Wish
+from support.examples import examples
 from support.listening import Credentials, Listener, Salon, a_module, open_salon, until
 
 NEVER = 2**60
@@ -235,7 +236,7 @@ def lounge() -> "Iterator[tuple[asyncio.Runner, Salon, Home]]":
         runner.run(opened.__aexit__(None, None, None))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(30))
 @given(
     happenings=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4)), min_size=1, max_size=8),
     cuts=st.lists(st.integers(1, 12), max_size=6),

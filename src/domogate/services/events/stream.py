@@ -5,10 +5,12 @@ import re
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from itertools import islice
 
+import structlog
+
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
-from domogate.services.events.endings import DRAINING, PLANT_LOST, SLOW, End, Ended
+from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, SLOW, End, Ended
 from domogate.services.events.frames import (
     HEARTBEAT,
     OPENING,
@@ -31,6 +33,8 @@ PAGE = 500
 PRESENT_AT_ONCE = 100
 """Modules printed in one go: the others' requests get their turn in between."""
 _LONGEST_TIMER = 86_400.0
+
+_log = structlog.get_logger(__name__)
 
 _CURSOR = re.compile(rb"[0-9]{1,18}", re.ASCII).fullmatch
 
@@ -157,6 +161,9 @@ class Stream:
         except Ended as ended:
             if not self.closed:
                 yield print_end(ended.end)
+        except Exception:
+            _log.exception("a stream was interrupted")
+            yield print_end(INTERRUPTED)
         finally:
             self.close()
 
