@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -68,6 +69,7 @@ class Target(msgspec.Struct, frozen=True):
     literal: Address | None
 
 
+@lru_cache(maxsize=4096)
 def parse_target(text: str) -> Target:
     """Raises Undelivered for what is no plain http(s) URL: whatever two readers could read in two ways."""
     if len(text) > MAX_URL:

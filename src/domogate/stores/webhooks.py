@@ -21,6 +21,7 @@ _OF_ID: ColumnElement[bool] = webhooks.c.id == bindparam("of_id")
 _LIVES = webhooks.c.ended_at.is_(None)
 _FIND = select(webhooks).where(_OF_ID)
 _HELD: ColumnElement[bool] = and_(_OF_ID, _LIVES, webhooks.c.holder == bindparam("by"))
+_HOLDS = select(webhooks.c.id).where(_HELD)
 _CLAIM = (
     update(webhooks)
     .where(_OF_ID, _LIVES, or_(webhooks.c.holder == bindparam("by"), webhooks.c.held_until <= bindparam("now")))
@@ -163,14 +164,13 @@ def release_webhooks(tx: Transaction, holder: str) -> None:
 
 
 def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, items: Sequence[Parked]) -> bool:
-    if tx.connection.execute(select(webhooks.c.id).where(_HELD), {"of_id": webhook_id, "by": holder}).first() is None:
+    who = {"of_id": webhook_id, "by": holder}
+    if items and tx.connection.execute(_HOLDS, who).first() is None:
         return False
     for item in items:
         park(tx, item)
     problem = next((item.problem for item in items if item.attempts), "")
-    told = {"of_id": webhook_id, "by": holder, "to": position, "words": _storable(problem)}
-    tx.connection.execute(_MOVE, told)
-    return True
+    return tx.connection.execute(_MOVE, {**who, "to": position, "words": _storable(problem)}).rowcount == 1
 
 
 def hold_webhook(tx: Transaction, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:

@@ -1,6 +1,7 @@
 """One webhook's deliveries: from its position in the feed, and of what was parked; nothing is copied while all goes well."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Collection, Sequence
 from contextlib import suppress
 
@@ -24,6 +25,8 @@ PAGE = 100
 BEHIND = 1e12
 """When a parked change is tried that waits behind another of its module: once that one is out of the way."""
 _MANY = 100_000
+_MOST_HEARD = 1_000
+"""Changes that are kept in mind while a receiver takes its time; beyond that the feed is read again."""
 
 _DONE = frozenset({Verdict.PASSED, Verdict.TAKEN})
 _AWAY = frozenset({Verdict.SILENT, Verdict.BUSY})
@@ -54,8 +57,12 @@ class Course:
         self._tenure = Tenure(webhook, kit.store, kit.clock, holder=kit.holder, lease=kit.lease)
         self._ahead: set[int] = set()
         """Taken or parked already, though the position is not there yet: not to be sent again from the feed."""
+        self._fresh: deque[Change] | None = None
+        """All that came after what was last read of the feed, as it was heard; None: nobody has listened without a gap."""
         self._round: Round | None = None
         self._stopping = False
+        self.look_anew = True
+        """Somebody may have changed what is kept of the webhook."""
         self.quiet_until = 0.0
         """The receiver is left alone: a new event is no reason to look."""
 
@@ -69,6 +76,13 @@ class Course:
         if self._round is not None:
             self._round.stop()
 
+    def hear(self, change: Change) -> None:
+        """A change of its plant was committed: it need not be read again."""
+        if self._fresh is not None:
+            self._fresh.append(change)
+            if len(self._fresh) > _MOST_HEARD:
+                self._fresh = None
+
     async def hold_on(self) -> None:
         """While a post takes its time: the claim must not run out meanwhile."""
         with suppress(Lost):  # the run itself finds out
@@ -78,40 +92,72 @@ class Course:
     async def run(self) -> float | None:
         """Deliver all there is. When to look again by itself; None: when something happens. Raises Ended."""
         self.quiet_until = 0.0
-        store, clock, tenure = self._kit.store, self._kit.clock, self._tenure
+        clock, tenure = self._kit.clock, self._tenure
         if tenure.others_until > clock.now():
             return tenure.others_until
-        found = await store.find_webhook(self.webhook.id)
-        if found is None or found.ended_at is not None:
-            raise Ended("")
-        if found.position != self.webhook.position:
-            self._ahead.clear()
-        tenure.webhook = found
+        if self.look_anew or not tenure.held:
+            self.look_anew = False
+            await self._look()
         try:
             try:
-                await self._kit.rights.ask(found)
-                if found.failing_since is not None and found.next_at > clock.now():
-                    self.quiet_until = found.next_at
-                    return found.next_at
-                if not tenure.held and found.next_at <= 0 and not await self._read_page(1):
+                await self._kit.rights.ask(self.webhook)
+                if self.webhook.failing_since is not None and self.webhook.next_at > clock.now():
+                    return self._rest_until(self.webhook.next_at)
+                if not tenure.held and self.webhook.next_at <= 0 and not await self._is_behind():
                     return None
                 await tenure.claim()
                 return await self._deliver()
             except Withheld as withheld:
+                self._fresh = None
                 await tenure.claim()
                 return self._rest_until(await tenure.hold(str(withheld)))
         except Lost:
+            self._fresh = None
             self._ahead.clear()
             return tenure.others_until
+        except BaseException:
+            self._fresh, self.look_anew = None, True
+            raise
+
+    async def _look(self) -> None:
+        found = await self._kit.store.find_webhook(self.webhook.id)
+        if found is None or found.ended_at is not None:
+            raise Ended("")
+        if found.position != self.webhook.position:
+            self._ahead.clear()
+        self._tenure.webhook = found
 
     def _rest_until(self, at: float) -> float:
         self.quiet_until = at
         return at
 
-    async def _read_page(self, limit: int = PAGE) -> Sequence[Change]:
+    # from the feed
+
+    async def _is_behind(self) -> bool:
+        if self._fresh is not None:
+            return any(change.cursor > self.webhook.position for change in self._fresh)
+        return bool(await self._read_feed(1))
+
+    async def _read_feed(self, limit: int) -> Sequence[Change]:
         return await self._kit.store.list_changes_of((self.webhook.plant_id,), self.webhook.position, limit)
 
-    # from the feed
+    async def _read_page(self) -> Sequence[Change]:
+        """What comes next: as it was heard, or from the feed until that is read to its end and nothing can be missed."""
+        if self._fresh is None:
+            heard = self._fresh = deque()
+            page = await self._read_feed(PAGE)
+            if len(page) == PAGE:
+                self._fresh = None
+            while heard and page and heard[0].cursor <= page[-1].cursor:
+                heard.popleft()
+            if page:
+                return page
+        page = []
+        while self._fresh and len(page) < PAGE:
+            change = self._fresh.popleft()
+            if change.cursor > self.webhook.position:
+                page.append(change)
+        return page
 
     async def _deliver(self) -> float | None:
         if self.webhook.next_at > 0:
@@ -124,10 +170,10 @@ class Course:
             if not page:
                 break
             held_until = await self._deliver_page(page, blocked)
+            if self.webhook.position < page[-1].cursor:
+                self._fresh = None  # the rest of the page is to be read again
             if held_until is not None:
                 return held_until
-            if len(page) < PAGE and self.webhook.position >= page[-1].cursor:
-                break
         if blocked:
             blocked, soonest = await self._list_blocked()
         return soonest

@@ -139,24 +139,30 @@ class Dispatcher:
 
     def _wake_wanting(self, change: Change, plant_id: Id, concerned: Mapping[Id, Course]) -> None:
         plant = self._world.find_plant(plant_id)
-        if plant is None or isinstance(change.event, PlantChanged):
-            self._wake_all(concerned)
-            return
-        notice = find_notice(change, plant)
-        if notice is None:
+        about_rights = plant is None or isinstance(change.event, PlantChanged)
+        notice = None if plant is None else find_notice(change, plant)
+        if notice is None and not about_rights:
             return
         now = self._clock.now()
         for webhook_id, course in concerned.items():
             kinds = course.webhook.kinds
-            if course.quiet_until <= now and (not kinds or not set(kinds).isdisjoint(notice.kinds)):
-                self.wake(webhook_id)
+            if about_rights or not kinds or (notice is not None and not set(kinds).isdisjoint(notice.kinds)):
+                course.hear(change)
+                if about_rights or course.quiet_until <= now:
+                    self._wake(webhook_id)
 
     def _wake_all(self, webhook_ids: Iterable[Id]) -> None:
         for webhook_id in list(webhook_ids):
-            self.wake(webhook_id)
+            self._wake(webhook_id)
 
     def wake(self, webhook_id: Id) -> None:
-        """There may be something to do for it."""
+        """What is kept of it was changed, or there may be something to do for it."""
+        course = self._courses.get(webhook_id)
+        if course is not None:
+            course.look_anew = True
+            self._wake(webhook_id)
+
+    def _wake(self, webhook_id: Id) -> None:
         if webhook_id in self._running:
             self._again.add(webhook_id)
         elif webhook_id in self._courses and not self._stopping:
@@ -179,7 +185,7 @@ class Dispatcher:
         finally:
             del self._running[webhook_id]
             if webhook_id in self._again:
-                self.wake(webhook_id)
+                self._wake(webhook_id)
 
     async def _run_course(self, course: Course) -> float | None:
         webhook = course.webhook
@@ -216,7 +222,7 @@ class Dispatcher:
             at, webhook_id = heapq.heappop(self._alarms)
             if self._alarm_of.get(webhook_id) == at:
                 del self._alarm_of[webhook_id]
-                self.wake(webhook_id)
+                self._wake(webhook_id)
 
     async def _watch_over(self) -> None:
         loop = asyncio.get_running_loop()
@@ -255,7 +261,7 @@ class Dispatcher:
             if webhook_id not in self._courses:
                 self.know(webhook)
                 self.wake(webhook_id)
-            elif 0 < webhook.next_at <= now:
+            elif 0 < webhook.next_at <= now or webhook.secret != self._courses[webhook_id].webhook.secret:
                 self.wake(webhook_id)
 
 

@@ -132,6 +132,7 @@ class Webhooks:
         secret = new_webhook_secret()
         if not await self._store.set_webhook_secret(webhook_id, secret):
             raise Conflict("The webhook has ended; register it again.")
+        self._delivering.wake(webhook_id)
         self._desk.note(AuditAction.WEBHOOK_CHANGED, webhook, principal.user_id, address, secret="new")
         return secret
 

@@ -86,13 +86,20 @@ class Round:
         lanes: dict[Id | None, list[Letter]] = {}
         for letter in letters:
             lanes.setdefault(letter.module_id, []).append(letter)
+        if len(lanes) == 1:
+            return self._complete(letters, await self._follow(letters))
         outcomes = await asyncio.gather(*map(self._follow, lanes.values()), return_exceptions=True)
-        results: dict[int, Result] = {}
+        results: list[Result] = []
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-            results |= {result.letter.change.cursor: result for result in outcome}
-        return [results.get(letter.change.cursor, Result(letter)) for letter in letters]
+            results += outcome
+        return self._complete(letters, results)
+
+    @staticmethod
+    def _complete(letters: Sequence[Letter], results: Sequence[Result]) -> list[Result]:
+        became = {result.letter.change.cursor: result for result in results}
+        return [became.get(letter.change.cursor) or Result(letter) for letter in letters]
 
     async def _follow(self, lane: Sequence[Letter]) -> list[Result]:
         results = []

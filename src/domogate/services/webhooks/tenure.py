@@ -85,4 +85,12 @@ class Tenure:
         began = now if since is None else since
         if not await self._store.hold_webhook(self.webhook.id, self._holder, began, next_at, problem):
             self._lose()
+        failing_since = began if self.webhook.failing_since is None else self.webhook.failing_since
+        self.webhook = msgspec.structs.replace(
+            self.webhook,
+            failing_since=failing_since,
+            failures=self.webhook.failures + 1,
+            next_at=next_at,
+            problem=problem,
+        )
         return next_at
