@@ -12,10 +12,12 @@ from benchmarks.mqtt import MQTT
 from benchmarks.readings import READINGS
 from benchmarks.scenarios import SCENARIOS as READS_AND_COMMANDS
 from benchmarks.scenarios import Row
+from benchmarks.streams import STREAMS
 from benchmarks.tickets import TICKETS
+from benchmarks.webhooks import WEBHOOKS
 from domogate.edge.server import loop_factory
 
-SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | TICKETS
+SCENARIOS = READS_AND_COMMANDS | IDENTITY | MQTT | READINGS | STREAMS | WEBHOOKS | TICKETS
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 

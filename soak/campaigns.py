@@ -14,6 +14,8 @@ from end_to_end.test_rights import KEY, Beside, Rights, first_estate
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
 from soak.properties import try_properties
+from soak.streams import stream_to_thousands
+from soak.webhooks import kill_with_webhooks
 from support.backstage import let_in
 from support.fuzzing import fuzz, list_documents
 from support.gateway import Gateway, running, serve_estate, start
@@ -124,6 +126,14 @@ def flood_by_mqtt(soak: Soak) -> str:
     return flood_with_mqtt(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
 
+def stream_events(soak: Soak) -> str:
+    return stream_to_thousands(soak.directory, soak.seconds_left, soak.seed, soak.say)
+
+
+def kill_between_deliveries(soak: Soak) -> str:
+    return kill_with_webhooks(soak.directory, soak.seconds_left, soak.seed, soak.say)
+
+
 def try_every_property(soak: Soak) -> str:
     return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
 
@@ -135,5 +145,7 @@ CAMPAIGNS = {
     "properties": Campaign("estates, logins and stores in states made up by chance", 0.1, try_every_property),
     "memory": Campaign("mixed load, and memory that stays flat", 0.15, watch_memory),
     "mqtt": Campaign("a broker that talks without end, reads that stay quick, memory that stays flat", 0.15, flood_by_mqtt),
+    "streams": Campaign("two thousand listeners, two hundred changes a second, and reads that stay quick", 0.1, stream_events),
+    "webhooks": Campaign("kill -9 with deliveries under way to many receivers", 0.15, kill_between_deliveries),
     "bodies": Campaign("request bodies without end, and memory that stays flat", 0.05, send_bodies_without_end),
 }

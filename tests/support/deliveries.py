@@ -17,7 +17,7 @@ from domogate.domain.people import Client, Grant, Principal, Scope, TokenKind, U
 from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState, PlugState, Report, State, ThermostatFunction, ThermostatMode, ThermostatState
 from domogate.domain.webhooks import Webhook, WebhookForm
-from domogate.families.thermostat import print_notification
+from domogate.families._chronothermostats import print_notification
 from domogate.ports import Courier, Delivered
 from domogate.services.webhooks.dispatcher import Dispatcher
 from domogate.services.webhooks.forms import Forms

@@ -32,9 +32,9 @@ from domogate.events.webhooks import WebhooksApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services
+from domogate.families._chronothermostats import print_notification
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
-from domogate.families.thermostat import print_notification
 from domogate.identity.admission import KeyAdmission
 from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher

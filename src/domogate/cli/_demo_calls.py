@@ -139,7 +139,7 @@ PROPOSALS = (
         family="events",
         operation="a stream, Ctrl-C ends it",
         wish="hear of everything that happens, as it happens",
-        path="/events",
+        path="/events?present=true",
         token=TokenKind.ACCESS,
         goes_on=True,
     ),

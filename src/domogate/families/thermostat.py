@@ -4,19 +4,18 @@ Beyond the specification: setting them (X1), the list and topology by which they
 which an application is told of them (X6 to X8).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from domogate.domain.devices import DeviceKind
-from domogate.domain.events import StateChanged
 from domogate.domain.ids import DASHED_UUID
-from domogate.domain.notices import Notice
 from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.domain.plants import Program, ThermostatDetail
-from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
+from domogate.domain.states import ThermostatState
 from domogate.families._call import Call, Services
+from domogate.families._chronothermostats import ChronothermostatStatus, Sender, kept_wire, sender_to_wire
 from domogate.families._errors import shape_b
 from domogate.families._family import DELETE, GET, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
@@ -32,113 +31,13 @@ from domogate.families._wire import (
     Answer,
     Uuid,
     empty_answer,
-    encode,
     json_answer,
     kept_answer,
     nothing_found,
-    print_date_time,
-    print_local_time,
-    print_number,
     print_time,
 )
 from domogate.services.audit import AuditAction
-from domogate.services.webhooks.forms import Printed
 from domogate.services.world import ModuleView, PlantView
-
-WireMode = Literal["automatic", "manual", "boost", "off", "protection"]
-WireScale = Literal["C", "F"]
-
-_FUNCTIONS: dict[ThermostatFunction, Literal["heating", "cooling"]] = {
-    ThermostatFunction.HEATING: "heating",
-    ThermostatFunction.COOLING: "cooling",
-}
-_MODES: dict[ThermostatMode, WireMode] = {
-    ThermostatMode.AUTOMATIC: "automatic",
-    ThermostatMode.MANUAL: "manual",
-    ThermostatMode.BOOST: "boost",
-    ThermostatMode.OFF: "off",
-    ThermostatMode.PROTECTION: "protection",
-}
-_SCALES: dict[Unit, WireScale] = {Unit.CELSIUS: "C", Unit.FAHRENHEIT: "F"}
-
-LocalTime = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$")]
-OffsetTime = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$")]
-
-
-class SetPoint(msgspec.Struct):
-    value: str
-    unit: WireScale
-
-
-class ActiveProgram(msgspec.Struct):
-    number: Annotated[int, Meta(ge=0, le=11)]
-
-
-class Temperature(msgspec.Struct, rename="camel"):
-    time_stamp: OffsetTime
-    value: str
-    unit: WireScale
-
-
-class Humidity(msgspec.Struct, rename="camel"):
-    time_stamp: OffsetTime
-    value: str
-    unit: Literal["%"]
-
-
-class Thermometer(msgspec.Struct):
-    measures: list[Temperature]
-
-
-class Hygrometer(msgspec.Struct):
-    measures: list[Humidity]
-
-
-class SenderModule(msgspec.Struct):
-    id: Uuid
-
-
-class SenderPlant(msgspec.Struct):
-    id: Uuid
-    module: SenderModule
-
-
-class Sender(msgspec.Struct, rename="camel"):
-    address_type: str
-    system: str
-    plant: SenderPlant
-
-
-class Chronothermostat(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Spec 2.8."""
-
-    function: Literal["heating", "cooling"]
-    mode: WireMode
-    temperature_format: WireScale
-    load_state: Literal["active", "inactive"]
-    time: OffsetTime
-    sender: Sender
-    set_point: SetPoint | UnsetType = UNSET
-    programs: list[ActiveProgram] | UnsetType = UNSET
-    activation_time: LocalTime | UnsetType = UNSET
-    thermometer: Thermometer | UnsetType = UNSET
-    hygrometer: Hygrometer | UnsetType = UNSET
-
-
-class ChronothermostatStatus(msgspec.Struct):
-    """E12's answer."""
-
-    chronothermostats: list[Chronothermostat]
-
-
-class Notification(msgspec.Struct, rename="camel"):
-    """What a subscriber is sent, in a list (X6): a thermostat as E12 shows it."""
-
-    id: str
-    event_type: Literal["DeviceToCloud"]
-    subject: str
-    event_time: str
-    data: ChronothermostatStatus
 
 
 class WireProgram(msgspec.Struct):
@@ -192,7 +91,7 @@ class PlantTopology(msgspec.Struct):
 async def read_status(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
-    wire = _kept_wire(state, call.module)
+    wire = kept_wire(state, call.module)
     wire.time = print_time(services.clock.now(), state.utc_offset_minutes)
     return json_answer(ChronothermostatStatus([wire]))
 
@@ -201,7 +100,7 @@ async def list_programs(services: Services, call: Call) -> Answer:
     """The list is known here, but a thermostat that is disconnected is a 404 as in E12."""
     _ = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
-    return json_answer(ProgramList([ProgramsOfOne(listed, _sender_to_wire(call.module))]))
+    return json_answer(ProgramList([ProgramsOfOne(listed, sender_to_wire(call.module))]))
 
 
 async def set_thermostat(services: Services, call: Call) -> Answer:
@@ -231,20 +130,6 @@ async def read_topology(_: Services, call: Call) -> Answer:
     return kept_answer(call.plant.encodings, "X4", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
-def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """Of a thermostat that is there: of one that is not, E12 would show nothing either."""
-    event = notice.event
-    if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
-        return None
-    wire = _state_to_wire(event.state, plant.modules[event.module_id])
-    wire.time = print_time(event.at, event.state.utc_offset_minutes)
-    subject = f"/plants/{event.plant_id}/modules/{event.module_id}"
-    told = Notification(
-        str(notice.cursor), "DeviceToCloud", subject, print_date_time(notice.at), ChronothermostatStatus([wire])
-    )
-    return Printed(encode([told]), _NOTIFICATION_HEADERS)
-
-
 def _plant_to_wire(view: PlantView) -> WirePlant:
     modules = [module for module in view.topology.every_module() if module.kind is DeviceKind.CHRONOTHERMOSTAT]
     return WirePlant(
@@ -257,59 +142,10 @@ def _programs_of(view: ModuleView) -> tuple[Program, ...]:
     return detail.programs if isinstance(detail, ThermostatDetail) else ()
 
 
-def _kept_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
-    """Made once a state: only the thermostat's clock moves between two reports."""
-    kept: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12")
-    if kept is None or kept[0] is not state:
-        kept = view.encodings["E12"] = (state, _state_to_wire(state, view))
-    return kept[1]
-
-
-def _state_to_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
-    offset = state.utc_offset_minutes
-    shown: dict[str, Any] = {}
-    if state.mode is not ThermostatMode.BOOST:
-        # The bound 3..40 is Celsius, so the set point is always printed so (Decision 0011).
-        shown["set_point"] = SetPoint(print_number(state.set_point), "C")
-    if state.mode is ThermostatMode.AUTOMATIC and state.program is not None:
-        shown["programs"] = [ActiveProgram(state.program)]
-    if state.activation_time is not None:
-        shown["activation_time"] = print_local_time(state.activation_time, offset)
-    if state.temperature is not None:
-        shown["thermometer"] = Thermometer([_temperature_to_wire(state.temperature, offset)])
-    if state.humidity is not None:
-        humidity = state.humidity
-        shown["hygrometer"] = Hygrometer([Humidity(print_time(humidity.at, offset), print_number(humidity.value), "%")])
-    return Chronothermostat(
-        function=_FUNCTIONS[state.function],
-        mode=_MODES[state.mode],
-        temperature_format=_SCALES[state.scale],
-        load_state="active" if state.load_active else "inactive",
-        time="",
-        sender=_sender_to_wire(view),
-        **shown,
-    )
-
-
-def _temperature_to_wire(reading: Reading, offset: int) -> Temperature:
-    return Temperature(print_time(reading.at, offset), print_number(reading.value), _SCALES[reading.unit])
-
-
-def _sender_to_wire(view: ModuleView) -> Sender:
-    """Made once: nothing in it changes with the thermostat's state."""
-    sender: Sender | None = view.encodings.get("E12 sender")
-    if sender is None:
-        sender = view.encodings["E12 sender"] = Sender(
-            "addressLocation", "thermoregulation", SenderPlant(view.plant_id, SenderModule(view.module.id))
-        )
-    return sender
-
-
 _PATH = "chronothermostat/thermoregulation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}"
 _ERRORS = frozenset({400, 401, 404, 408, 469, 470, 500})
 _SUBSCRIPTION_ERRORS = frozenset({400, 401, 404, 500})
 # Some receivers tell a notification from a handshake by the second.
-_NOTIFICATION_HEADERS = {"content-type": "application/json", "aeg-event-type": "Notification"}
 
 FAMILY = Family(
     name="thermostat",
