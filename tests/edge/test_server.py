@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from domogate.edge import server
+from domogate.edge import protocol, server
 from domogate.edge.metrics import Metrics
 from support.edge_server import exchange, serving, wire
 
@@ -259,6 +259,25 @@ class TestDrain:
             everything = await connection.read_all()
             assert b"200 OK" not in everything
         assert gate.cancelled
+
+    async def test_a_stream_that_nobody_reads_does_not_hold_it_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(protocol, "_FAREWELL", 0.1)
+        stop, drained, stuck, ended = asyncio.Event(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def stream(scope: Any, receive: Any, send: Any) -> None:
+            scope[protocol.STREAM] = True
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            asyncio.get_running_loop().call_later(0.3, stuck.set)
+            while not drained.is_set():
+                await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+            await send({"type": "http.response.body", "body": b"the end"})
+            ended.set()
+
+        async with serving(stream, stop=stop, drain=60, on_drain=drained.set) as bound, wire(bound.port) as connection:
+            await connection.send(GET)
+            await stuck.wait()
+            stop.set()
+            await asyncio.wait_for(ended.wait(), 10)
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     async def test_a_signal_drains_and_the_run_returns(self, number: signal.Signals) -> None:

@@ -30,6 +30,11 @@ STATUS_LINE.update(
 _LINGER = 2.0
 """How long input is read and dropped after a refusal: closing at once would reset the connection under the answer."""
 
+STREAM = "domogate.stream"
+"""Scope key by which an inner app says that its answer has no end of its own; it ends it when the server drains."""
+_FAREWELL = 1.0
+"""How long such an answer's last words may take to reach a client that perhaps does not read at all."""
+
 _IDLE, _HEAD, _BODY = range(3)
 _CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding"))
 
@@ -314,8 +319,10 @@ class GuardedProtocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         if self._hanging_up:
             self.transport.abort()
-        else:
-            super().shutdown()
+            return
+        super().shutdown()
+        if self.scope is not None and self.scope.get(STREAM):
+            self.loop.call_later(_FAREWELL, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(Refusal(400, msg))

@@ -76,6 +76,7 @@ class EventsApp:
             _log.exception("a stream could not be opened")
             response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
         else:
+            scope["domogate.stream"] = True
             await _write(stream, receive, send, caller.admitted.headers)
             return
         await _refuse(response, caller, scope, receive, send)
