@@ -1,0 +1,123 @@
+"""Whatever receivers, clocks and crashes do: every event is taken once at least, and each module's in order."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from domogate.ports import Delivered, Undelivered
+from domogate.services.webhooks import course
+from support.deliveries import LAMPS, Depot, Letterbox, copied, depot
+from support.stores import HandClock
+
+URL = "https://receiver.example/"
+ANSWERS: tuple[Any, ...] = (200, 500, Delivered(503, 20.0), Undelivered("away"))
+SECONDS = (0.5, 6.0, 70.0, 4_000.0)
+MODULES = LAMPS[:2]
+
+# What happens: a lamp reports, lamps are answered otherwise from now on, time passes, the gateway ends in order or does not.
+_report = st.tuples(st.just("report"), st.tuples(st.integers(0, 1), st.booleans()))
+_answer = st.tuples(st.just("answer"), st.tuples(st.integers(0, 1), st.sampled_from(range(len(ANSWERS)))))
+# So that it happens often enough: trouble with one lamp that is over before what it left behind is tried again.
+_trouble = st.tuples(st.just("trouble"), st.tuples(st.integers(0, 1), st.sampled_from(range(len(ANSWERS)))))
+_pass = st.tuples(st.just("pass"), st.sampled_from(SECONDS))
+_restart = st.tuples(st.just("restart"), st.booleans())
+_story = st.lists(_report | _answer | _trouble | _pass | _restart, min_size=5, max_size=25)
+
+
+class Witness(Letterbox):
+    """Answers each lamp as told, and keeps what was taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers: list[Any] = [200, 200]
+        self.taken: list[tuple[str, int]] = []
+        self.answer = self._judge
+
+    def _judge(self, _: str, event: Any) -> Any:
+        module = event["data"]["moduleId"]
+        answer = self.answers[[lamp.id for lamp in MODULES].index(module)]
+        if answer == 200:
+            self.taken.append((module, int(event["id"])))
+        return answer
+
+
+async def live(folder: Path, database: Path, story: Sequence[tuple[str, Any]]) -> None:
+    clock, witness, path = HandClock(), Witness(), copied(database, folder)
+    expected: list[tuple[str, int]] = []
+    webhook: Any = None
+    chapters: list[list[tuple[str, Any]]] = [[]]
+    for action in story:
+        chapters[-1] += _tell(action)
+        if action[0] == "restart":
+            chapters.append([])
+    for number, chapter in enumerate(chapters):
+        async with depot(path, witness, clock, **({} if number == 0 else {"estate": None})) as house:
+            if webhook is None:
+                webhook = await house.register(URL, kinds=["state"])
+            for what, how in chapter:
+                if what == "report":
+                    lamp, and_wait = LAMPS[how[0]], how[1]
+                    expected.append((lamp.id, await house.report(lamp, len(expected) % 100)))
+                    if and_wait:
+                        await house.settle()
+                elif what == "answer":
+                    witness.answers[how[0]] = ANSWERS[how[1]]
+                elif what == "pass":
+                    await house.pass_time(how)
+                elif how:
+                    await _crash(house)
+                    clock.at += 11
+            if number == len(chapters) - 1:
+                witness.answers = [200, 200]
+                found = webhook
+                for _ in range(12):
+                    await house.pass_time(4_000)
+                    found = await house.find(webhook)
+                    if found.next_at == 0:
+                        break
+                assert (found.failing_since, found.next_at) == (None, 0)
+                assert await house.store.list_parked(webhook.id, dead=False, limit=9) == []
+                assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+    firsts = list(dict.fromkeys(witness.taken))
+    assert sorted(firsts, key=lambda one: one[1]) == expected
+    for lamp in MODULES:
+        mine = [cursor for module, cursor in firsts if module == lamp.id]
+        assert mine == sorted(mine)
+
+
+def _tell(action: tuple[str, Any]) -> list[tuple[str, Any]]:
+    if action[0] != "trouble":
+        return [action]
+    lamp, _ = action[1]
+    report = ("report", (lamp, True))
+    return [("answer", action[1]), report, report, ("answer", (lamp, 0)), report]
+
+
+async def _crash(house: Depot) -> None:
+    """Nothing is finished and nothing given back: its claim has to run out."""
+
+    async def never(_: str) -> None:
+        return None
+
+    house.store.release_webhooks = never  # type: ignore[method-assign]
+    for task in list(house.dispatcher._running.values()):
+        task.cancel()
+    await asyncio.gather(*house.dispatcher._running.values(), return_exceptions=True)
+
+
+@settings(max_examples=30)
+@given(story=_story, page=st.sampled_from([2, 3, 100]))
+def test_every_event_is_taken_and_each_module_s_in_order(
+    migrated_database: Path, story: list[tuple[str, Any]], page: int
+) -> None:
+    former, course.PAGE = course.PAGE, page
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            asyncio.run(live(Path(folder), migrated_database, story))
+    finally:
+        course.PAGE = former
