@@ -1,0 +1,94 @@
+"""Webhooks of all applications, as operators see and look after them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from domogate.domain.events import Change, StateChanged
+from domogate.domain.ids import Id
+from domogate.domain.states import LightState
+from domogate.domain.webhooks import Parked, Webhook
+from support.management import Office
+from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, NOW, an_id
+
+pytestmark = pytest.mark.slow
+
+
+def a_webhook(number: int, **told: Any) -> Webhook:
+    return Webhook(
+        **{
+            "id": an_id(number), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
+            "url": f"https://receiver.example/{number}", "secret": "whsec_c2VjcmV0", "created_at": NOW, "position": 3, **told,
+        }
+    )  # fmt: skip
+
+
+def a_dead_letter(cursor: int, webhook_id: Id) -> Parked:
+    event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
+    return Parked(
+        webhook_id=webhook_id, change=Change(cursor, NOW, event), module_id=LAMP.id, attempts=9, next_at=NOW,
+        problem="The receiver answered 500.", dead_at=NOW,
+    )  # fmt: skip
+
+
+@pytest.fixture
+async def hooked(office: Office) -> Office:
+    store = office.village.store
+    await store.add_webhook(a_webhook(700))
+    await store.add_webhook(a_webhook(701, user_id=BRUNO.id))
+    for cursor in (4, 5, 6):
+        await store.park(a_dead_letter(cursor, an_id(700)))
+    return office
+
+
+class TestLooking:
+    async def test_all_are_listed_in_pages_without_their_secrets(self, hooked: Office) -> None:
+        first = await hooked.good("GET", "/webhooks?limit=1")
+        rest = await hooked.good("GET", f"/webhooks?after={first['next']}")
+        assert [one["id"] for one in [*first["items"], *rest["items"]]] == [an_id(700), an_id(701)]
+        assert "secret" not in msgspec.json.encode([first, rest]).decode()
+        assert (await hooked.good("GET", f"/webhooks?plantId={an_id(999)}"))["items"] == []
+        await hooked.refused("GET", "/webhooks?plantId=x", status=400)
+
+    async def test_one_is_shown_or_is_not_there(self, hooked: Office) -> None:
+        shown = await hooked.good("GET", f"/webhooks/{an_id(700)}")
+        assert (shown["url"], shown["lastCursor"], shown["clientId"]) == ("https://receiver.example/700", "3", APP.id)
+        for nobody in (an_id(999), "x"):
+            await hooked.refused("GET", f"/webhooks/{nobody}", status=404)
+
+
+class TestDeadLetters:
+    async def test_they_are_listed_in_pages(self, hooked: Office) -> None:
+        first = await hooked.good("GET", f"/webhooks/{an_id(700)}/dead-letters?limit=2")
+        assert [one["id"] for one in first["items"]] == ["4", "5"]
+        assert (first["items"][0]["attempts"], first["items"][0]["what"]) == (9, "module")
+        rest = await hooked.good("GET", f"/webhooks/{an_id(700)}/dead-letters?after={first['next']}")
+        assert ([one["id"] for one in rest["items"]], rest["next"]) == (["6"], None)
+        await hooked.refused("GET", f"/webhooks/{an_id(700)}/dead-letters?after=x", status=400)
+        await hooked.refused("GET", f"/webhooks/{an_id(999)}/dead-letters", status=404)
+
+    async def test_they_are_replayed_and_that_is_noted(self, hooked: Office) -> None:
+        at = f"/webhooks/{an_id(700)}/dead-letters/replay"
+        assert await hooked.good("POST", at, {"ids": ["5", "77"]}) == {"replayed": 1}
+        assert await hooked.good("POST", at, {}) == {"replayed": 2}
+        assert await hooked.good("POST", at, {}) == {"replayed": 0}
+        assert (await hooked.village.noted()).count("dead letters replayed") == 2
+        waiting = await hooked.village.store.list_parked(an_id(700), dead=False, limit=9)
+        assert [item.change.cursor for item in waiting] == [4, 5, 6]
+        for wrong in ({"ids": ["x"]}, {"ids": 5}, {"more": 1}, []):
+            await hooked.refused("POST", at, wrong, status=400)
+        await hooked.refused("POST", f"/webhooks/{an_id(999)}/dead-letters/replay", {}, status=404)
+
+    async def test_of_one_that_has_ended_nothing_is_replayed(self, hooked: Office) -> None:
+        await hooked.village.store.end_webhook(an_id(700), "The plant was removed.", NOW)
+        detail = await hooked.refused("POST", f"/webhooks/{an_id(700)}/dead-letters/replay", {}, status=409)
+        assert "The plant was removed." in detail
+
+
+class TestRemoving:
+    async def test_it_is_gone_with_its_dead_letters_and_that_is_noted(self, hooked: Office) -> None:
+        await hooked.good("DELETE", f"/webhooks/{an_id(700)}", status=204)
+        await hooked.refused("DELETE", f"/webhooks/{an_id(700)}", status=404)
+        await hooked.refused("GET", f"/webhooks/{an_id(700)}/dead-letters", status=404)
+        assert "webhook removed" in await hooked.village.noted()
