@@ -92,6 +92,14 @@ async def receivers(count: int = 1, tls: ssl.SSLContext | None = None) -> AsyncI
         await runner.cleanup()
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 512
+
+    def handle_error(self, *_: Any) -> None:
+        """Whoever calls may be killed in the middle of it."""
+
+
 class ThreadedReceiver:
     """The same on a thread of its own, for tests that wait for processes; what it got survives as a list."""
 
@@ -117,8 +125,7 @@ class ThreadedReceiver:
             def log_message(self, *_: Any) -> None:
                 """Tests say what went wrong."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
