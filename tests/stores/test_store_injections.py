@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
-from domogate.domain.events import PlantChanged
+from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Module, Topology
@@ -54,7 +54,7 @@ class TestInjecting:
         estate.listen(ear)
         await estate.inject(HOUSE.id, [OFFLINE, TERMS])
         await estate.clear_injections(HOUSE.id)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))] * 2
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.FAULTS)] * 2
 
     async def test_the_same_fault_again_replaces_it(self, estate: SqlStore) -> None:
         await estate.inject(HOUSE.id, [OFFLINE, TERMS])

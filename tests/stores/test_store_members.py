@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.domain.events import PlantChanged, UserChanged
+from domogate.domain.events import PlantAspect, PlantChanged, UserChanged
 from domogate.domain.people import User
 from domogate.domain.plants import Invitation, Member, Plant, PlantStatus, Topology
 from domogate.stores import SqlStore
@@ -30,7 +30,7 @@ class TestAllow:
         await house.save_user(DORA)
         ear = await listen(house)
         assert await house.allow_user(HOUSE.id, DORA.id)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id))]
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE)]
         assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
         ((plant,), _) = await house.list_plants_of(DORA.id)
         assert plant.id == HOUSE.id
@@ -57,7 +57,7 @@ class TestWithdraw:
         ear = await listen(house)
         assert await house.withdraw_user(HOUSE.id, BRUNO.id)
         assert not await house.withdraw_user(HOUSE.id, BRUNO.id)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
         assert (await house.list_plants_of(BRUNO.id))[0] == ()
 
     async def test_not_the_owner(self, house: SqlStore) -> None:
@@ -81,12 +81,12 @@ class TestInvite:
     async def test_it_waits_until_a_user_with_that_email_is_active(self, house: SqlStore) -> None:
         ear = await listen(house)
         assert await house.invite(HOUSE.id, "Dora@Example.COM")
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
         assert await people_of(house) == ([BRUNO.email], ["Carla@Example.com", "Dora@Example.COM"])
         await house.save_user(DORA)
         assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
         assert ear.events[1:] == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id)),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=DORA.id),
         ]
 
@@ -115,7 +115,7 @@ class TestInvite:
         assert await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await house.withdraw_invitation(HOUSE.id, BRUNO.email)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
         await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
         assert (await house.list_plants_of(CARLA.id))[0] == ()
 

@@ -10,6 +10,7 @@ from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.events import (
     ClientChanged,
     GrantRevoked,
+    PlantAspect,
     PlantChanged,
     SigningKeysChanged,
     SubscriptionChanged,
@@ -40,7 +41,7 @@ class TestUsers:
         house.listen(ear)
         await house.save_user(msgspec.structs.replace(BRUNO, email="Bruno.B@example.com"))
         assert ear.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=BRUNO.id),
         ]
         ((plant,), _) = await house.list_plants_of(BRUNO.id)
@@ -69,7 +70,7 @@ class TestUsers:
         house.listen(ear)
         await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
         assert ear.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id)),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=CARLA.id),
         ]
         ((plant,), _) = await house.list_plants_of(CARLA.id)
@@ -104,7 +105,7 @@ class TestChangingUsers:
         changed = await house.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="set"))
         assert changed == await house.find_user(CARLA.id) == msgspec.structs.replace(CARLA, password_hash="set")
         assert ear.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id)),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=CARLA.id),
         ]
 
@@ -199,10 +200,10 @@ class TestDeleteUser:
         assert await house.delete_user(BRUNO.id)
         assert await house.delete_user(CARLA.id)
         assert ear.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE),
             GrantRevoked(grant_id=grant.id),
             UserChanged(user_id=BRUNO.id),
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id,)),
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id,), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=CARLA.id),
         ]
         assert await house.find_grant(grant.id) is None

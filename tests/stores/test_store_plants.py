@@ -7,7 +7,7 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.domain.events import PlantChanged
+from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.plants import ControllerDetail, Invitation, Member, Module, Plant, PlantStatus, Topology
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoredState
@@ -144,7 +144,9 @@ class TestSetPlantPeople:
         plant = await plant_now(house)
         assert plant.allowed == (Member(CARLA.id, CARLA.email),)
         assert plant.invited == (Invitation("Dora@Example.com"),)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id))]
+        assert ear.events == [
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE)
+        ]
         assert (await house.list_plants_of(BRUNO.id))[0] == ()
 
     async def test_inviting_an_active_user_allows_them_at_once(self, house: SqlStore) -> None:

@@ -10,7 +10,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,14 +136,13 @@ class Flooded:
     def find_stale(self, messages: list[tuple[str, bytes]]) -> list[str]:
         """Lamps that do not show what was last said of them."""
         newest = {topic: json.loads(payload)["brightness"] for topic, payload in messages}
-        connection = self.connect()
         stale = []
-        for number in range(self.lamps):
-            wanted = min(100, round(newest[f"{BASE}/lamp_{number}"] / _BRIGHTEST * 100))
-            shown = self.read(connection, number)["level"]
-            if shown != wanted:
-                stale.append(f"lamp {number} shows {shown}, not {wanted}")
-        connection.close()
+        with closing(self.connect()) as connection:
+            for number in range(self.lamps):
+                wanted = min(100, round(newest[f"{BASE}/lamp_{number}"] / _BRIGHTEST * 100))
+                shown = self.read(connection, number)["level"]
+                if shown != wanted:
+                    stale.append(f"lamp {number} shows {shown}, not {wanted}")
         return stale
 
 

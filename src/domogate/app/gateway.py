@@ -331,6 +331,13 @@ class Gateway:
         self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.world.held_modules)
         self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
         self.metrics.counter("domogate_events_streamed", "Events handed to streams", lambda: self.hub.sent)
+        self.metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: self.dispatcher.known)
+        self.metrics.counter(
+            "domogate_webhook_deliveries",
+            "What became of attempts to deliver; dead: events that were given up",
+            lambda: self.dispatcher.tally.by_outcome(),
+            ("outcome",),
+        )
         self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)
         self.metrics.counter(
             "domogate_tickets",

@@ -321,7 +321,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.abort()
             return
         super().shutdown()
-        if self.scope is not None and self.scope.get(STREAM):
+        scope: Any = self.scope  # None before the first request
+        if scope and scope.get(STREAM):
             self.loop.call_later(_FAREWELL, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:

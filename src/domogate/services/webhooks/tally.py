@@ -23,3 +23,11 @@ class Tally:
                 self.refused += 1
             elif result.verdict is Verdict.SILENT:
                 self.unanswered += 1
+
+    def by_outcome(self) -> dict[tuple[str, ...], float]:
+        return {
+            ("delivered",): self.delivered,
+            ("refused",): self.refused,
+            ("unanswered",): self.unanswered,
+            ("dead",): self.dead,
+        }

@@ -28,6 +28,7 @@ webhooks = Table(
     Column("holder", String, nullable=False),
     Column("held_until", Double, nullable=False),
     Index("ix_webhooks_plant_id", "plant_id"),
+    Index("ix_webhooks_user_id", "user_id"),
     Index("ix_webhooks_client_id_user_id_plant_id_url", "client_id", "user_id", "plant_id", "url", unique=True),
 )
 

@@ -35,6 +35,7 @@ def upgrade() -> None:
         sa.Column("held_until", sa.Double, nullable=False),
     )
     op.create_index("ix_webhooks_plant_id", "webhooks", ["plant_id"])
+    op.create_index("ix_webhooks_user_id", "webhooks", ["user_id"])
     op.create_index(
         "ix_webhooks_client_id_user_id_plant_id_url",
         "webhooks",
