@@ -15,6 +15,9 @@ FILES = (
     "tests/end_to_end/test_identity_machine.py",
     "tests/estate/test_printing.py",
     "tests/estate/test_strictness.py",
+    "tests/services/events/test_resuming.py",
+    "tests/services/events/test_streams_machine.py",
+    "tests/services/webhooks/test_deliveries_machine.py",
     "tests/stores/test_authorization_machine.py",
     "tests/stores/test_estate_roundtrip.py",
 )

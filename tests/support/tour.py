@@ -75,9 +75,12 @@ class Seen:
         monkeypatch.setattr(Language, "say", noting_say)
         monkeypatch.setattr(Renderer, "page", noting_page)
 
-    async def look(self, _name: str) -> None:
+    def look(self) -> bool:
+        """Whether this template was never looked at before."""
+        new = self._template not in self.templates
         self.templates.add(self._template)
         self.texts |= self._said
+        return new
 
 
 class Tour:

@@ -236,7 +236,7 @@ def lounge() -> "Iterator[tuple[asyncio.Runner, Salon, Home]]":
         runner.run(opened.__aexit__(None, None, None))
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(
     happenings=st.lists(st.tuples(st.integers(0, 1), st.integers(1, 4)), min_size=1, max_size=8),
     cuts=st.lists(st.integers(1, 12), max_size=6),

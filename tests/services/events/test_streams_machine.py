@@ -386,7 +386,7 @@ def test_nobody_hears_what_they_may_not_and_all_hear_what_they_may(runner: async
     salon = runner.run(opened.__aenter__())
     try:
         run_state_machine_as_test(
-            lambda: StreamsMachine(runner, salon), settings=settings(max_examples=examples(30), stateful_step_count=25)
+            lambda: StreamsMachine(runner, salon), settings=settings(max_examples=examples(15), stateful_step_count=25)
         )
     finally:
         runner.run(opened.__aexit__(None, None, None))

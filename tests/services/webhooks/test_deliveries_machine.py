@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks import course
 from support.deliveries import LAMPS, Depot, Letterbox, copied, depot
+from support.examples import examples
 from support.stores import HandClock
 
 URL = "https://receiver.example/"
@@ -110,7 +111,7 @@ async def _crash(house: Depot) -> None:
     await asyncio.gather(*house.dispatcher._running.values(), return_exceptions=True)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(10))
 @given(story=_story, page=st.sampled_from([2, 3, 100]))
 def test_every_event_is_taken_and_each_module_s_in_order(
     migrated_database: Path, story: list[tuple[str, Any]], page: int

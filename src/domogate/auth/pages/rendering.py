@@ -1,4 +1,4 @@
-"""Templates become answers: compiled once, escaped always, under a policy that lets nothing run."""
+"""Templates become answers: each compiled once, escaped always, under a policy that lets nothing run."""
 
 import hashlib
 import re
@@ -54,7 +54,6 @@ class Renderer:
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        self._templates = {name: self._environment.get_template(name) for name in sources}
         self._style = (folder / "style.css").read_bytes()
         self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
 
@@ -70,7 +69,8 @@ class Renderer:
         **values: Any,
     ) -> Response:
         """`form_targets`: where a form may end up beside here (see `form_target`)."""
-        body = self._templates[template].render(
+        # Compiled when it is first wanted: all of them at the start would be a quarter of it.
+        body = self._environment.get_template(template).render(
             t=language.say,
             language=language,
             style_url=self._style_url,
