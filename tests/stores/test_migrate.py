@@ -1,6 +1,7 @@
 """How a database comes to be."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -17,11 +18,19 @@ from domogate.domain.people import Client, Grant, GrantType
 from domogate.domain.plants import Invitation
 from domogate.domain.states import Reading, Report, Unit
 from domogate.ports import StoredState
-from domogate.stores import DatabaseTooNew, SqlStore
+from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision
 from domogate.stores.tables import metadata
+from support import tables
 from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, HandClock, OpenStore, a_code, a_grant
+
+
+@pytest.fixture(autouse=True)
+def _by_revisions() -> Iterator[None]:
+    tables.make_tables_by_revisions()
+    yield
+    tables.make_tables_at_once()
 
 
 class TestMigrations:
@@ -36,6 +45,21 @@ class TestMigrations:
                 assert find_revision(connection) == HEAD
         finally:
             database.close()
+
+    async def test_what_other_tests_are_given_is_what_the_migrations_make(self, tmp_path: Path, open_store: OpenStore) -> None:
+        async def made(name: str) -> set[tuple[str, str, str]]:
+            url = sqlite_url(tmp_path / name)
+            await open_store(url)
+            database = open_database(url)
+            try:
+                with database.reading.connect() as connection:
+                    return {tuple(row) for row in connection.execute(text("SELECT type, name, sql FROM sqlite_master"))}
+            finally:
+                database.close()
+
+        by_revisions = await made("one.db")
+        tables.make_tables_at_once()
+        assert await made("other.db") == by_revisions
 
     def test_the_head_named_in_the_code_is_the_newest_script(self) -> None:
         scripts = ScriptDirectory(str(Path(domogate.stores.__file__).parent / "migrations"))

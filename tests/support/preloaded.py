@@ -13,6 +13,7 @@ import struct
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 STATUS = struct.Struct("i")
@@ -74,6 +75,9 @@ if __name__ == "__main__":
 
     for name in _IMPORTED_LATER:
         import_module(name)
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    import_module("support.tables").make_tables_at_once(prepared=True)
+    del sys.path[0]
     CliRunner().invoke(cli, ["version"])  # the command line imports a part of itself with its first command
     gc.freeze()
     become(next_command(socket.socket(fileno=int(sys.argv[1]))))

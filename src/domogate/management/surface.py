@@ -1,6 +1,7 @@
 """The ASGI app of everything under /manage. It is given whole paths: /manage/v1/users, not /users."""
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -44,19 +45,28 @@ def build(
 ) -> "ManagementApp":
     """The app of all operations."""
     desk = Desk(people, store, clock, audit, new_subscription, signing_keys, devices)
-    document = openapi_document(OPERATIONS, prefix=PREFIX, base_url=base_url, version=version)
-    return ManagementApp(desk, verifier, OPERATIONS, document, max_body=max_body)
+
+    def describe() -> dict[str, Any]:
+        return openapi_document(OPERATIONS, prefix=PREFIX, base_url=base_url, version=version)
+
+    return ManagementApp(desk, verifier, OPERATIONS, describe, max_body=max_body)
 
 
 class ManagementApp:
     """Finds the operation, lets operators in, reads what they sent, and answers."""
 
     def __init__(
-        self, desk: Desk, verifier: Verifier, operations: Sequence[Operation], document: dict[str, Any], *, max_body: int
+        self,
+        desk: Desk,
+        verifier: Verifier,
+        operations: Sequence[Operation],
+        describe: Callable[[], dict[str, Any]],
+        *,
+        max_body: int,
     ) -> None:
         self._desk = desk
         self._verifier = verifier
-        self._document = msgspec.json.encode(document)
+        self._describe = describe
         self._max_body = max_body
         self._routes: list[tuple[list[str], dict[str, Operation]]] = []
         by_path: dict[str, dict[str, Operation]] = {}
@@ -107,6 +117,11 @@ class ManagementApp:
             return Response(status_code=204, headers=headers)
         content = answer if operation.answer is bytes else msgspec.json.encode(answer)
         return Response(content, operation.status, headers, operation.media_type)
+
+    @cached_property
+    def _document(self) -> bytes:
+        """Made when it is first asked for: it takes as long as the rest of a start."""
+        return msgspec.json.encode(self._describe())
 
     def _find(self, path: bytes, request: Request) -> tuple[Operation, dict[str, str]]:
         """By the segments as they were sent: a client id may hold a slash, written %2F."""

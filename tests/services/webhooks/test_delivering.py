@@ -440,19 +440,20 @@ class TestSeveralGateways:
     async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path) -> None:
         clock, first, second = HandClock(), Letterbox(), Letterbox()
         first.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with depot(database, second, clock) as two, depot(database, first, clock, estate=None) as one:
+        async with depot(database, first, clock) as one:
             webhook = await one.register(URL)
             cursor = await one.report()
             await one.until(lambda: len(first.got) == 1)
             assert one.dispatcher._watch is not None
             one.dispatcher._watch.cancel()
-            await two.until(lambda: webhook.id in two.dispatcher._courses)
-            await two.settle()
-            assert second.got == []
-            clock.at += 61
-            await two.until(lambda: len(second.got) == 1)
-            assert second.cursors() == [cursor]
-            await two.settle()
+            async with depot(database, second, clock, estate=None) as two:
+                await two.until(lambda: webhook.id in two.dispatcher._courses)
+                await two.settle()
+                assert second.got == []
+                clock.at += 61
+                await two.until(lambda: len(second.got) == 1)
+                assert second.cursors() == [cursor]
+                await two.settle()
             for task in one.dispatcher._running.values():
                 task.cancel()
 
