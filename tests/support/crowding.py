@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import os
 import random
 import re
 import resource
@@ -117,6 +118,8 @@ class _Crowd:
 def _serve(pipe: Connection, port: int, headers: Mapping[str, str], plants: Sequence[str], count: int, **how: Any) -> None:
     allow_files(count)
     seed, reconnects = how["seed"], how["reconnects"]
+
+    os.nice(10)  # what a crowd costs its own machines is not to be taken from whoever reads, or from the gateway
 
     async def run() -> None:
         await _Crowd(port, headers, plants, count, seed).run(pipe, reconnects)

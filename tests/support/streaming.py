@@ -23,7 +23,7 @@ from support.mosquitto import mosquitto
 from support.mqtt_flood import KEY, OWNER, Flooded, lamp_id, messages_for, mqtt_estate, percentile
 from support.spec_operations import E8
 
-RECONNECTS = 20.0
+RECONNECTS = 5.0
 """Listeners a second that lose their connection and come again."""
 LEAST_IDLE = 0.0005
 """Seconds: below this, what is measured is the clock and the scheduler."""

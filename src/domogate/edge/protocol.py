@@ -32,6 +32,8 @@ _LINGER = 2.0
 
 STREAM = "domogate.stream"
 """Scope key by which an inner app says that its answer has no end of its own; it ends it when the server drains."""
+TAKEN = "domogate.taken"
+"""Scope key of what waits until the client has taken enough of what was written: ASGI's own `send` writes after it waited."""
 _FAREWELL = 1.0
 """How long such an answer's last words may take to reach a client that perhaps does not read at all."""
 
@@ -250,6 +252,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._upgrade_asked = True
             return
         super().on_headers_complete()
+        scope: Any = self.scope  # ASGI's typed dict knows only its own keys
+        scope[TAKEN] = self.flow.drain
         if self._unknown_method is not None:
             self.scope["method"] = self._unknown_method.decode()
             self._unknown_method = None

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -34,8 +35,10 @@ _HEADERS: tuple[Header, ...] = (
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),  # a proxy in between that would collect before it hands on
 )
-# Nothing is written by this, but the server returns from it only once the client has taken enough of what was.
-_UNTIL_TAKEN = {"type": "http.response.body", "body": b"", "more_body": True}
+_TAKEN = "domogate.taken"
+"""Scope key of what our server waits with until the client has taken enough of what was written."""
+# Of any other server: nothing is written by this, and it returns only then.
+_NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 
 # Who proved who they are and went beyond what they may, as in the families.
 _NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
@@ -77,7 +80,8 @@ class EventsApp:
             response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
         else:
             scope["domogate.stream"] = True
-            await _write(stream, receive, send, caller.admitted.headers)
+            until_taken = scope.get(_TAKEN) or partial(send, _NOTHING)
+            await _write(stream, receive, send, until_taken, caller.admitted.headers)
             return
         await _refuse(response, caller, scope, receive, send)
 
@@ -92,14 +96,16 @@ class EventsApp:
         )
 
 
-async def _write(stream: Stream, receive: Receive, send: Send, admitted: tuple[Header, ...]) -> None:
+async def _write(
+    stream: Stream, receive: Receive, send: Send, until_taken: Callable[[], Awaitable[None]], admitted: tuple[Header, ...]
+) -> None:
     watcher = asyncio.create_task(_watch(receive, stream))
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *admitted]})
         async with aclosing(stream.pieces()) as pieces:
             while True:
                 # First wait, then ask: the piece is one that may be told at this moment, and is written at this moment.
-                await send(_UNTIL_TAKEN)
+                await until_taken()
                 piece = await anext(pieces, None)
                 if piece is None:
                     break

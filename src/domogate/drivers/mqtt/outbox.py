@@ -47,11 +47,15 @@ class Outbox:
         self._waiting: dict[Id, Newsworthy] = {}
         self._sent_at: dict[Id, float] = {}
         self._sending: asyncio.Task[None] | None = None
+        self._rested = asyncio.Event()
+        self._resting_until = 0.0
 
     def add(self, module: Newsworthy) -> None:
         if not module.has_news:
             return
         self._waiting[module.id] = module
+        if self._sent_at.get(module.id, 0.0) + PAUSE < self._resting_until:
+            self._rested.set()
         if self._sending is None:
             self._sending = asyncio.create_task(self._send(), name=f"reports of plant {self._plant_id} by mqtt")
 
@@ -68,10 +72,30 @@ class Outbox:
                 due = [module for name, module in self._waiting.items() if self._sent_at.get(name, -PAUSE) + PAUSE <= now]
                 for start in range(0, len(due), BATCH):
                     await asyncio.sleep(await self._send_batch(due[start : start + BATCH]))
-                await asyncio.sleep(LOOK)
+                await self._rest()
         finally:
             self._sending = None
-            self._sent_at = {name: at for name, at in self._sent_at.items() if at + PAUSE > time.monotonic()}
+            self._forget_long_ago()
+
+    async def _rest(self) -> None:
+        """Until it is somebody's turn: that of one who was just heard, or of one who has news that comes after."""
+        self._forget_long_ago()
+        turn = min((self._sent_at.get(name, 0.0) + PAUSE for name in self._waiting), default=0.0)
+        pause = turn - time.monotonic()
+        if pause > LOOK:
+            self._rested.clear()
+            self._resting_until = turn
+            timer = asyncio.get_running_loop().call_later(pause - LOOK, self._rested.set)
+            try:
+                await self._rested.wait()
+            finally:
+                timer.cancel()
+                self._resting_until = 0.0
+        await asyncio.sleep(LOOK)
+
+    def _forget_long_ago(self) -> None:
+        now = time.monotonic()
+        self._sent_at = {name: at for name, at in self._sent_at.items() if at + PAUSE > now}
 
     async def _send_batch(self, modules: Sequence[Newsworthy]) -> float:
         """How long to wait before the next."""

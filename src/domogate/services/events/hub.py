@@ -30,7 +30,7 @@ from domogate.services.events.wishes import Wish, scopes_for
 from domogate.services.world import World
 
 HEARTBEAT_EVERY = 15.0
-AT_ONCE = 16
+AT_ONCE = 4
 """Listeners told of a change before everybody else on the event loop gets a turn."""
 RETRY_AFTER = 5
 

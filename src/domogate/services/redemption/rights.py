@@ -5,6 +5,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope, User
 from domogate.domain.plants import PlantStatus
 from domogate.ports import Store
+from domogate.services.authorization.known import Known
 from domogate.services.redemption.permits import Permit
 from domogate.services.redemption.reasons import NotRedeemed, Reason
 from domogate.services.tickets import TicketAction, is_foreign_grant
@@ -24,15 +25,16 @@ COMMAND_OF: dict[TicketAction, Command] = {
 
 
 class StandingRights:
-    """Asks the store for people and grants, and the read model, which the feed keeps true, for the plant."""
+    """Asks the store for grants, and what the feed keeps true for people, applications and the plant."""
 
     def __init__(self, store: Store, world: World) -> None:
         self._store = store
+        self._known = Known(store)
         self._world = world
 
     async def find_module(self, permit: Permit) -> ModuleView:
         """The module, if its user may still do this to it. Raises NotRedeemed."""
-        user = await self._store.find_user(permit.user_id)
+        user = await self._known.find_user(permit.user_id)
         if user is None or not user.active:
             raise _withdrawn("its user does not exist here any more")
         await self._check_application(permit)
@@ -48,7 +50,7 @@ class StandingRights:
         return module
 
     async def _check_application(self, permit: Permit) -> None:
-        client = await self._store.find_client(permit.client_id)
+        client = await self._known.find_client(permit.client_id)
         if client is None:
             raise _withdrawn("its application is not registered here any more")
         if is_foreign_grant(permit.grant_id):
