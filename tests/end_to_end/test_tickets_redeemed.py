@@ -252,10 +252,15 @@ class TestWhatIsLeftBehind:
             assert secret.split(".")[2] not in said
             assert secret.split(".")[1] not in said
 
-    def test_the_metrics_count_by_outcome(self, gateway: Gateway) -> None:
+    def test_the_metrics_count_by_outcome(self, gateway: Gateway, sdk: httpx.Client) -> None:
+        ticket, _ = ask(gateway, E15)
+        token = redeem(sdk, ticket).json()["picture"]["token"]
+        redeem(sdk, ticket)
+        redeem(sdk, "no ticket")
+        sdk.get("/tickets/picture", headers={"authorization": f"Bearer {token}"})
         with client(f"http://127.0.0.1:{gateway.environment['DOMOGATE_METRICS_PORT']}") as metrics:
             shown = metrics.get("/metrics").text
-        for what, outcome in (("redeem", "done"), ("redeem", "used"), ("redeem", "invalid"), ("picture", "camera-off")):
+        for what, outcome in (("redeem", "done"), ("redeem", "used"), ("redeem", "invalid"), ("picture", "done")):
             line = next(line for line in shown.splitlines() if f'{{outcome="{outcome}",what="{what}"}}' in line)
             assert line.startswith("domogate_tickets_total{")
             assert float(line.rsplit(" ", 1)[1]) >= 1

@@ -1,6 +1,5 @@
 """Serves until it is told to stop."""
 
-import sys
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -10,14 +9,10 @@ from domogate.edge import server
 from domogate.edge.logs import setup_logs
 from domogate.settings import Settings
 
-_SWITCH_INTERVAL = 0.0005
-"""Seconds for which the writer's thread may keep the interpreter from the event loop; Python's own are ten times as many."""
-
 
 async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted."""
     setup_logs(settings.log_level, settings.log_format)
-    sys.setswitchinterval(_SWITCH_INTERVAL)
     async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
         # A port that was picked is part of the issuer of every token, so it must be known before anything is wired.
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port))

@@ -54,6 +54,8 @@ class Renderer:
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
+        # At the start, not when somebody asks: compiling one would hold up everybody else.
+        self._templates = {name: self._environment.get_template(name) for name in sources}
         self._style = (folder / "style.css").read_bytes()
         self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
 
@@ -69,8 +71,7 @@ class Renderer:
         **values: Any,
     ) -> Response:
         """`form_targets`: where a form may end up beside here (see `form_target`)."""
-        # Compiled when it is first wanted: all of them at the start would be a quarter of it.
-        body = self._environment.get_template(template).render(
+        body = self._templates[template].render(
             t=language.say,
             language=language,
             style_url=self._style_url,
