@@ -8,11 +8,11 @@ from support.oauth import CLASSIC, NATIVE, PAGE, WEB, Browser, Provider, credent
 
 
 async def revoke(browser: Browser, token: str, client: object = WEB, **fields: str) -> httpx.Response:
-    return await browser.post_form("/auth/revoke", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]
+    return await browser.post_form("/auth/revoke", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]  # fields by name
 
 
 async def introspect(browser: Browser, token: str, client: object = WEB, **fields: str) -> httpx.Response:
-    return await browser.post_form("/auth/introspect", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]
+    return await browser.post_form("/auth/introspect", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]  # fields by name
 
 
 class TestRevoke:

@@ -45,5 +45,5 @@ class TestAListenerOverKills:
         for event, data in follower.events:
             if event == "state" and int(data["id"]) <= newest:
                 assert kept[int(data["id"])]["module_id"] == data["data"]["moduleId"]
-                assert kept[int(data["id"])]["state"]["on"] is data["data"]["state"]["on"]  # type: ignore[index]
+                assert kept[int(data["id"])]["state"]["on"] is data["data"]["state"]["on"]  # type: ignore[index]  # JSON
         assert rounds.acknowledged > ROUNDS, "too few orders for the rounds to mean anything"

@@ -22,7 +22,7 @@ DURATION = EmergencyTest(EmergencyTestKind.DURATION, 100.0, 3700.0, 3600.0, Fail
 
 def heard(state: EmergencyState | None, at: float = 5000.0, **more: object) -> StateChanged:
     told: dict[str, object] = {"reachable": True, **more}
-    return StateChanged(plant_id=SITE, module_id=UNIT, state=state, at=at, **told)  # type: ignore[arg-type]
+    return StateChanged(plant_id=SITE, module_id=UNIT, state=state, at=at, **told)  # type: ignore[arg-type]  # fields by name
 
 
 def log(before: EmergencyState | None, event: StateChanged) -> list[LogbookEntry]:
@@ -146,7 +146,7 @@ def _stories(draw: st.DrawFn) -> list[EmergencyState]:
             types = draw(st.lists(_TYPES, max_size=3))
             state = replace(state, failures=tuple(Failure(each) for each in types))
         elif step != "repeat" and told[step]:
-            state = replace(state, **{step: told[step].pop(0)})  # type: ignore[arg-type]
+            state = replace(state, **{step: told[step].pop(0)})  # type: ignore[arg-type]  # fields by name
         story.append(state)
     return story
 

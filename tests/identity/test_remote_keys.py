@@ -175,7 +175,7 @@ class TestDiscovery:
             found = await original(url)
             return metadata if url.endswith("openid-configuration") else found
 
-        source.get_json = answer  # type: ignore[method-assign]
+        source.get_json = answer  # type: ignore[method-assign]  # a stand-in
         with pytest.raises(KeysUnavailable):
             await remote(source).find("first", "ES256")
         assert [url for url in source.fetched if not url.endswith("openid-configuration")] == []

@@ -33,11 +33,11 @@ UNITS = [
 
 
 def entry(kind: LogbookKind = LogbookKind.NOTE, **more: object) -> LogbookEntry:
-    return LogbookEntry(plant_id=SITE.id, **{"at": NOW - DAY, "kind": kind, **more})  # type: ignore[arg-type]
+    return LogbookEntry(plant_id=SITE.id, **{"at": NOW - DAY, "kind": kind, **more})  # type: ignore[arg-type]  # fields by name
 
 
 def printed(report: SafetyReport, **how: object) -> bytes:
-    return print_pdf(report, **{"made_by": "Domogate 1.2.3", **how})  # type: ignore[arg-type]
+    return print_pdf(report, **{"made_by": "Domogate 1.2.3", **how})  # type: ignore[arg-type]  # fields by name
 
 
 def words(report: SafetyReport, **how: object) -> str:

@@ -281,7 +281,7 @@ class TestPasswordsByLink:
         assert sum(not isinstance(one, Exception) for one in done) == 1
 
     async def test_who_becomes_active_takes_up_their_invitations(self, village: Village) -> None:
-        token = token_of((await village.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]
+        token = token_of((await village.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
         dora = await village.people.redeem_link(token, GOOD_PASSWORD)
         plants, _ = await village.store.list_plants_of(dora.id)
         assert [plant.id for plant in plants] == [HOUSE.id]

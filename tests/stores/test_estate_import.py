@@ -247,7 +247,7 @@ class TestMoves:
             PlantChanged(plant_id=cabin.id, user_ids=(BRUNO.id,)),
         ]
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
-        assert ear.events[-1].plant_id == cabin.id  # type: ignore[union-attr]
+        assert ear.events[-1].plant_id == cabin.id  # type: ignore[union-attr]  # only those were read
 
     async def test_what_stands_on_a_floor_that_moves_goes_with_it(self, house: SqlStore) -> None:
         cabin = change(HOUSE, id=an_id(70), name="Cabin", allowed=(), invited=())

@@ -68,7 +68,7 @@ class TestFindPlant:
         while not writing.done():
             stored = await house.find_plant(HOUSE.id)
             assert stored is not None
-            seen.append((stored.cursor, stored.states[LAMP.id].state.level))  # type: ignore[union-attr]
+            seen.append((stored.cursor, stored.states[LAMP.id].state.level))  # type: ignore[union-attr]  # only those were read
         await writing
         assert len(seen) > 1
         assert [level for cursor, level in seen if cursor > start] == [levels[cursor] for cursor, _ in seen if cursor > start]

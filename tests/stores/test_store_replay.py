@@ -33,7 +33,7 @@ class TestTheChangesOfSomePlants:
         house.listen(ear)
         start = await house.newest_cursor()
         await switch(house, 5)
-        ours = [change for change in ear.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]
+        ours = [change for change in ear.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]  # only those were read
         assert list(await house.list_changes_of({HOUSE.id}, start, 100)) == ours
         assert list(await house.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == ear.changes
         assert list(await house.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]

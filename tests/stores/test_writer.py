@@ -24,7 +24,7 @@ class HeldStore(SqlStore):
     """Commits wait until they are let go."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # fields by name
         self.let_go = threading.Event()
         self.let_go.set()
 
@@ -86,7 +86,7 @@ class TestGroupCommit:
         ear = Ear()
         store.listen(ear)
         await asyncio.gather(*(store.record([on(level), on(level + 1)]) for level in range(0, 20, 2)))
-        assert [event.state.level for event in ear.events] == list(range(20))  # type: ignore[union-attr]
+        assert [event.state.level for event in ear.events] == list(range(20))  # type: ignore[union-attr]  # only those were read
         stored = await store.find_plant(HOUSE.id)
         assert stored is not None
         assert stored.states[LAMP.id].state == LightState(on=True, level=19)
@@ -219,7 +219,7 @@ class TestLostConnection:
         other = await open_store(url, gateway=False)
         await other.record([on(3)])
         assert await other.wait_applied(10.0)
-        assert [event.state.level for event in ear.events] == [1, 2, 3]  # type: ignore[union-attr]
+        assert [event.state.level for event in ear.events] == [1, 2, 3]  # type: ignore[union-attr]  # only those were read
 
 
 class TestStopping:

@@ -94,5 +94,5 @@ def site_estate(units: Sequence[tuple[Module, FirstState | EmergencyState | None
     modules = [module for module, _ in units]
     room = Ambient(an_id(9200), an_id(9201), "Stairwell", "stairs", tuple(modules[:1]))
     topology = Topology((Floor(an_id(9300), an_id(9301), "Ward A", (room,)),), (), (controller, *modules[1:]))
-    plant = replace(SITE, **of_plant)  # type: ignore[arg-type]
+    plant = replace(SITE, **of_plant)  # type: ignore[arg-type]  # fields by name
     return Estate(users=(OWNER,), plants=(EstatePlant(plant, topology, tuple(states)),), spare_parts=PARTS)

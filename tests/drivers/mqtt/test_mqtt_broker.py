@@ -278,7 +278,7 @@ class TestSilence:
         lamp = zigbee_lamp("quiet", silentAfter=1)
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            await bench.heard.until(lambda: bench.driver._plants[PLANT][lamp.module.id].module.listening_since is not None)  # type: ignore[union-attr]
+            await bench.heard.until(lambda: bench.driver._plants[PLANT][lamp.module.id].module.listening_since is not None)  # type: ignore[union-attr]  # only those were read
             device.publish("quiet/lamp", '{"state":"ON"}')
             assert why(await bench.heard.report_of(lamp, is_away)) is Why.SILENT
             device.publish("quiet/lamp", '{"state":"ON"}')

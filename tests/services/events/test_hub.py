@@ -348,7 +348,7 @@ class TestTime:
     async def test_is_watched_by_a_timer_not_by_heartbeats(self, salon: Salon, house: House) -> None:
         """The clock of this one goes on by itself."""
         begun = time.monotonic()
-        salon.clock.now = lambda: NOW + time.monotonic() - begun  # type: ignore[method-assign]
+        salon.clock.now = lambda: NOW + time.monotonic() - begun  # type: ignore[method-assign]  # a stand-in
         listener = await salon.listen(await salon.let_in(house.anna, key_life=0.3))
         await until(lambda: listener.ended, "the end")
         assert listener.end_code == "key"

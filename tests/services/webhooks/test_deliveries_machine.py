@@ -105,7 +105,7 @@ async def _crash(house: Depot) -> None:
     async def never(_: str) -> None:
         return None
 
-    house.store.release_webhooks = never  # type: ignore[method-assign]
+    house.store.release_webhooks = never  # type: ignore[method-assign]  # a stand-in
     for task in list(house.dispatcher._running.values()):
         task.cancel()
     await asyncio.gather(*house.dispatcher._running.values(), return_exceptions=True)
