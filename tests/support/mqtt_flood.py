@@ -148,6 +148,13 @@ class Flooded:
 
 @contextmanager
 def flooded_gateway(directory: Path, lamps: int) -> Iterator[Flooded]:
+    with behind_broker(directory, mqtt_estate(lamps)) as (gateway, broker):
+        yield Flooded(gateway, broker, lamps)
+
+
+@contextmanager
+def behind_broker(directory: Path, estate: dict[str, Any]) -> Iterator[tuple[Gateway, Mosquitto]]:
+    """A gateway that serves the estate, and the real broker its lamps speak through."""
     directory.mkdir(parents=True, exist_ok=True)
     with mosquitto(directory) as broker:
         config = directory / "domogate.toml"
@@ -157,8 +164,8 @@ def flooded_gateway(directory: Path, lamps: int) -> Iterator[Flooded]:
             "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
             "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
         }
-        with running(serve_estate(mqtt_estate(lamps), directory, settings)) as gateway:
-            yield Flooded(let_in(gateway, KEY), broker, lamps)
+        with running(serve_estate(estate, directory, settings)) as gateway:
+            yield let_in(gateway, KEY), broker
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from support.backstage import let_in
 from support.crowding import allow_files, crowd
-from support.gateway import Gateway, running, serve_estate
+from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.kill_rounds import read_only
-from support.mosquitto import mosquitto
-from support.mqtt_flood import KEY, OWNER, Flooded, lamp_id, messages_for, mqtt_estate, percentile
+from support.mqtt_flood import KEY, OWNER, Flooded, behind_broker, lamp_id, messages_for, mqtt_estate, percentile
 from support.spec_operations import E8
 
 RECONNECTS = 5.0
@@ -128,14 +126,5 @@ def kept_changes(gateway: Gateway, after: int) -> dict[str, list[int]]:
 
 @contextmanager
 def streaming_gateway(directory: Path, plants: int) -> Iterator[Streaming]:
-    directory.mkdir(parents=True, exist_ok=True)
-    with mosquitto(directory) as broker:
-        config = directory / "domogate.toml"
-        config.write_text(f'[[mqtt_brokers]]\nname = "house"\nurl = "{broker.url}"\n')
-        settings = {
-            "DOMOGATE_CONFIG": str(config),
-            "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
-            "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
-        }
-        with running(serve_estate(streaming_estate(plants), directory, settings)) as gateway:
-            yield Streaming(let_in(gateway, KEY), broker, plants)
+    with behind_broker(directory, streaming_estate(plants)) as (gateway, broker):
+        yield Streaming(gateway, broker, plants)

@@ -30,11 +30,11 @@ class DialectOptions(
 
     def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
         """What makes a module of this kind impossible to drive with these options."""
-        raise NotImplementedError
+        raise NotImplementedError  # each dialect says it; a msgspec Struct cannot be an abstract class
 
     def speech_for(self, kind: DeviceKind) -> Speech:
         """Only after `find_problems` found none."""
-        raise NotImplementedError
+        raise NotImplementedError  # as above
 
     def find_common_problems(self) -> Iterator[Problem]:
         if self.silent_after is not None and not 1 <= self.silent_after <= 10_000_000:
