@@ -1,5 +1,6 @@
 """For all tests: a slow moment of a busy machine is not a failure; the fast subset tries fewer examples, the soak more."""
 
+import asyncio
 import os
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from support import launching
 from support.examples import LONG_PROFILE
+from support.leaping import leap
 from support.tables import make_tables_at_once
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -27,3 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in _SLOW_FOLDERS:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+async def leaping_time() -> None:
+    """The test's loop waits for no timer: see support/leaping.py for what that is good for."""
+    leap(asyncio.get_running_loop())

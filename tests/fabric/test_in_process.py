@@ -9,6 +9,8 @@ from domogate.domain.states import PlugState, Report
 from domogate.fabric.in_process import InProcessFabric
 from support.devices import StillClock, make_id, make_order
 
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
 PLANT, PLUG = make_id(1), make_id(2)
 REPORT = Report(PLANT, PLUG, 0.0, state=PlugState(on=True))
 

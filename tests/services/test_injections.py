@@ -21,6 +21,8 @@ from domogate.services.orders import Orders
 from domogate.services.world import World
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 REMOTE = make_module(DeviceKind.REMOTE, make_id(101))
 CONTROLLER = make_module(DeviceKind.EMERGENCY_CONTROLLER, make_id(102), detail=ControllerDetail(alert_level=1))

@@ -16,6 +16,8 @@ from domogate.services.orders import Orders
 from domogate.services.scenes import Scenes
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 OTHER = make_module(DeviceKind.LIGHT, make_id(101))
 ON, OFF = SetLight(on=True), SetLight(on=False)

@@ -17,6 +17,8 @@ from domogate.services.driving import host as driving_module
 from domogate.services.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 SECOND_LAMP = make_module(DeviceKind.LIGHT, make_id(101))
 ON, OFF = LightState(on=True), LightState(on=False)

@@ -23,6 +23,8 @@ from domogate.services.driving.recording import Lane, Recording, TooManyReports
 from domogate.services.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 REAL = make_module(DeviceKind.LIGHT, make_id(101), driver="mqtt")
 SWITCH_ON = SetLight(on=True)

@@ -21,6 +21,8 @@ from domogate.services.orders import Orders
 from domogate.services.world import ModuleView
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
 
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
 PANEL = make_module(DeviceKind.AUDIOVIDEO_UNIT, make_id(100))
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
 GOOD = Picture("image/png", PNG)
