@@ -172,6 +172,24 @@ class TestAnOrder:
                 await asyncio.sleep(0)
             assert store.state_of(plant, LAMP.id).state == ON
 
+    @pytest.mark.parametrize("fault", [None, DeviceRefused("not today"), DeviceOffline("gone")])
+    async def test_answered_just_in_time_is_told_as_it_was_once_that_is_on_disk(self, store, driver, clock, fault):
+        """The deadline passes while the end is being written: what is told is what is written."""
+        plant = store.add_plant(LAMP)
+        order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)
+        driver.trouble = fault
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.gate = asyncio.Event()
+            asyncio.get_running_loop().call_later(5.05, store.gate.set)
+            told = await asyncio.gather(driving.execute(order), return_exceptions=True)
+            assert asyncio.get_running_loop().time() == pytest.approx(5.05, abs=0.01)
+        if fault is None:
+            assert [answer.state for answer in told] == [ON]
+        else:
+            assert [(type(answer), answer.message) for answer in told] == [(type(fault), fault.message)]
+        assert store.orders[order.id].state is (OrderState.CONFIRMED if fault is None else OrderState.FAILED)
+
     @pytest.mark.parametrize("fault", [DeviceOffline, DeviceTimeout, DeviceRefused])
     async def test_raises_the_faults_of_the_device_as_they_are(self, store, driver, fault):
         plant = store.add_plant(LAMP)

@@ -47,6 +47,16 @@ class Errand:
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
 
+    def give_to_driver(self, on_late: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.at_driver = True
+        self.on_late = on_late
+
+    def take_back(self) -> None:
+        """The driver has answered. If that was in time, whoever waits is told so, even if keeping it takes longer."""
+        self.at_driver = False
+        if not self._late:
+            self.on_late = None
+
     def is_late(self) -> bool:
         """Whoever waits has been told that its time is up, or is being told."""
         return self._late
@@ -78,9 +88,6 @@ class Errands:
         errand.task = loop.create_task(self._go(errand, work))
         self._tasks.add(errand.task)
         return outcome
-
-    def count(self, plant_id: Id) -> int:
-        return self._under_way.get(plant_id, 0)
 
     @property
     def left_behind(self) -> dict[Id, int]:

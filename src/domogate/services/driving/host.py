@@ -197,15 +197,14 @@ class Driving:
             return _again(known)
         try:
             self._check_time(order, errand)
-            errand.on_late = partial(self._expire, order)
-            errand.at_driver = True
+            errand.give_to_driver(on_late=partial(self._expire, order))
             report = await self._answer_of(plant, driver, partial(driver.execute, order), order.module_id, is_order=True)
         except Fault as fault:
             if not (errand.at_driver and errand.is_late()):
-                errand.at_driver = False
+                errand.take_back()
                 await self._orders.end(order, fault)
             raise
-        errand.at_driver = False
+        errand.take_back()
         if errand.is_late():
             # Too late for whoever asked, but true.
             await self._hearing.say((report,))
@@ -263,9 +262,9 @@ class Driving:
                 answer = Report(plant_id, module_id, self._clock.now(), reachable=False, absence=absence)
                 return await self._hearing.take_answer(answer, always=always)
             driver = self._driver_of(plant, module_id)
-            errand.at_driver = True
+            errand.give_to_driver()
             answer = await self._answer_of(plant, driver, partial(driver.read, plant_id, module_id, deadline), module_id)
-            errand.at_driver = False
+            errand.take_back()
             if plant.covering:
                 state = plant.covering.cover_state(module_id, answer.state, self._clock.now()) if answer.state else None
                 answer = msgspec.structs.replace(answer, state=state)
@@ -287,11 +286,11 @@ class Driving:
             if plant.covering and plant.covering.find(module_id, InjectedFault.OFFLINE, now):
                 raise DeviceOffline("the device is offline")
             driver = self._driver_of(plant, module_id)
-            errand.at_driver = True
+            errand.give_to_driver()
             picture = await self._ask_driver(
                 plant, driver, partial(driver.take_picture, plant_id, module_id, deadline), module_id
             )
-            errand.at_driver = False
+            errand.take_back()
         finally:
             self._awake.give_back(plant)
         breach = find_breach_of_picture(picture)
