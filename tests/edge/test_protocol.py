@@ -2,69 +2,15 @@
 
 import asyncio
 import json
-import re
 import tracemalloc
 from typing import Any
 
 import pytest
 
-from domogate.edge.protocol import GuardedProtocol, Guards, Limits
-from support.edge_server import PATIENT, QUICK, Wire, exchange, serving, wire
+from domogate.edge.protocol import GuardedProtocol
+from support.edge_server import GET, PATIENT, POST, Recorder, check_refusal, exchange, respond, serving, wire
 
 pytestmark = pytest.mark.slow
-
-GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
-POST = b"POST /x HTTP/1.1\r\nHost: gateway\r\n"
-
-
-class Recorder:
-    """An app that answers with what it was asked, and remembers it."""
-
-    def __init__(self) -> None:
-        self.seen: list[dict[str, Any]] = []
-        self.disconnected = asyncio.Event()
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        record = {
-            "method": scope["method"],
-            "path": scope["path"],
-            "headers": [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]],
-        }
-        self.seen.append(record)
-        body = b""
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                self.disconnected.set()
-                return
-            body += message["body"]
-            if not message["more_body"]:
-                break
-        record["body"] = body.decode()
-        record["headers"] = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
-        await respond(send, 200, json.dumps(record).encode())
-
-
-async def respond(send: Any, status: int, body: bytes = b"") -> None:
-    headers = [(b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def keep_sending(connection: Wire, piece: bytes = b"more") -> None:
-    for _ in range(200):
-        await connection.send(piece)
-        await asyncio.sleep(0.05)
-
-
-def check_refusal(answer: tuple[int, str, dict[str, str], bytes], status: int) -> None:
-    assert answer[0] == status, answer
-    headers = answer[2]
-    assert headers["connection"] == "close"
-    assert headers["content-type"].startswith("text/plain")
-    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]+", headers["x-request-id"])
-    assert "date" in headers
-    assert "server" not in headers
 
 
 class TestHost:
@@ -189,152 +135,6 @@ class TestHeaderSize:
                 tracemalloc.stop()
 
 
-class TestDeadlines:
-    on_both_loops = True
-
-    @pytest.mark.parametrize("start", [b"G", b"\r\n", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
-    async def test_a_header_section_that_does_not_end_is_408_and_the_end(self, start: bytes) -> None:
-        app = Recorder()
-        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
-            await connection.send(start)
-            check_refusal(await connection.read_answer(), 408)
-            assert await connection.is_closed()
-        assert app.seen == []
-
-    async def test_dripping_does_not_extend_it(self) -> None:
-        limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=20)
-        async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
-            await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\nX: ")
-            answer = asyncio.create_task(connection.read_answer())
-            for _ in range(100):
-                await connection.send(b"a")
-                await asyncio.sleep(0.05)
-                if answer.done():
-                    break
-            check_refusal(await answer, 408)
-
-    async def test_a_body_that_does_not_end_is_408_and_its_app_hears_of_it(self) -> None:
-        app = Recorder()
-        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
-            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
-            check_refusal(await connection.read_answer(), 408)
-            assert await connection.is_closed()
-            await asyncio.wait_for(app.disconnected.wait(), 5)
-
-    async def test_a_body_cut_after_the_answer_began_is_a_plain_close(self) -> None:
-        async def early(scope: Any, receive: Any, send: Any) -> None:
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
-            await send({"type": "http.response.body", "body": b"ab", "more_body": True})
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
-        async with serving(early, QUICK) as bound, wire(bound.port) as connection:
-            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
-            everything = await connection.read_all()
-            assert everything.endswith(b"\r\n\r\nab")
-            assert b"408" not in everything
-
-    async def test_a_body_that_comes_after_its_answer_is_dropped_and_the_connection_lives(self) -> None:
-        async def early(scope: Any, receive: Any, send: Any) -> None:
-            await respond(send, 413, scope["path"].encode())
-
-        async with serving(early) as bound, wire(bound.port) as connection:
-            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
-            assert (await connection.read_answer())[0] == 413
-            await connection.send(b"lo" + GET.replace(b"/x", b"/next"))
-            assert (await connection.read_answer())[3] == b"/next"
-
-    @pytest.mark.slow
-    async def test_one_that_never_ends_after_its_answer_is_cut(self) -> None:
-        async def early(scope: Any, receive: Any, send: Any) -> None:
-            await respond(send, 413)
-
-        async with serving(early) as bound, wire(bound.port) as connection:
-            await connection.send(POST + b"Transfer-Encoding: chunked\r\n\r\n")
-            assert (await connection.read_answer())[0] == 413
-            with pytest.raises(ConnectionError):
-                await keep_sending(connection, b"4\r\nmore\r\n")
-
-    async def test_a_connection_that_never_says_a_word_is_closed_without_one(self) -> None:
-        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
-            assert await connection.is_closed()
-
-    async def test_an_idle_connection_is_closed_without_a_word_after_keep_alive(self) -> None:
-        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
-            await connection.send(GET)
-            assert (await connection.read_answer())[0] == 200
-            assert await connection.is_closed()
-
-    @pytest.mark.slow
-    async def test_a_slow_app_is_not_cut(self) -> None:
-        async def slow(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.sleep(1.5)
-            await respond(send, 200)
-
-        async with serving(slow, QUICK) as bound:
-            assert (await exchange(bound.port, GET))[0] == 200
-
-    @pytest.mark.slow
-    async def test_an_app_that_does_not_read_is_not_the_client_s_fault(self) -> None:
-        async def late(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.sleep(1.5)
-            size = 0
-            while True:
-                message = await receive()
-                size += len(message["body"])
-                if not message["more_body"]:
-                    break
-            await respond(send, 200, str(size).encode())
-
-        async with serving(late, QUICK) as bound, wire(bound.port) as connection:
-            body = b"b" * 2_000_000
-            connection.writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-            status, _, _, answer = await connection.read_answer()
-            assert (status, answer) == (200, b"2000000")
-
-    @pytest.mark.slow
-    async def test_the_time_in_which_nobody_read_is_not_counted(self) -> None:
-        async def late(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.sleep(1.2)
-            while (await receive())["more_body"]:
-                pass
-            await respond(send, 200)
-
-        limits = Limits(body_deadline=2.0)
-        async with serving(late, limits) as bound, wire(bound.port) as connection:
-            await connection.send(POST + b"Content-Length: 100001\r\n\r\n" + b"b" * 100_000)
-            await asyncio.sleep(2.2)
-            await connection.send(b"b")
-            assert (await connection.read_answer())[0] == 200
-
-    async def test_a_client_that_does_not_take_its_answer_is_cut(self) -> None:
-        ended = asyncio.Event()
-
-        async def endless(scope: Any, receive: Any, send: Any) -> None:
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            try:
-                for _ in range(10_000):
-                    await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
-            finally:
-                ended.set()
-
-        async with serving(endless, QUICK) as bound, wire(bound.port, limit=1024) as connection:
-            await connection.send(GET)
-            await asyncio.wait_for(ended.wait(), 10)
-
-    @pytest.mark.slow
-    async def test_a_refused_client_that_never_leaves_is_cut(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
-            await connection.send(b"nonsense\r\n\r\n")
-            check_refusal(await connection.read_answer(), 400)
-            with pytest.raises(ConnectionError):
-                await keep_sending(connection)
-
-    def test_a_sweep_comes_early_rather_than_late(self) -> None:
-        assert Guards(Limits()).sweep_interval <= 0.5
-        assert Guards(Limits(header_deadline=0.1)).sweep_interval <= 0.05
-
-
 class TestFraming:
     @pytest.mark.parametrize(
         "lines",
@@ -383,7 +183,7 @@ class TestFraming:
         async with serving(app) as bound:
             answer = await exchange(bound.port, POST + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n")
             check_refusal(answer, 400)
-            await asyncio.wait_for(app.disconnected.wait(), 5)
+            await asyncio.wait_for(app.disconnected.wait(), 30)
 
     async def test_a_trailer_becomes_no_header(self) -> None:
         async with serving(Recorder()) as bound:
@@ -421,58 +221,6 @@ class TestFraming:
             assert (await connection.read_answer())[:2] == (100, "Continue")
             await connection.send(b"abc")
             assert json.loads((await connection.read_answer())[3])["body"] == "abc"
-
-
-class TestPipelining:
-    on_both_loops = True
-
-    async def test_requests_sent_together_are_answered_in_turn(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
-            await connection.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(20)))
-            for number in range(20):
-                assert json.loads((await connection.read_answer())[3])["path"] == f"/{number}"
-
-    async def test_a_refusal_waits_for_the_answers_before_it(self) -> None:
-        async def slow(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.sleep(0.2)
-            await respond(send, 200, scope["path"].encode())
-
-        async with serving(slow) as bound, wire(bound.port) as connection:
-            await connection.send(GET + GET.replace(b"/x", b"/y") + b"GET /z HTTP/1.1\r\n\r\n")
-            assert (await connection.read_answer())[3] == b"/x"
-            assert (await connection.read_answer())[3] == b"/y"
-            check_refusal(await connection.read_answer(), 400)
-            assert await connection.is_closed()
-
-    async def test_a_queued_request_with_a_broken_body_never_runs(self) -> None:
-        paths: list[str] = []
-
-        async def slow(scope: Any, receive: Any, send: Any) -> None:
-            paths.append(scope["path"])
-            await asyncio.sleep(0.2)
-            await respond(send, 200)
-
-        async with serving(slow) as bound, wire(bound.port) as connection:
-            broken = POST.replace(b"/x", b"/y") + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n"
-            await connection.send(GET + broken)
-            assert (await connection.read_answer())[0] == 200
-            check_refusal(await connection.read_answer(), 400)
-        assert paths == ["/x"]
-
-    @pytest.mark.slow
-    async def test_a_slow_first_answer_costs_the_half_sent_second_request_nothing(self) -> None:
-        async def slow(scope: Any, receive: Any, send: Any) -> None:
-            if scope["path"] == "/x":
-                await asyncio.sleep(1.2)
-            await respond(send, 200, scope["path"].encode())
-
-        async with serving(slow, QUICK) as bound, wire(bound.port) as connection:
-            third = GET.replace(b"/x", b"/z")
-            await connection.send(GET + GET.replace(b"/x", b"/y") + third[:10])
-            await asyncio.sleep(0.8)
-            await connection.send(third[10:])
-            for path in (b"/x", b"/y", b"/z"):
-                assert (await connection.read_answer())[3] == path
 
 
 class TestUpgrades:
@@ -569,9 +317,6 @@ class TestCounting:
             await exchange(bound.port, b"GET / HTTP/1.1\r\n\r\n")
             await exchange(bound.port, b"GET /" + b"a" * 3000)
         assert refused == [400, 431]
-
-    def test_a_sweep_leaves_alone_what_is_none_of_its_own(self) -> None:
-        Guards(Limits()).sweep([object()], 1e9)
 
     def test_uvicorn_still_has_what_we_build_on(self) -> None:
         for name in ("on_response_complete", "on_headers_complete", "on_header", "on_body", "shutdown", "_start_asgi_task"):

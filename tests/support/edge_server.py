@@ -1,6 +1,8 @@
 """The edge's server inside a test's own event loop, and a client that sends the bytes it is told, when told."""
 
 import asyncio
+import json
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -10,9 +12,15 @@ from domogate.edge import server
 from domogate.edge.protocol import Limits
 
 QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
-"""Short enough for a test, long enough for a busy machine to send an honest request."""
+"""Short enough for a test; what a busy machine makes longer is not counted (`Guards.sweep`)."""
 
 PATIENT = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=20)
+
+_LONG = 30.0
+"""Seconds until a test gives up on what should have come; nothing that goes well waits so long."""
+
+GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
+POST = b"POST /x HTTP/1.1\r\nHost: gateway\r\n"
 
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -32,12 +40,12 @@ async def serving(
         running = asyncio.create_task(
             server.run(app, listening, limits=limits, stop=stop, on_ready=on_ready, **{"drain": 1.0, **options})
         )
-        await asyncio.wait_for(ready.wait(), 10)
+        await asyncio.wait_for(ready.wait(), _LONG)
         try:
             yield listening
         finally:
             stop.set()
-            await asyncio.wait_for(running, 15)
+            await asyncio.wait_for(running, _LONG)
 
 
 class Wire:
@@ -53,20 +61,20 @@ class Wire:
 
     async def read_answer(self) -> tuple[int, str, dict[str, str], bytes]:
         """Status, reason, headers (lower case; doubled ones joined) and body of the next answer."""
-        head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 10)).decode("latin-1")
+        head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), _LONG)).decode("latin-1")
         first, *lines = head.strip().split("\r\n")
         _, status, reason = first.split(" ", 2)
         headers: dict[str, str] = {}
         for line in lines:
             name, _, value = line.partition(": ")
             headers[name.lower()] = f"{headers[name.lower()]}, {value}" if name.lower() in headers else value
-        body = await asyncio.wait_for(self.reader.readexactly(int(headers.get("content-length", 0))), 10)
+        body = await asyncio.wait_for(self.reader.readexactly(int(headers.get("content-length", 0))), _LONG)
         return int(status), reason, headers, body
 
     async def read_all(self) -> bytes:
         """Everything until the server closes; a reset counts as closed."""
         try:
-            return await asyncio.wait_for(self.reader.read(), 10)
+            return await asyncio.wait_for(self.reader.read(), _LONG)
         except ConnectionError:
             return b""
 
@@ -92,3 +100,47 @@ async def exchange(port: int, data: bytes) -> tuple[int, str, dict[str, str], by
     async with wire(port) as connection:
         await connection.send(data)
         return await connection.read_answer()
+
+
+class Recorder:
+    """An app that answers with what it was asked, and remembers it."""
+
+    def __init__(self) -> None:
+        self.seen: list[dict[str, Any]] = []
+        self.disconnected = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        record = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "headers": [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]],
+        }
+        self.seen.append(record)
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.disconnected.set()
+                return
+            body += message["body"]
+            if not message["more_body"]:
+                break
+        record["body"] = body.decode()
+        record["headers"] = [[name.decode(), value.decode("latin-1")] for name, value in scope["headers"]]
+        await respond(send, 200, json.dumps(record).encode())
+
+
+async def respond(send: Any, status: int, body: bytes = b"") -> None:
+    headers = [(b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def check_refusal(answer: tuple[int, str, dict[str, str], bytes], status: int) -> None:
+    assert answer[0] == status, answer
+    headers = answer[2]
+    assert headers["connection"] == "close"
+    assert headers["content-type"].startswith("text/plain")
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]+", headers["x-request-id"])
+    assert "date" in headers
+    assert "server" not in headers

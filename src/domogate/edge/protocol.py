@@ -79,11 +79,20 @@ class Guards:
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
 
     def sweep(self, connections: Iterable[object], now: float) -> None:
-        """Cut what is overdue, or would be before the next sweep: a limit is a promise, not an average."""
+        """Cut what is overdue, or would be before the next sweep: a limit is a promise, not an average.
+
+        A sweep that comes late tells that nothing was read meanwhile either: that time is not held against the clients.
+        """
+        late = now - self.now - self.sweep_interval if self.now else 0.0
         self.now = now
+        guarded = [c for c in connections if isinstance(c, GuardedProtocol)]
+        if late > self.sweep_interval / 4:
+            for connection in guarded:
+                connection.extend(late)
         due = now + self.sweep_interval
-        for connection in [c for c in connections if isinstance(c, GuardedProtocol) and c.is_due(due)]:
-            connection.expire(now)
+        for connection in guarded:
+            if connection.is_due(due):
+                connection.expire(now)
 
 
 class GuardedConfig(uvicorn.Config):
@@ -303,6 +312,10 @@ class GuardedProtocol(HttpToolsProtocol):
         self.write_deadline = inf
 
     # --- the end ------------------------------------------------------------------------------------------------------
+
+    def extend(self, seconds: float) -> None:
+        self.deadline += seconds
+        self.write_deadline += seconds
 
     def is_due(self, moment: float) -> bool:
         return self.deadline <= moment or self.write_deadline <= moment

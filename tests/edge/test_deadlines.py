@@ -1,0 +1,269 @@
+"""Who is given up on, and when; and that a slow gateway, or a slow answer before theirs, is held against nobody."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable
+from itertools import chain, count
+from typing import Any
+
+import pytest
+
+from domogate.edge import protocol
+from domogate.edge.protocol import GuardedProtocol, Guards, Limits
+from support.edge_server import GET, POST, QUICK, Recorder, Wire, check_refusal, exchange, respond, serving, wire
+
+pytestmark = pytest.mark.slow
+
+
+async def keep_sending(connection: Wire, piece: bytes = b"more") -> None:
+    for _ in range(200):
+        await connection.send(piece)
+        await asyncio.sleep(0.05)
+
+
+class TestDeadlines:
+    on_both_loops = True
+
+    @pytest.mark.parametrize("start", [b"G", b"\r\n", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
+    async def test_a_header_section_that_does_not_end_is_408_and_the_end(self, start: bytes) -> None:
+        app = Recorder()
+        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(start)
+            check_refusal(await connection.read_answer(), 408)
+            assert await connection.is_closed()
+        assert app.seen == []
+
+    async def test_dripping_does_not_extend_it(self) -> None:
+        limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=20)
+        async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
+            await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\nX: ")
+            answer = asyncio.create_task(connection.read_answer())
+            for _ in range(100):
+                await connection.send(b"a")
+                await asyncio.sleep(0.05)
+                if answer.done():
+                    break
+            check_refusal(await answer, 408)
+
+    async def test_a_body_that_does_not_end_is_408_and_its_app_hears_of_it(self) -> None:
+        app = Recorder()
+        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
+            check_refusal(await connection.read_answer(), 408)
+            assert await connection.is_closed()
+            await asyncio.wait_for(app.disconnected.wait(), 30)
+
+    async def test_a_body_cut_after_the_answer_began_is_a_plain_close(self) -> None:
+        async def early(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+            await send({"type": "http.response.body", "body": b"ab", "more_body": True})
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        async with serving(early, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
+            everything = await connection.read_all()
+            assert everything.endswith(b"\r\n\r\nab")
+            assert b"408" not in everything
+
+    async def test_a_body_that_comes_after_its_answer_is_dropped_and_the_connection_lives(self) -> None:
+        async def early(scope: Any, receive: Any, send: Any) -> None:
+            await respond(send, 413, scope["path"].encode())
+
+        async with serving(early) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
+            assert (await connection.read_answer())[0] == 413
+            await connection.send(b"lo" + GET.replace(b"/x", b"/next"))
+            assert (await connection.read_answer())[3] == b"/next"
+
+    async def test_one_that_never_ends_after_its_answer_is_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(protocol, "_LINGER", 0.3)
+
+        async def early(scope: Any, receive: Any, send: Any) -> None:
+            await respond(send, 413)
+
+        async with serving(early) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Transfer-Encoding: chunked\r\n\r\n")
+            assert (await connection.read_answer())[0] == 413
+            with pytest.raises(ConnectionError):
+                await keep_sending(connection, b"4\r\nmore\r\n")
+
+    async def test_a_connection_that_never_says_a_word_is_closed_without_one(self) -> None:
+        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
+            assert await connection.is_closed()
+
+    async def test_an_idle_connection_is_closed_without_a_word_after_keep_alive(self) -> None:
+        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(GET)
+            assert (await connection.read_answer())[0] == 200
+            assert await connection.is_closed()
+
+    async def test_a_slow_app_is_not_cut(self) -> None:
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(1.0)  # longer than all that is QUICK
+            await respond(send, 200)
+
+        async with serving(slow, QUICK) as bound:
+            assert (await exchange(bound.port, GET))[0] == 200
+
+    async def test_an_app_that_does_not_read_is_not_the_client_s_fault(self) -> None:
+        async def late(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(1.0)
+            size = 0
+            while True:
+                message = await receive()
+                size += len(message["body"])
+                if not message["more_body"]:
+                    break
+            await respond(send, 200, str(size).encode())
+
+        async with serving(late, QUICK) as bound, wire(bound.port) as connection:
+            body = b"b" * 2_000_000
+            connection.writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            status, _, _, answer = await connection.read_answer()
+            assert (status, answer) == (200, b"2000000")
+
+    async def test_the_time_in_which_nobody_read_is_not_counted(self) -> None:
+        may_read, all_but_one = asyncio.Event(), asyncio.Event()
+
+        async def late(scope: Any, receive: Any, send: Any) -> None:
+            await may_read.wait()
+            size, more = 0, True
+            while more:
+                message = await receive()
+                size, more = size + len(message["body"]), message["more_body"]
+                if size == 100_000:
+                    all_but_one.set()
+            await respond(send, 200)
+
+        async with serving(late, QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(POST + b"Content-Length: 100001\r\n\r\n" + b"b" * 100_000)
+            await asyncio.sleep(2 * QUICK.body_deadline)
+            may_read.set()
+            await asyncio.wait_for(all_but_one.wait(), 30)
+            await connection.send(b"b")
+            assert (await connection.read_answer())[0] == 200
+
+    async def test_the_time_in_which_the_gateway_stood_still_is_not_counted(self) -> None:
+        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
+            await connection.send(GET[:10])
+            await asyncio.sleep(2 * Guards(QUICK).sweep_interval)
+            time.sleep(2 * QUICK.header_deadline)
+            await asyncio.sleep(0.01)  # a sweep comes first
+            await connection.send(GET[10:])
+            assert (await connection.read_answer())[0] == 200
+
+    async def test_a_client_that_does_not_take_its_answer_is_cut(self) -> None:
+        ended = asyncio.Event()
+
+        async def endless(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            try:
+                for _ in range(10_000):
+                    await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+            finally:
+                ended.set()
+
+        async with serving(endless, QUICK) as bound, wire(bound.port, limit=1024) as connection:
+            await connection.send(GET)
+            await asyncio.wait_for(ended.wait(), 30)
+
+    async def test_a_refused_client_that_never_leaves_is_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(protocol, "_LINGER", 0.3)
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(b"nonsense\r\n\r\n")
+            check_refusal(await connection.read_answer(), 400)
+            with pytest.raises(ConnectionError):
+                await keep_sending(connection)
+
+
+class Watched(GuardedProtocol):
+    """A connection with a deadline and nothing else."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = self.write_deadline = deadline
+        self.expired_at: float | None = None
+
+    def expire(self, now: float) -> None:
+        self.expired_at = now
+
+
+class TestSweeps:
+    LIMITS = Limits(header_deadline=10)
+
+    def sweep(self, connection: Watched, moments: Iterable[float]) -> float | None:
+        guards = Guards(self.LIMITS)
+        for moment in moments:
+            guards.sweep([connection], moment)
+            if connection.expired_at is not None:
+                break
+        return connection.expired_at
+
+    def test_they_come_early_rather_than_late(self) -> None:
+        assert Guards(Limits()).sweep_interval == 0.5
+        assert Guards(Limits(header_deadline=0.1)).sweep_interval == 0.05
+        assert self.sweep(Watched(110.0), count(100.0, 0.5)) == 109.5
+
+    def test_one_that_is_late_does_not_count_for_more_than_one(self) -> None:
+        assert self.sweep(Watched(110.0), [100.0, 160.0]) is None
+        assert self.sweep(Watched(110.0), chain([100.0], count(160.0, 0.5))) == 169.0
+
+    def test_a_gateway_that_is_always_late_still_cuts(self) -> None:
+        assert self.sweep(Watched(110.0), count(100.0, 2.0)) == 138.0
+
+    def test_one_leaves_alone_what_is_none_of_its_own(self) -> None:
+        Guards(Limits()).sweep([object()], 1e9)
+
+
+class TestPipelining:
+    on_both_loops = True
+
+    async def test_requests_sent_together_are_answered_in_turn(self) -> None:
+        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+            await connection.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(20)))
+            for number in range(20):
+                assert json.loads((await connection.read_answer())[3])["path"] == f"/{number}"
+
+    async def test_a_refusal_waits_for_the_answers_before_it(self) -> None:
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.sleep(0.05)
+            await respond(send, 200, scope["path"].encode())
+
+        async with serving(slow) as bound, wire(bound.port) as connection:
+            await connection.send(GET + GET.replace(b"/x", b"/y") + b"GET /z HTTP/1.1\r\n\r\n")
+            assert (await connection.read_answer())[3] == b"/x"
+            assert (await connection.read_answer())[3] == b"/y"
+            check_refusal(await connection.read_answer(), 400)
+            assert await connection.is_closed()
+
+    async def test_a_queued_request_with_a_broken_body_never_runs(self) -> None:
+        paths: list[str] = []
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            paths.append(scope["path"])
+            await asyncio.sleep(0.05)
+            await respond(send, 200)
+
+        async with serving(slow) as bound, wire(bound.port) as connection:
+            broken = POST.replace(b"/x", b"/y") + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n"
+            await connection.send(GET + broken)
+            assert (await connection.read_answer())[0] == 200
+            check_refusal(await connection.read_answer(), 400)
+        assert paths == ["/x"]
+
+    async def test_a_slow_first_answer_costs_the_half_sent_second_request_nothing(self) -> None:
+        may_answer = asyncio.Event()
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            await may_answer.wait()
+            await respond(send, 200, scope["path"].encode())
+
+        async with serving(slow, QUICK) as bound, wire(bound.port) as connection:
+            third = GET.replace(b"/x", b"/z")
+            await connection.send(GET + GET.replace(b"/x", b"/y") + third[:10])
+            await asyncio.sleep(2 * QUICK.header_deadline)
+            await connection.send(third[10:])
+            may_answer.set()
+            for path in (b"/x", b"/y", b"/z"):
+                assert (await connection.read_answer())[3] == path
