@@ -6,15 +6,15 @@ from structlog.testing import capture_logs
 from domogate.domain.commands import Order, OrderEnd, OrderState, SceneStep, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal, OrderKeyTaken, ValueOutOfRange
+from domogate.domain.ids import Id
 from domogate.domain.plants import SceneDetail
 from domogate.fabric.in_process import InProcessFabric
-from domogate.services import control as control_module
 from domogate.services import orders as orders_module
 from domogate.services.control import Control
 from domogate.services.driving import Driving
 from domogate.services.orders import Orders
 from domogate.services.scenes import Scenes
-from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
@@ -132,6 +132,43 @@ class TestTheLifeOfAnOrder:
         assert house.states() == [OrderState.UNKNOWN]
 
 
+class TestAnOrderThatWasQueued:
+    async def queue(self, house: House, plant: Id) -> Order:
+        (order,) = await house.control.queue(plant, [SceneStep(LAMP.id, ON)])
+        return order
+
+    async def test_and_is_not_on_disk_any_more_is_not_sent(self, house, store, driver):
+        async with house:
+            order = await self.queue(house, store.add_plant(LAMP))
+            store.orders.clear()
+            with pytest.raises(Internal):
+                await house.control.send(order)
+        assert driver.orders == []
+
+    async def test_whose_time_runs_out_while_it_is_put_on_disk_was_not_sent_and_says_so(self, house, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        mark_sent = store.mark_sent
+
+        async def mark_late(order_id: str, at: float) -> bool:
+            return await mark_sent(order_id, at + 60)
+
+        store.mark_sent = mark_late
+        async with house:
+            order = await self.queue(house, plant)
+            with pytest.raises(DeviceTimeout, match="not sent"):
+                await house.control.send(order)
+        assert driver.orders == []
+        assert store.orders[order.id].sent_at is None
+
+    async def test_and_never_sent_is_not_remembered_beyond_its_time(self, house, store, clock):
+        async with house:
+            await self.queue(house, store.add_plant(LAMP))
+            clock.pass_by(60)
+            await house.orders.settle()
+            assert house.states() == [OrderState.EXPIRED]
+            assert not house.orders._queued_here
+
+
 class TestAnOrderUnderAKey:
     async def test_gives_its_record(self, house, store, driver):
         plant = store.add_plant(LAMP)
@@ -196,13 +233,25 @@ class TestAnOrderUnderAKey:
             record = await house.control.order(plant, LAMP.id, ON)
         assert (record.state, record.problem) == (end, fault.message)
 
-    async def test_that_never_is_answered_has_expired_by_its_deadline(self, house, store, driver, clock, monkeypatch):
-        monkeypatch.setattr(control_module, "_BETWEEN_GLANCES", 0.005)
+    async def test_that_never_is_answered_has_expired_at_its_deadline(self, house, store, driver, clock):
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
         async with house:
-            record = await house.control.order(plant, LAMP.id, ON, deadline=clock.now() + 0.02)
+            record = await house.control.order(plant, LAMP.id, ON)
+            assert asyncio.get_running_loop().time() == pytest.approx(5)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, NOON)
+
+    async def test_whose_end_cannot_be_written_is_answered_before_a_quarter_of_a_second_more(self, store, driver):
+        clock = driver.clock = LoopClock()
+        plant = store.add_plant(LAMP)
+        driver.pause = asyncio.Event()
+        async with House(store, clock, driver) as house:
+            store.gate = asyncio.Event()
+            deadline = clock.now() + 5
+            record = await house.control.order(plant, LAMP.id, ON, deadline=deadline)
+            assert deadline <= clock.now() < deadline + 0.25
+            store.gate.set()
+        assert record.state is OrderState.SENT
 
     async def test_that_comes_too_late_has_expired_and_is_not_sent(self, house, store, driver, clock):
         plant = store.add_plant(LAMP)

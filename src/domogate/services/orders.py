@@ -25,8 +25,8 @@ class Orders:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._queued_here: set[str] = set()
-        """Queued by this process and not begun yet: of these it is known that they are on disk."""
+        self._queued_here: dict[str, float] = {}
+        """Queued by this process and not begun yet, with their deadlines: of these it is known that they are on disk."""
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -48,7 +48,7 @@ class Orders:
         except Exception as error:
             _log.error("orders not kept", orders=len(orders), exc_info=error)
             raise Internal("the order could not be kept, and was not sent") from error
-        self._queued_here.update(order.id for order in orders)
+        self._queued_here.update((order.id, order.deadline) for order in orders)
 
     async def begin(self, order: Order) -> OrderRecord | None:
         """Keep it as sent. None: send it now; else it is not to be sent, and this is what became of it so far.
@@ -65,10 +65,13 @@ class Orders:
                     raise OrderKeyTaken("this idempotency key was used for another command")
                 if known.state is not OrderState.QUEUED:
                     return known
-            self._queued_here.discard(order.id)
+            self._queued_here.pop(order.id, None)
             if await self._store.mark_sent(order.id, self._clock.now()):
                 return None
-            return await self._store.find_order(order.id)
+            known = await self._store.find_order(order.id)
+            if known is None:
+                raise Internal("the order is not kept any more, and was not sent")
+            return known
         except Fault:
             raise
         except Exception as error:
@@ -89,7 +92,7 @@ class Orders:
                 known = (await self._store.add_orders((order,), self._clock.now(), sent=False))[0]
                 if known is not None and known.state is not OrderState.QUEUED:
                     return
-            self._queued_here.discard(order.id)
+            self._queued_here.pop(order.id, None)
         except Exception as error:
             _log.error("order not kept", order_id=order.id, plant_id=order.plant_id, exc_info=error)
             return
@@ -108,7 +111,9 @@ class Orders:
 
     async def settle(self) -> int:
         """End those past their deadline that nobody ended; how many."""
-        return await self._store.settle_orders(self._clock.now() - _GRACE)
+        past = self._clock.now() - _GRACE
+        self._queued_here = {order_id: deadline for order_id, deadline in self._queued_here.items() if deadline > past}
+        return await self._store.settle_orders(past)
 
     async def _settle_now_and_then(self) -> None:
         while True:
@@ -138,4 +143,6 @@ def fault_of(record: OrderRecord) -> Fault | None:
         return DeviceRefused(record.problem or "the device did not carry it out")
     if record.state is OrderState.UNKNOWN:
         return DeviceTimeout("it was sent, and what became of it was lost")
+    if record.state is OrderState.QUEUED:
+        return DeviceTimeout("it was not sent: the time of the order was up")
     return DeviceTimeout(record.problem or "it was sent before, and the device has not confirmed it")
