@@ -19,7 +19,7 @@ from domogate.services.driving import Driving
 from domogate.services.injections import FaultDesk, FaultTimer
 from domogate.services.orders import Orders
 from domogate.services.world import World
-from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
@@ -156,11 +156,11 @@ class TestSlow:
     async def test_never_answers_in_time(self, store, driver, desk, plant, clock):
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.SLOW)
-            order = make_order(plant, LAMP.id, ON, deadline=clock.now() + 0.01)
+            order = make_order(plant, LAMP.id, ON, deadline=clock.now() + 5)
             with pytest.raises(DeviceTimeout):
                 await driving.execute(order)
             with pytest.raises(DeviceTimeout):
-                await driving.read(plant, LAMP.id, clock.now() + 0.01)
+                await driving.read(plant, LAMP.id, clock.now() + 5)
         assert (driver.orders, driver.questions) == ([], [])
         assert store.orders[order.id].state is OrderState.EXPIRED
 
@@ -328,19 +328,20 @@ class TestTheDesk:
 
 
 class TestFaultsThatAreOver:
-    async def test_are_cleared_in_time_and_the_truth_is_back(self, store, driver, desk, plant, clock):
+    async def test_are_cleared_in_time_and_the_truth_is_back(self, store, plant, notes):
+        clock = LoopClock()
+        driver, desk = ObedientDriver(clock), FaultDesk(store, clock, notes)
         timer = FaultTimer(desk, clock)
         store.listen(timer.apply)
         async with running(store, driver) as driving:
             await timer.start()
-            await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE, until=clock.now() + 0.02)
+            await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE, until=clock.now() + 30)
             await driving.settled()
+            await asyncio.sleep(29.9)
             assert not store.state_of(plant, LAMP.id).reachable
-            clock.pass_by(0.02)
-            async with asyncio.timeout(10):
-                while not store.state_of(plant, LAMP.id).reachable:
-                    await asyncio.sleep(0.001)
+            await asyncio.sleep(0.2)
             await driving.settled()
+            assert store.state_of(plant, LAMP.id).reachable
             await timer.stop()
         assert store.plants[plant].injections == ()
 
@@ -352,8 +353,7 @@ class TestFaultsThatAreOver:
             clock.pass_by(5)
             assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == LightState(on=True)
 
-    async def test_that_cannot_be_cleared_are_tried_again(self, store, desk, plant, clock, monkeypatch):
-        monkeypatch.setattr("domogate.services.injections._RETRY", 0.001)
+    async def test_that_cannot_be_cleared_are_tried_again(self, store, desk, plant, clock):
         await desk.inject(plant, LAMP.id, InjectedFault.SLOW, until=NOON + 1)
         clock.pass_by(2)
         clear, tries = store.clear_injections, []
@@ -368,8 +368,8 @@ class TestFaultsThatAreOver:
         timer = FaultTimer(desk, clock)
         with capture_logs() as logs:
             await timer.start()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while store.plants[plant].injections:
-                    await asyncio.sleep(0.001)
+                    await asyncio.sleep(1)
             await timer.stop()
         assert [entry["log_level"] for entry in logs] == ["error"]

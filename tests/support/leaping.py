@@ -1,7 +1,7 @@
 """Time that leaps: a loop that has nothing to do now is at once where its next timer is due.
 
-What a test waits for then costs no time, takes exactly as long as it says, and comes in the same order on a machine that stalls.
-Only for tests that keep to one loop: for a thread or another process such a loop would not wait.
+What a test waits for then costs no time, takes exactly as long as it says, and comes in the same order on a machine that
+stalls. Only for tests that keep to one loop: for a thread or another process such a loop would not wait.
 """
 
 import asyncio

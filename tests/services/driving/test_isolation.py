@@ -1,6 +1,6 @@
 """One crashing, one hanging, one flooding driver or plant beside a healthy one: who is healthy notices nothing.
 
-Nothing here is measured with a clock: what must come first is seen to come first.
+No clock of the machine measures anything here: time leaps from timer to timer, and what must come first is seen to.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from domogate.services.driving import errands as errands_module
 from domogate.services.driving import recording as recording_module
 from domogate.services.driving.recording import Lane, Recording, TooManyReports
 from domogate.services.orders import Orders
-from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
@@ -48,8 +48,8 @@ class DeafDriver(ObedientDriver):
 
 
 @pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
+def clock() -> LoopClock:
+    return LoopClock()
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def running(store: FakeStore, *drivers: ObedientDriver) -> AsyncIterator[t
 
 
 async def until(check: object) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(4):
         while not check():
             await asyncio.sleep(0.001)
 
@@ -93,18 +93,16 @@ async def until(check: object) -> None:
 class TestADriverThatNeverAnswers:
     @pytest.mark.parametrize("what", ["order", "question"])
     async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(self, store, deaf, clock, what):
-        """Also when it ignores that it is cancelled. Both timers run on the same loop: a busy machine delays them alike."""
+        """Also when it ignores that it is cancelled."""
         plant = store.add_plant(REAL)
         with capture_logs():
             async with running(store, deaf) as (_, fabric):
-                deadline = clock.now() + 0.1
-                too_late = asyncio.create_task(asyncio.sleep(0.1 + 0.25))
+                deadline = clock.now() + 5
                 order = make_order(plant, REAL.id, SWITCH_ON, deadline=deadline)
                 asked = fabric.execute(order) if what == "order" else fabric.read(plant, REAL.id, deadline)
                 with pytest.raises(DeviceTimeout):
                     await asked
-                assert not too_late.done()
-                too_late.cancel()
+                assert deadline <= clock.now() < deadline + 0.25
                 deaf.release.set()
 
     async def test_is_a_time_out_in_time_even_if_the_end_cannot_be_written(self, store, deaf, clock):
@@ -112,18 +110,16 @@ class TestADriverThatNeverAnswers:
         with capture_logs():
             async with running(store, deaf) as (_, fabric):
                 store.gate = asyncio.Event()
-                too_late = asyncio.create_task(asyncio.sleep(0.02 + 0.25))
+                deadline = clock.now() + 5
                 with pytest.raises(DeviceTimeout):
-                    await fabric.execute(make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 0.02))
-                assert not too_late.done()
-                too_late.cancel()
+                    await fabric.execute(make_order(plant, REAL.id, SWITCH_ON, deadline=deadline))
+                assert deadline < clock.now() < deadline + 0.25
                 store.gate.set()
                 deaf.release.set()
 
-    async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(self, store, deaf, clock, monkeypatch):
-        monkeypatch.setattr(errands_module, "_LETTING_GO", 0.005)
+    async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(self, store, deaf, clock):
         plant = store.add_plant(REAL)
-        order = make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 0.01)
+        order = make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 5)
         with capture_logs():
             async with running(store, deaf) as (driving, fabric):
                 with pytest.raises(DeviceTimeout):
@@ -142,7 +138,7 @@ class TestADriverThatNeverAnswers:
         healthy = ObedientDriver(clock)
         with capture_logs():
             async with running(store, deaf, healthy) as (_, fabric):
-                orders = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 0.02) for _ in range(8)]
+                orders = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 5) for _ in range(8)]
                 outcomes = await asyncio.gather(*map(fabric.execute, orders), return_exceptions=True)
                 assert [type(outcome) for outcome in outcomes] == [DeviceTimeout] * 8
                 assert len(deaf.orders) == 5
@@ -169,7 +165,7 @@ class TestADriverThatNeverAnswers:
 
         with capture_logs():
             async with running(store, deaf, healthy) as (_, fabric):
-                slow = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 2) for _ in range(1000)]
+                slow = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 5) for _ in range(1000)]
                 waiting = [asyncio.create_task(order(fabric, each, "slow")) for each in slow]
                 await until(lambda: len(deaf.orders) == 1000)
                 for _ in range(50):

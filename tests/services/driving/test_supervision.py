@@ -11,8 +11,6 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import Why
 from domogate.services.driving import Driving
-from domogate.services.driving import attaching as attaching_module
-from domogate.services.driving import supervision as supervision_module
 from domogate.services.driving.supervision import DriverCondition, Supervisor, absence_after, describe
 from domogate.services.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
@@ -76,9 +74,9 @@ async def running(store: FakeStore, *drivers: ObedientDriver, chance: NoPause | 
 
 
 async def until(check: object) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not check():
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0.1)
 
 
 def health(driving: Driving, name: str = "mqtt") -> object:
@@ -147,9 +145,7 @@ class TestADriverThatFails:
 
 
 class TestADriverThatDoesNotStart:
-    async def test_does_not_hold_up_the_gateway_nor_another(self, store, mqtt, simulator, monkeypatch):
-        monkeypatch.setattr(supervision_module, "_FIRST_START", 0.01)
-
+    async def test_does_not_hold_up_the_gateway_nor_another(self, store, mqtt, simulator):
         async def hang(report: object) -> None:
             await asyncio.Event().wait()
 
@@ -174,8 +170,7 @@ class TestADriverThatDoesNotStart:
                 absence = store.state_of(plant, LAMP.id).absence
         assert (absence.why, absence.evidence) == (Why.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
 
-    async def test_that_takes_for_ever_is_given_up_and_tried_again(self, store, mqtt, chance, monkeypatch):
-        monkeypatch.setattr(supervision_module, "_START_DEADLINE", 0.01)
+    async def test_that_takes_for_ever_is_given_up_and_tried_again(self, store, mqtt, chance):
         start, tries = mqtt.start, []
 
         async def hang_first(report: object) -> None:
@@ -200,9 +195,7 @@ class TestADriverThatDoesNotStart:
 
 
 class TestADriverThatDoesNotStop:
-    async def test_does_not_keep_the_gateway_from_stopping(self, store, mqtt, monkeypatch):
-        monkeypatch.setattr(supervision_module, "_STOP_DEADLINE", 0.01)
-
+    async def test_does_not_keep_the_gateway_from_stopping(self, store, mqtt):
         async def hang() -> None:
             await asyncio.Event().wait()
 
@@ -214,9 +207,7 @@ class TestADriverThatDoesNotStop:
 
 
 class TestAPlantThatHangsWhenAttached:
-    async def test_times_out_is_tried_again_later_and_holds_up_nobody(self, store, mqtt, simulator, monkeypatch):
-        monkeypatch.setattr(attaching_module, "_ATTACH_DEADLINE", 0.02)
-        monkeypatch.setattr(attaching_module, "_FIRST_RETRY", 0.02)
+    async def test_times_out_is_tried_again_later_and_holds_up_nobody(self, store, mqtt, simulator):
         other_lamp = make_module(DeviceKind.LIGHT, driver="mqtt")
         bad, good = store.add_plant(LAMP, SIMULATED, plant_id=make_id(1)), store.add_plant(other_lamp, plant_id=make_id(2))
         attach, hanging = mqtt.attach, True
