@@ -12,14 +12,14 @@ from sqlalchemy import select
 from domogate.domain.events import PlantChanged, StateChanged, UserChanged
 from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore
+from domogate.stores import SqlStore, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.tables import gateways
 from support.stores import CARLA, HOUSE, LAMP, NOW, SMALL, Ear, HandClock, OpenStore, an_id
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.005)
 
@@ -124,7 +124,7 @@ class TestForeignChanges:
             import asyncio, sys
             from domogate.domain.ids import new_id
             from domogate.domain.people import User
-            from domogate.stores import SqlStore
+            from domogate.stores import SqlStore, writer
 
             class Clock:
                 def now(self): return 1_800_000_000.0
@@ -134,7 +134,7 @@ class TestForeignChanges:
                 await store.start()
                 for number in range(40):
                     await store.save_user(User(new_id(), f"user{number}@elsewhere.example"))
-                assert await store.wait_applied(20)
+                assert await store.wait_applied(60)
                 await store.stop()
 
             asyncio.run(main())
@@ -171,7 +171,7 @@ class TestWaitApplied:
         ear = Ear()
         house.listen(ear)
         await command_line.save_user(User(an_id(80), "new@example.com"))
-        assert await command_line.wait_applied(10.0)
+        assert await command_line.wait_applied(30.0)
         assert UserChanged(user_id=an_id(80)) in ear.events
 
     async def test_false_when_a_gateway_does_not_get_there_in_time(self, open_store: OpenStore, database_url: str) -> None:
@@ -213,10 +213,11 @@ class TestWaitApplied:
         ear = Ear()
         other.listen(ear)
         await house.set_plant_people(HOUSE.id, [], [])
-        assert await house.wait_applied(10.0)
+        assert await house.wait_applied(30.0)
         assert isinstance(ear.events[-1], PlantChanged)
 
-    async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore) -> None:
+    async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(writer, "HEARTBEAT", 1e9)
         before = house.commits
         for level in range(5):
             await house.record([on(level)])
@@ -228,6 +229,6 @@ class TestWaitApplied:
         other = await open_store(database_url, gateway=False)
         clock.at += 7
         await other.save_user(CARLA)
-        assert await other.wait_applied(10.0)
+        assert await other.wait_applied(30.0)
         rows = await other._read(lambda connection: connection.execute(select(gateways)).all())
         assert [(row.applied, row.seen_at) for row in rows] == [(await other.newest_cursor(), NOW + 7)]

@@ -32,16 +32,17 @@ class TestBackup:
     ) -> None:
         levels: dict[int, int] = {}
         filled.listen(lambda changes: levels.update({change.cursor: change.event.state.level for change in changes}))  # type: ignore[union-attr,misc]
-        stop = asyncio.Event()
+        written, stop = asyncio.Event(), asyncio.Event()
 
         async def write() -> None:
             level = 0
             while not stop.is_set():
                 level += 1
                 await filled.record([on(level)])
+                written.set()
 
         writing = asyncio.create_task(write())
-        await asyncio.sleep(0.05)
+        await written.wait()
         backups = [tmp_path / f"backup-{number}.db" for number in range(3)]
         for path in backups:
             await filled.backup(path)

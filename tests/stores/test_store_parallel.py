@@ -39,7 +39,7 @@ async def stores(request: pytest.FixtureRequest, open_store: OpenStore, database
 async def hear_revocations(store: SqlStore, ear: Ear) -> list[object]:
     """Once the store has heard of everything that any process wrote; what was written before the test may come late."""
     newest = await store.newest_cursor()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not ear.cursors or ear.cursors[-1] < newest:
             await asyncio.sleep(0.01)
     return [event for event in ear.events if isinstance(event, GrantRevoked)]

@@ -212,7 +212,7 @@ class TestPrune:
     async def test_it_ends_where_another_process_has_taken_all(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         await measure(house, *(watt(n, NOW + n) for n in range(3)))
         monkeypatch.setattr(retention, "count_readings", lambda _: 1_000)
-        await asyncio.wait_for(house.prune(0, 0, 0, 1), 10)
+        await asyncio.wait_for(house.prune(0, 0, 0, 1), 30)
         assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(
