@@ -155,6 +155,7 @@ class TestADriverThatDoesNotStart:
             async with running(store, mqtt, simulator) as driving:
                 await driving.settled()
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
+                assert asyncio.get_running_loop().time() == pytest.approx(2), "for so long the gateway waits for all of them"
                 assert health(driving).condition is DriverCondition.STARTING
                 assert store.state_of(plant, LAMP.id).absence.evidence == "the driver 'mqtt' is starting"
 
@@ -184,6 +185,7 @@ class TestADriverThatDoesNotStart:
             async with running(store, mqtt, chance=chance) as driving:
                 await until(lambda: health(driving).condition is DriverCondition.RUNNING)
                 assert health(driving).last_error.startswith("TimeoutError")
+                assert 30 <= asyncio.get_running_loop().time() < 31
 
     async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store, simulator):
         plant = store.add_plant(LAMP, SIMULATED)
@@ -204,6 +206,7 @@ class TestADriverThatDoesNotStop:
             async with running(store, mqtt):
                 pass
         assert [entry["event"] for entry in logs] == ["driver did not stop"]
+        assert asyncio.get_running_loop().time() == pytest.approx(10)
 
 
 class TestAPlantThatHangsWhenAttached:
