@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -155,12 +156,13 @@ class TestOrders:
         assert told[0]["sent_at"] is None
 
     def test_they_are_chosen(self, ordered: CommandLine) -> None:
+        between = datetime.fromisoformat(ordered.read("order", "show", "kettle-1")["queued_at"]).timestamp() - 5
         for words, wanted in (
             (("--state", "failed"), ["blinds-1"]),
             (("--module", "Kettle"), ["kettle-1"]),
             (("--plant", "Shed"), []),
             (("--limit", "1"), ["kettle-1"]),
-            (("--before", f"{time.time() - 5:.3f}"), ["blinds-1"]),
+            (("--before", f"{between:.3f}"), ["blinds-1"]),
         ):
             assert [one["id"] for one in ordered.read("order", "list", *words)] == wanted
 

@@ -15,6 +15,7 @@ import pytest
 
 from support.command_line import CommandLine
 from support.gateway import Gateway, running, start
+from support.http import PATIENCE
 from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
 
 pytestmark = pytest.mark.slow
@@ -53,13 +54,13 @@ def pasted(line: str) -> httpx.Response:
                 assert not url
                 url = word
     # Not read to its end: one of the answers has none.
-    with httpx.stream("GET" if body is None else "POST", url, headers=headers, content=body) as answer:
+    with httpx.stream("GET" if body is None else "POST", url, headers=headers, content=body, timeout=PATIENCE) as answer:
         return answer
 
 
 def ask(base_url: str, path: str, key: str, token: str) -> int:
     headers = {"Ocp-Apim-Subscription-Key": key, "Authorization": f"Bearer {token}"}
-    return httpx.get(base_url + path, headers=headers).status_code
+    return httpx.get(base_url + path, headers=headers, timeout=PATIENCE).status_code
 
 
 class TestDemo:
@@ -110,7 +111,7 @@ class TestEndAndSecondStart:
             email = first.ready["users"][0]["email"]
             first.domogate("user", "standing", email, "terms-expired")
             first.process.send_signal(signal.SIGTERM)
-            assert first.process.wait(15) == 0
+            assert first.process.wait(PATIENCE) == 0
             assert not (tmp_path / "ready.json").exists()
         with running(start("demo", tmp_path)) as second:
             users = json.loads(second.domogate("user", "list", "--json"))

@@ -10,9 +10,8 @@ from typing import IO
 import pytest
 
 from support.gateway import Gateway, _environment, running, start
+from support.http import PATIENCE
 from support.launching import Forked, launch, run
-
-PATIENCE = 40.0
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from support.gateway import Gateway, running, start
+from support.http import PATIENCE
 from support.people import GOOD_PASSWORD
 from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
 
@@ -32,7 +33,7 @@ def operator_token(gateway: Gateway) -> str:
     """The first operator sets their password on the page of their link; a script of theirs gets a token to manage with."""
     link = gateway.domogate("init", "--email", OPERATOR).strip()
     assert link.startswith(gateway.base_url)
-    with httpx.Client(follow_redirects=True) as browser:
+    with httpx.Client(follow_redirects=True, timeout=PATIENCE) as browser:
         page = browser.get(link)
         fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.text))
         names = re.findall(r'<input[^>]*type="password"[^>]*>', page.text)
@@ -45,12 +46,13 @@ def operator_token(gateway: Gateway) -> str:
 
 
 def manage(gateway: Gateway, method: str, path: str, token: str, body: object = None) -> httpx.Response:
-    return httpx.request(method, f"{gateway.base_url}/manage/v1{path}", headers={"authorization": f"Bearer {token}"}, json=body)
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx.request(method, f"{gateway.base_url}/manage/v1{path}", headers=headers, json=body, timeout=PATIENCE)
 
 
 def read_light(gateway: Gateway, token: str, key: str = "small-key-0123456789") -> int:
     headers = {"Ocp-Apim-Subscription-Key": key, "Authorization": f"Bearer {token}"}
-    return httpx.get(gateway.base_url + LIGHT_PATH, headers=headers).status_code
+    return httpx.get(gateway.base_url + LIGHT_PATH, headers=headers, timeout=PATIENCE).status_code
 
 
 class TestAnOperator:

@@ -34,7 +34,7 @@ class TestTheAuditLog:
             noted = " ".join(entry["what"] for entry in entries(gateway))
             return all(word in noted for word in ("E1 plugs on", "E5 run", "E11 open", "E15 videoOut", "E7 NotYourPlant"))
 
-        eventually(all_noted, "five entries in the audit log", patience=20)
+        eventually(all_noted, "five entries in the audit log")
         gateway.domogate("audit", "verify")  # fails when the chain is broken
 
     def test_names_nobody(self, gateway: Gateway) -> None:

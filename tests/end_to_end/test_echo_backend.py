@@ -1,7 +1,6 @@
 """E20 and the HTTP service behind it: what it is sent, and what becomes of its failures."""
 
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from support.gateway import QUICK, Gateway, running, start
-from support.http import KEY_HEADER, expect_refusal
+from support.http import KEY_HEADER, PATIENCE, expect_refusal
 from support.spec_operations import E20
 
 pytestmark = pytest.mark.slow
@@ -26,6 +25,7 @@ class Backend(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answer)
         self.heard = []
+        self.given_up_on = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A gateway that gives up on us is what some tests want."""
@@ -39,7 +39,7 @@ class Answer(BaseHTTPRequestHandler):
         self.server.heard.append(({name.lower(): value for name, value in self.headers.items()}, body))
         behaviour = self.server.behaviour
         if behaviour == "slow":
-            time.sleep(1.5)
+            self.server.given_up_on.wait(PATIENCE)
         if behaviour == "hangs up":
             self.connection.close()
             return
@@ -69,7 +69,7 @@ def backend() -> Iterator[Backend]:
 
 @pytest.fixture(scope="module")
 def gateway(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    where = {"DOMOGATE_ECHO_URL": f"http://127.0.0.1:{backend.server_address[1]}/echo", "DOMOGATE_ECHO_DEADLINE": "0.5"}
+    where = {"DOMOGATE_ECHO_URL": f"http://127.0.0.1:{backend.server_address[1]}/echo", "DOMOGATE_ECHO_DEADLINE": "3"}
     with running(start("demo", tmp_path_factory.mktemp("echo"), {**QUICK, **where})) as started:
         yield started
 
@@ -92,8 +92,10 @@ class TestABackendOfOnesOwn:
     def test_its_failures_are_told_apart_from_ours(
         self, backend: Backend, gateway: Gateway, behaviour: str, status: int
     ) -> None:
+        backend.given_up_on.clear()
         backend.behaviour = behaviour
         expect_refusal(E20, gateway.send(E20), status)
+        backend.given_up_on.set()
         backend.behaviour = "well"
         assert gateway.send(E20).status_code == 200
 

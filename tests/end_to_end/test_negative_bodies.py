@@ -3,12 +3,11 @@
 import json
 import select
 import socket
-import time
 
 import psutil
 import pytest
 
-from support.gateway import Gateway, eventually
+from support.gateway import Gateway, eventually, order_states
 from support.http import KEY_HEADER, connect, expect_refusal, host_of, message_of, read_answer, request_bytes
 from support.spec_operations import E1, E5, E20, POSTS, Operation
 
@@ -37,15 +36,7 @@ def switched_off(gateway: Gateway) -> None:
 
 def let_scenes_end(gateway: Gateway) -> None:
     """A scene's steps are carried out after its answer: the next test must not take them for its own doing."""
-    plant = gateway.estate.plant(gateway.case(E1)[1]["plant"])
-    seen = [gateway.plug_states(plant)]
-
-    def is_still() -> bool:
-        time.sleep(0.3)
-        seen.append(gateway.plug_states(plant))
-        return seen[-1] == seen[-2]
-
-    eventually(is_still, "the plugs stay as they are")
+    eventually(lambda: not order_states(gateway.data).keys() & {"queued", "sent"}, "no order is on its way")
 
 
 class TestE1Values:
@@ -221,7 +212,7 @@ class TestSize:
         process = psutil.Process(demo.process.pid)
         before = process.memory_info().rss
         head = request_bytes("POST", self.path(demo, operation), self.headers(demo, operation, None))
-        with connect(demo.base_url, timeout=10) as connection:
+        with connect(demo.base_url) as connection:
             connection.sendall(head)
             status = self.pour(connection, b"1000\r\n" + b"x" * 0x1000 + b"\r\n", chunks=8000)
         assert status == 413

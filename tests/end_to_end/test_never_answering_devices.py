@@ -1,25 +1,23 @@
 """Devices that never answer: everyone is answered by the limit, and a thousand such calls keep no other plant waiting."""
 
 import asyncio
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from support.backstage import let_in
 from support.estate_view import EstateView, PlantView
-from support.gateway import Gateway, running, serve_estate
-from support.http import KEY_HEADER
+from support.gateway import Gateway, order_states, running, serve_estate
+from support.http import KEY_HEADER, PATIENCE
 from support.plug_estate import KEY, OWNER, plug_estate
 from support.spec_operations import E1, E12, E16, Operation, Target
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-LIMIT = 8.0
+LIMIT = 20.0
+"""So long that a machine which does nothing for seconds has asked the other plants before it."""
 CALLS = 1000
 THERMOSTAT = "30000000-0000-4000-8000-000000000001"
 
@@ -65,29 +63,25 @@ def room_of(plant: PlantView, number: int) -> Target:
     return {"plant": plant.id, "ambient": str(plant.plug_ambients[number % len(plant.plug_ambients)]["id"])}
 
 
-def order_states(data: Path) -> Counter[str]:
-    with closing(sqlite3.connect(f"{(data / 'domogate.sqlite3').as_uri()}?mode=ro", uri=True, timeout=30)) as connection:
-        return Counter(dict(connection.execute("SELECT state, count(*) FROM orders GROUP BY state").fetchall()))
-
-
 class TestADeviceThatNeverAnswers:
-    async def test_is_408_by_the_limit_and_not_before_it(self, gateway, plants):
-        """How close to the limit is seen in tests/services/driving/test_isolation.py, where one clock ticks for both sides."""
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-        async with asyncio.timeout(LIMIT * 5):
-            assert await send(gateway, E12, {"plant": plants[0].id, "module": THERMOSTAT}) == 408
-        assert loop.time() - begun >= LIMIT - 0.1
-
-    async def test_a_thousand_times_at_once_delays_no_other_plant(self, gateway, plants):
+    async def test_is_408_by_the_limit_and_a_thousand_calls_at_once_delay_no_other_plant(self, gateway, plants):
         stuck, *well = plants
         answered: list[str] = []
+        loop = asyncio.get_running_loop()
 
         async def ask(name: str, operation: Operation, target: Target, body: bytes = b"") -> int:
             status = await send(gateway, operation, target, body)
             answered.append(name)
             return status
 
+        async def read_the_thermostat() -> float:
+            """How long it took to be told. How close to the limit that is, is seen in tests/services/driving/test_isolation.py,
+            where one clock ticks for both sides."""
+            begun = loop.time()
+            assert await send(gateway, E12, {"plant": stuck.id, "module": THERMOSTAT}) == 408
+            return loop.time() - begun
+
+        reading = asyncio.create_task(read_the_thermostat())
         calls = [asyncio.create_task(ask("stuck", E1, room_of(stuck, number), b'{"status": "on"}')) for number in range(CALLS)]
         while sum(order_states(gateway.data).values()) < CALLS // 2:
             await asyncio.sleep(0.05)
@@ -103,11 +97,13 @@ class TestADeviceThatNeverAnswers:
         assert statuses == [200] * len(statuses)
         waiting = CALLS - answered.count("stuck")
         assert waiting > 0, "the others were answered only after all that never are"
-        assert Counter(await asyncio.gather(*calls)) == {500: CALLS}
-        states = order_states(gateway.data)
+        async with asyncio.timeout(LIMIT + PATIENCE):
+            assert Counter(await asyncio.gather(*calls)) == {500: CALLS}
+            assert await reading >= LIMIT - 0.1
         # Each call is to two plugs; those on their way at the limit may be ending this moment.
+        states = order_states(gateway.data)
         assert states["sent"] + states["expired"] == 2 * CALLS
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while order_states(gateway.data)["sent"]:
                 await asyncio.sleep(0.2)
         assert order_states(gateway.data)["expired"] == 2 * CALLS

@@ -25,7 +25,7 @@ from support.estate_view import EstateView, targets_in
 from support.examples import examples
 from support.forge import claims_of
 from support.gateway import Gateway, running, serve_estate
-from support.http import expect_nothing, expect_ok, expect_refusal
+from support.http import PATIENCE, expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import ABOUT_A_PLANT, ALL_SCOPES, E6, E7, LISTS, Operation, not_found, not_your_plant
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -100,7 +100,7 @@ class Beside:
     def do(self, act: Callable[[Tools], Awaitable[T]]) -> T:
         async def run() -> T:
             result = await act(self._tools)
-            assert await self._tools.store.wait_applied(10), "the running gateway did not take up the change"
+            assert await self._tools.store.wait_applied(PATIENCE), "the running gateway did not take up the change"
             return result
 
         return self._runner.run(run())

@@ -13,6 +13,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Grant, GrantType, Standing, TokenKind
 from domogate.settings import Settings
 from support.gateway import Gateway
+from support.http import PATIENCE
 from support.spec_operations import ALL_SCOPES
 
 T = TypeVar("T")
@@ -25,7 +26,7 @@ def backstage(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
     async def run() -> T:
         async with open_tools(Settings(data=gateway.data, public_url=gateway.base_url)) as tools:
             result = await act(tools)
-            assert await tools.store.wait_applied(10), "the running gateway did not take up the change"
+            assert await tools.store.wait_applied(PATIENCE), "the running gateway did not take up the change"
             return result
 
     return asyncio.run(run())

@@ -85,11 +85,11 @@ def provider(request: pytest.FixtureRequest, name: str, settings: Mapping[str, s
     return gateway
 
 
-GRACE = 3.0
+GRACE = 8.0
 
 
 def identity_gateway(request: pytest.FixtureRequest) -> Gateway:
-    """With implicit on, and a short grace for refreshes: tests that wait for its end do not wait long."""
+    """With implicit on, and a shorter grace for refreshes: tests wait for its end, but a busy machine must stay within it."""
     return provider(
         request,
         "identity",

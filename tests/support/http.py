@@ -18,12 +18,14 @@ from support.spec_operations import Operation, Target
 from support.spec_schemas import check_body, check_error
 
 KEY_HEADER = "Ocp-Apim-Subscription-Key"
+PATIENCE = 60.0
+"""Long, because a busy machine may do nothing for a while; it costs nothing where all goes well."""
 _TRACES = ("Traceback", 'File "', ".py", "site-packages", "sqlalchemy", "sqlite", "msgspec", "<class ", " at 0x")
 
 
 def client(base_url: str) -> httpx.Client:
     """No proxies of the environment, no redirects followed, a bounded wait."""
-    return httpx.Client(base_url=base_url, trust_env=False, verify=False, timeout=20)
+    return httpx.Client(base_url=base_url, trust_env=False, verify=False, timeout=PATIENCE)
 
 
 class Api:
@@ -120,7 +122,7 @@ class RawAnswer:
         return json.loads(self.content)
 
 
-def connect(base_url: str, timeout: float = 20) -> socket.socket:
+def connect(base_url: str, timeout: float = PATIENCE) -> socket.socket:
     parts = urlsplit(base_url)
     assert parts.hostname is not None
     return socket.create_connection((parts.hostname, parts.port or 80), timeout=timeout)
@@ -146,7 +148,7 @@ def read_answer(connection: socket.socket, method: str = "GET") -> RawAnswer:
         response.close()
 
 
-def raw_exchange(base_url: str, request: bytes, *, method: str = "GET", timeout: float = 20) -> RawAnswer:
+def raw_exchange(base_url: str, request: bytes, *, method: str = "GET", timeout: float = PATIENCE) -> RawAnswer:
     with connect(base_url, timeout) as connection:
         connection.sendall(request)
         return read_answer(connection, method)

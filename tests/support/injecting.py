@@ -12,6 +12,7 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.services.injections import FaultDesk
 from domogate.settings import Settings
 from support.gateway import Gateway
+from support.http import PATIENCE
 
 T = TypeVar("T")
 
@@ -70,7 +71,7 @@ class Bench:
     def _act(self, act: Callable[[FaultDesk], Awaitable[T]]) -> T:
         async def run(tools: Tools) -> T:
             result = await act(FaultDesk(tools.store, tools.clock, tools.audit))
-            assert await tools.store.wait_applied(10), "the running gateway did not take up the change"
+            assert await tools.store.wait_applied(PATIENCE), "the running gateway did not take up the change"
             return result
 
         return self._runner.run(run(self._tools))

@@ -15,7 +15,7 @@ import httpx
 from support.estate_view import asked_of, targets_in
 from support.forms import FormReader, Pairs, the_form
 from support.gateway import Gateway
-from support.http import KEY_HEADER
+from support.http import KEY_HEADER, PATIENCE
 from support.pkce import challenge_of
 from support.spec_operations import ALL_SCOPES, OPERATIONS, PREFIXES, Operation, Target
 
@@ -72,7 +72,7 @@ class Visitor:
         self._secrets = secrets
         self.email = email
         self.password = gateway.people[email].password
-        self.http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=30)
+        self.http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=PATIENCE)
         secrets.note(self.password)
 
     def close(self) -> None:
@@ -205,7 +205,7 @@ class PlainApp:
         if known["client_secret"]:
             self.credentials["client_secret"] = known["client_secret"]
             secrets.note(known["client_secret"])
-        self.http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=30)
+        self.http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=PATIENCE)
         self._secrets = secrets
         self.verifier = ""
 
