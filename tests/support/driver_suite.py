@@ -17,7 +17,6 @@ call of `execute` sends at most once, and never after the deadline, however the 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import ClassVar, Self
 
@@ -32,8 +31,8 @@ from domogate.ports import Clock, Driver, Placed
 
 PLANT = Id("00000000-0000-4000-8000-00000000d001")
 NEIGHBOUR = Id("00000000-0000-4000-8000-00000000d002")
-PATIENCE = 10.0
-"""How long a test waits for what must come. Nothing asserts that it came sooner."""
+PATIENCE = 30.0
+"""How long a test waits for what must come, and an order has that must succeed. Nothing asserts that it came sooner."""
 
 
 class Heard:
@@ -46,33 +45,48 @@ class Heard:
         self.trouble: Exception | None = None
         """Raised instead of taking reports."""
         self.calls = 0
-        self._news = asyncio.Event()
+        self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
 
     async def __call__(self, reports: Sequence[Report]) -> None:
         self.calls += 1
-        self._news.set()
+        self._look()
         if self.gate is not None:
             await self.gate.wait()
         if self.trouble is not None:
             raise self.trouble
         self.reports += reports
-        self._news.set()
+        self._look()
+
+    def _look(self) -> None:
+        """After each report, and not when whoever waits gets a turn: the next report may be there by then."""
+        for waiting, holds in self._waiting.items():
+            if not waiting.done() and holds():
+                waiting.set_result(None)
 
     def of(self, placed: Placed) -> list[Report]:
         return [report for report in self.reports if report.module_id == placed.module.id]
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not holds():
-                self._news.clear()
-                # Also by itself now and then: what is waited for may show without a report.
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._news.wait(), 0.05)
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[waiting] = holds
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not (waiting.done() or holds()):
+                    # Also by itself now and then: what is waited for may show without a report.
+                    await asyncio.wait((waiting,), timeout=0.02)
+        finally:
+            del self._waiting[waiting]
 
     async def report_of(self, placed: Placed, fits: Callable[[Report], bool] = lambda _: True) -> Report:
-        """The newest report of the module, once it fits."""
-        await self.until(lambda: bool(of := self.of(placed)) and fits(of[-1]))
-        return self.of(placed)[-1]
+        """The newest report of the module, as soon as it fits."""
+        found: list[Report] = []
+
+        def has_come() -> bool:
+            found[:] = [report for report in self.of(placed)[-1:] if fits(report)]
+            return bool(found)
+
+        await self.until(has_come)
+        return found[0]
 
 
 class Bench(ABC):
@@ -80,8 +94,10 @@ class Bench(ABC):
 
     clock: Clock
     driver: Driver
-    short: ClassVar[float] = 0.3
-    """Seconds that are enough for this driver to tell a device something: the deadline where nobody answers."""
+    short: ClassVar[float] = 0.2
+    """Seconds in which this driver can tell a device something: the first deadline tried where nobody answers."""
+    silent_ones_are_told: ClassVar[bool] = True
+    """Whether `times_told` counts what a device that fell silent is told."""
 
     def __init__(self) -> None:
         self.heard = Heard()
@@ -155,14 +171,14 @@ class Bench(ABC):
         for one in placed:
             await self.heard.report_of(one)
 
-    def order(self, placed: Placed, command: Command, *, within: float = 5.0, plant_id: Id = PLANT) -> Order:
+    def order(self, placed: Placed, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Order:
         return Order(new_id(), plant_id, placed.module.id, command, self.clock.now() + within)
 
-    async def tell(self, placed: Placed, command: Command, *, within: float = 5.0, plant_id: Id = PLANT) -> Report:
+    async def tell(self, placed: Placed, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
         async with asyncio.timeout(within + PATIENCE):
             return await self.driver.execute(self.order(placed, command, within=within, plant_id=plant_id))
 
-    async def ask(self, placed: Placed, *, within: float = 5.0, plant_id: Id = PLANT) -> Report:
+    async def ask(self, placed: Placed, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
         async with asyncio.timeout(within + PATIENCE):
             return await self.driver.read(plant_id, placed.module.id, self.clock.now() + within)
 
@@ -331,12 +347,15 @@ class DriverSuite:
         lamp = bench.lamp(1)
         await bench.attach_and_hear(lamp)
         await bench.fall_silent(lamp)
+        within, orders = bench.short, 0
+        while orders == 0 or (bench.silent_ones_are_told and not bench.times_told(lamp)):
+            # More than one only where the machine stalls until the time is up: rightly the device is not told then.
+            within, orders = within * 2, orders + 1
+            with pytest.raises(DeviceTimeout):
+                await bench.tell(lamp, SetLight(on=True), within=within)
         with pytest.raises(DeviceTimeout):
-            await bench.tell(lamp, SetLight(on=True), within=bench.short)
-        assert bench.times_told(lamp) <= 1
-        with pytest.raises(DeviceTimeout):
-            await bench.ask(lamp, within=bench.short)
-        assert bench.times_told(lamp) <= 1
+            await bench.ask(lamp, within=within)
+        assert bench.times_told(lamp) <= orders
 
     async def test_a_device_that_never_answers_does_not_hold_up_another(self, bench: Bench) -> None:
         silent, lamp = bench.lamp(1), bench.lamp(2)

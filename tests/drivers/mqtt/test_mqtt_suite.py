@@ -37,7 +37,7 @@ def placed(name: str, kind: DeviceKind, options: dict[str, Any]) -> Placed:
 class MqttBench(Bench):
     """A driver on the broker; devices by name, made when they are first asked for."""
 
-    short = 0.4
+    short = 0.2
 
     def __init__(self, broker: Mosquitto) -> None:
         super().__init__()

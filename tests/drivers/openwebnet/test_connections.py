@@ -1,7 +1,6 @@
 """Sessions with a gateway: opened with each proof, refused in words, one question at a time, and never told twice."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -13,13 +12,11 @@ from domogate.drivers.openwebnet.frames import Frame, Normal, StatusRequest
 from domogate.drivers.openwebnet.line import CommandLine, NoTime, NotSent, Unanswered
 from domogate.drivers.openwebnet.session import SessionKind, SessionLost, SessionRefused, open_session
 from support.openwebnet_gateway import BusGateway, BusLight
+from support.steady import LoopClock
+
+pytestmark = pytest.mark.usefixtures("steady_time")
 
 ON, OFF, STATUS = Normal(1, 1, "11"), Normal(1, 0, "11"), StatusRequest(1, "11")
-
-
-class WallClock:
-    def now(self) -> float:
-        return time.time()
 
 
 def config(gateway: BusGateway, password: str | None = None) -> OpenWebNetGateway:
@@ -135,11 +132,12 @@ class Line:
     """A command line, and what it heard."""
 
     def __init__(self, gateway: BusGateway, password: str | None = None) -> None:
-        self.line = CommandLine(config(gateway, password), WallClock())
+        self.clock = LoopClock()
+        self.line = CommandLine(config(gateway, password), self.clock)
         self.heard: list[Frame] = []
 
-    async def exchange(self, request: Any, within: float = 5.0) -> bool:
-        return await self.exchange_by(time.time() + within, request)
+    async def exchange(self, request: Any, within: float = 30.0) -> bool:
+        return await self.exchange_by(self.clock.now() + within, request)
 
     async def exchange_by(self, deadline: float, request: Any) -> bool:
         return await self.line.exchange(request, deadline, self.heard.append)
@@ -156,7 +154,7 @@ async def dialled(*devices: BusLight, **settings: Any) -> AsyncIterator[tuple[Bu
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not holds():
             await asyncio.sleep(0.005)
 
@@ -188,7 +186,7 @@ class TestCommandLine:
     async def test_a_silent_gateway_is_a_time_out_for_each_at_its_own_deadline_and_hears_nothing_late(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
-            deadline = time.time() + 0.5
+            deadline = dialling.clock.now() + 0.5
             latest = deadline - 0.1  # nobody but the first has time left when the first has waited in vain
             first, *others = await asyncio.gather(
                 outcome_of(dialling.exchange_by(deadline, ON)),
@@ -229,7 +227,7 @@ class TestCommandLine:
         async with dialled(BusLight("11")) as (gateway, dialling):
             assert await dialling.exchange(STATUS)
             await gateway.drop_connections()
-            await asyncio.sleep(0.05)
+            await until(lambda: dialling.line._session is not None and not dialling.line._session.is_open)
             assert await dialling.exchange(ON)
             assert gateway.told == ["*1*1*11##"]
 
@@ -261,7 +259,7 @@ class TestCommandLine:
         monkeypatch.setattr(line, "MOST_WAITING", 3)
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
-            waiting = [asyncio.create_task(outcome_of(dialling.exchange(ON, within=1.0))) for _ in range(4)]
+            waiting = [asyncio.create_task(outcome_of(dialling.exchange(ON, within=3.0))) for _ in range(4)]
             await until(lambda: gateway.told != [])
             with pytest.raises(NoTime, match="to answer first"):
                 await dialling.exchange(ON)

@@ -1,6 +1,5 @@
 """The suite that every driver passes, over OpenWebNet and a gateway with a bus behind it."""
 
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -14,11 +13,9 @@ from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening
 from domogate.ports import Placed
 from support.driver_suite import Bench, DriverSuite
 from support.openwebnet_gateway import BusGateway, BusLight, BusMeter
+from support.steady import LoopClock
 
-
-class WallClock:
-    def now(self) -> float:
-        return time.time()
+pytestmark = pytest.mark.usefixtures("steady_time")
 
 
 def place(number: int, kind: DeviceKind, **options: object) -> Placed:
@@ -28,10 +25,10 @@ def place(number: int, kind: DeviceKind, **options: object) -> Placed:
 
 
 class OpenWebNetBench(Bench):
-    short = 0.4
+    short = 0.2
 
     async def set_up(self) -> None:
-        self.clock = WallClock()
+        self.clock = LoopClock()
         self.gateway = BusGateway(*(BusLight(f"1{number}") for number in range(1, 9)), BusMeter("51"), password="12345")
         await self.gateway.open()
         config = OpenWebNetGateway(name="home", host="127.0.0.1", port=self.gateway.port, password="12345")

@@ -19,7 +19,8 @@ from support.driver_suite import PLANT, Bench, DriverSuite
 class SimulatorBench(Bench):
     """The devices are the simulator's own: hands reach into them, and options say how they behave."""
 
-    short = 0.02
+    short = 0.01
+    silent_ones_are_told = False
     driver: Simulator
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
