@@ -13,6 +13,8 @@ import msgspec
 from aiohttp import web
 from standardwebhooks import Webhook as StandardWebhook
 
+PATIENCE = 60.0
+
 
 class Got(msgspec.Struct):
     """One request of ours."""
@@ -61,9 +63,9 @@ class Receiver:
             self._arrived.notify_all()
         return web.Response(status=answer) if isinstance(answer, int) else answer
 
-    async def wait_for(self, count: int, within: float = 10.0) -> list[Got]:
+    async def wait_for(self, count: int) -> list[Got]:
         """Until so many have arrived."""
-        async with asyncio.timeout(within), self._arrived:
+        async with asyncio.timeout(PATIENCE), self._arrived:
             await self._arrived.wait_for(lambda: len(self.got) >= count)
         return self.got
 
@@ -133,8 +135,8 @@ class ThreadedReceiver:
     def of(self, path: str) -> list[Got]:
         return [got for got in list(self.got) if got.path == path]
 
-    def wait_for(self, holds: Callable[[list[Got]], bool], within: float = 20.0) -> list[Got]:
-        deadline = time.monotonic() + within
+    def wait_for(self, holds: Callable[[list[Got]], bool]) -> list[Got]:
+        deadline = time.monotonic() + PATIENCE
         while not holds(self.got):
             assert time.monotonic() < deadline, f"{len(self.got)} deliveries arrived, and not what was waited for"
             time.sleep(0.01)

@@ -42,8 +42,11 @@ class Now(HandClock):
 
 
 @pytest.mark.slow
-async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(database: Path) -> None:
-    courier = HttpCourier(("127.0.0.0/8",), deadline=30.0)
+async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.0)  # nobody waits for the slow one in the end
+    courier = HttpCourier(("127.0.0.0/8",), deadline=3600.0)
     await courier.start()
     try:
         async with receivers(200) as every, depot(database, courier, Now(), estate=an_estate()) as house:
@@ -58,7 +61,7 @@ async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(dat
                     await _report(house, number, level)
             for number, receiver in enumerate(every):
                 if number != SLOW:
-                    got = await receiver.wait_for(3, within=60)
+                    got = await receiver.wait_for(3)
                     assert [one.verify(secrets[number])["data"]["state"]["level"] for one in got] == [1, 2, 3]
             assert every[SLOW].got == []
             await house.until(lambda: house.dispatcher.busy == 1)

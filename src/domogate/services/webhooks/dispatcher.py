@@ -87,12 +87,12 @@ class Dispatcher:
     async def stop(self) -> None:
         """What is under way ends within moments or is broken off, to be repeated by whoever delivers next."""
         self._stopping = True
+        for course in self._courses.values():
+            course.stop()
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
             self._watch = None
-        for course in self._courses.values():
-            course.stop()
         running = list(self._running.values())
         if running:
             await asyncio.wait(running, timeout=_GRACE)
@@ -104,7 +104,9 @@ class Dispatcher:
     # what there is
 
     def know(self, webhook: Webhook) -> None:
-        """It was registered just now, or found in the store."""
+        """It was registered just now, or found in the store; perhaps both at the same moment."""
+        if webhook.id in self._courses:
+            return
         course = Course(webhook, self._kit)
         self._courses[webhook.id] = course
         self._of_plant.setdefault(webhook.plant_id, {})[webhook.id] = course
@@ -239,7 +241,7 @@ class Dispatcher:
                     await self._store.prune_parked(now - self._dead_kept)
             except Exception:
                 _log.exception("the webhooks cannot be read; trying again", every=self._poll)
-            await asyncio.gather(*(self._courses[id].hold_on() for id in self._running if id in self._courses))
+            await self._hold_on()
             pause = max(0.0, min(look_at - loop.time(), _LEASE / 4 if self._running else inf))
             if self._alarms:
                 pause = min(pause, max(0.0, self._alarms[0][0] - self._clock.now()))
@@ -249,6 +251,15 @@ class Dispatcher:
                     await self._nudged.wait()
             except TimeoutError:
                 pass
+
+    async def _hold_on(self) -> None:
+        """To what is being delivered. Should that fail, the next round tries again before the time is up."""
+        held = await asyncio.gather(
+            *(self._courses[id].hold_on() for id in self._running if id in self._courses), return_exceptions=True
+        )
+        for failure in held:
+            if isinstance(failure, Exception):
+                _log.error("a webhook that is delivered to could not be held on to; trying again", exc_info=failure)
 
     async def _look_around(self) -> None:
         """What other processes did: gateways that register and end, commands that remove and replay."""
