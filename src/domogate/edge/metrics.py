@@ -54,9 +54,12 @@ class Metrics:
         self.registry.register(_Collector(self._collect))
         self.gauge("domogate_requests_in_flight", "Requests being answered now", lambda: self.in_flight)
 
-    def count_request(self, operation: str, status: int, seconds: float) -> None:
+    def count_request(self, operation: str, status: int, seconds: float | None) -> None:
+        """`seconds`: None for one whose length is not to be measured."""
         key = (operation, status)
         self._counts[key] = self._counts.get(key, 0) + 1
+        if seconds is None:
+            return
         durations = self._durations.get(operation)
         if durations is None:
             durations = self._durations[operation] = Durations()

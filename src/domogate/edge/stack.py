@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from domogate.edge.metrics import Metrics
+from domogate.edge.protocol import STREAM
 from domogate.edge.request_ids import current_request_id, find_safe, next_request_id
 
 Scope = Any
@@ -128,7 +129,9 @@ class Edge:
             seconds = perf_counter() - started
             if metrics is not None:
                 metrics.in_flight -= 1
-                metrics.count_request(scope.get(OPERATION) or self._surface_of(scope), status or _CLIENT_GONE, seconds)
+                # How long a stream was open says nothing of how quick we are.
+                took = None if scope.get(STREAM) else seconds
+                metrics.count_request(scope.get(OPERATION) or self._surface_of(scope), status or _CLIENT_GONE, took)
             if self._access_log:
                 self._log_access(scope, status or _CLIENT_GONE, seconds)
         if not status:
