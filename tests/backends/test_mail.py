@@ -18,7 +18,7 @@ LINK = "https://gateway.example.com/auth/password?token=" + "aB-_" * 30
 
 
 def mail_to(sink: Sink, security: str = "none", **options: object) -> SmtpMail:
-    return SmtpMail("127.0.0.1", sink.port, SENDER, security=security, deadline=5, **options)  # type: ignore[arg-type]  # fields by name
+    return SmtpMail("127.0.0.1", sink.port, SENDER, security=security, deadline=60, **options)  # type: ignore[arg-type]  # fields by name
 
 
 class TestAPasswordLink:

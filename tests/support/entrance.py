@@ -39,7 +39,7 @@ from support.stores import HandClock, an_id
 
 BASE_URL = "https://gateway.example"
 ISSUER = f"{BASE_URL}/auth"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 OWNER = User(an_id(1), "anna@example.com", "Anna", "hash of Anna")
 GUEST = User(an_id(2), "bruno@example.com", "Bruno", "hash of Bruno")
@@ -140,7 +140,7 @@ class Entrance:
     # what came of it
 
     async def state_of(self, module: Module) -> State | None:
-        return (await self.driving.read(HOUSE.id, module.id, self.clock.now() + 5.0)).state
+        return (await self.driving.read(HOUSE.id, module.id, self.clock.now() + PATIENCE)).state
 
     async def inject(self, fault: InjectedFault, module: Module) -> None:
         assert await self.store.inject(HOUSE.id, (Injection(fault, module.id),))

@@ -34,7 +34,7 @@ from support.stores import HandClock
 
 SOURCE = "https://gateway.example"
 EVERY_SCOPE = tuple(Scope)
-_PATIENCE = 10.0
+_PATIENCE = 60.0
 
 _STATES: dict[DeviceKind, Callable[[bool], State]] = {
     DeviceKind.LIGHT: lambda on: LightState(on=on),

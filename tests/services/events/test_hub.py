@@ -20,8 +20,7 @@ from domogate.identity.rotation import rotate_keys
 from domogate.services.events import hub as hubs
 from domogate.services.events.hub import NotNow
 from domogate.services.events.wishes import Wish
-from support.listening import SOURCE, Credentials, Listener, Salon, a_module, open_salon, until
-from support.stores import NOW
+from support.listening import SOURCE, Credentials, Heard, Listener, Salon, a_module, open_salon, until
 
 
 @pytest.fixture
@@ -346,10 +345,12 @@ class TestTime:
         assert (listener.end_code, listener.told) == ("token", [])
 
     async def test_is_watched_by_a_timer_not_by_heartbeats(self, salon: Salon, house: House) -> None:
-        """The clock of this one goes on by itself."""
-        begun = time.monotonic()
-        salon.clock.now = lambda: NOW + time.monotonic() - begun  # type: ignore[method-assign]  # a stand-in
-        listener = await salon.listen(await salon.let_in(house.anna, key_life=0.3))
+        """The clock of this one goes on by itself, from the moment at which somebody listens."""
+        salon.hub._tasks[1].cancel()  # the heartbeats
+        credentials = await salon.let_in(house.anna, key_life=60.0)
+        almost = salon.clock.at = salon.clock.at + 59.9
+        listener, begun = await salon.listen(credentials), time.monotonic()
+        salon.clock.now = lambda: almost + time.monotonic() - begun  # type: ignore[method-assign]  # a stand-in
         await until(lambda: listener.ended, "the end")
         assert listener.end_code == "key"
 
@@ -519,22 +520,25 @@ class TestTheHub:
         assert (listener.end_code, listener.told) == ("interrupted", [])
 
     async def test_lets_others_have_their_turn_between_many_listeners(self, salon: Salon, house: House) -> None:
-        listeners = [await salon.listen(house.of_anna) for _ in range(hubs.AT_ONCE * 3)]
-        turns, done = 0, False
+        turn, told_in = 0, list[int]()
+
+        def note_turn(heard: Heard) -> None:
+            if heard.event == "state":
+                told_in.append(turn)
 
         async def count_turns() -> None:
-            nonlocal turns
-            while not done:
-                turns += 1
+            nonlocal turn
+            while True:
+                turn += 1
                 await asyncio.sleep(0)
 
-        await house.switch()
+        listeners = [await salon.listen(house.of_anna, on_heard=note_turn) for _ in range(hubs.AT_ONCE * 3)]
         counting = asyncio.create_task(count_turns())
+        await house.switch()
         await salon.quiet()
-        done = True
-        await counting
+        counting.cancel()
         assert all(len(listener.told) == 1 for listener in listeners)
-        assert turns >= 2
+        assert told_in[-1] - told_in[0] >= 2
 
 
 def data_lines(listener: Listener) -> list[bytes]:
