@@ -161,17 +161,25 @@ def tell(story: Sequence[EmergencyState]) -> list[LogbookEntry]:
 
 
 class TestAStory:
+    """Each property holds for the same stories: making them up is what takes the time."""
+
     @given(_stories())
-    def test_has_one_entry_for_each_test(self, story: list[EmergencyState]) -> None:
+    def test_is_told_entry_by_entry_and_once(self, story: list[EmergencyState]) -> None:
+        entries = tell(story)
+        self.one_entry_for_each_test(story, entries)
+        self.failures_and_repairs_add_up(story, entries)
+        self.told_twice_over_it_is_logged_once(story, entries)
+
+    def one_entry_for_each_test(self, story: list[EmergencyState], entries: list[LogbookEntry]) -> None:
         happened = {test for state in story for test in (state.function_test, state.duration_test) if test is not None}
-        logged = [entry.test for entry in tell(story) if entry.kind is LogbookKind.TEST]
+        logged = [entry.test for entry in entries if entry.kind is LogbookKind.TEST]
         assert len(logged) == len(happened)
         assert {test for test in logged if test is not None} == happened
 
-    @given(_stories())
-    def test_has_failures_and_repairs_that_add_up_to_what_is_failing_at_its_end(self, story: list[EmergencyState]) -> None:
+    def failures_and_repairs_add_up(self, story: list[EmergencyState], entries: list[LogbookEntry]) -> None:
+        """To what is failing at its end."""
         failing_now: set[FailureType | None] = set()
-        for entry in tell(story):
+        for entry in entries:
             if entry.kind is LogbookKind.FAILURE:
                 assert entry.failure not in failing_now
                 failing_now.add(entry.failure)
@@ -180,9 +188,8 @@ class TestAStory:
                 failing_now.remove(entry.failure)
         assert failing_now == {each.type for each in story[-1].failures} - {FailureType.BLOCK_OK}
 
-    @given(_stories())
-    def test_that_is_told_twice_over_is_logged_once(self, story: list[EmergencyState]) -> None:
+    def told_twice_over_it_is_logged_once(self, story: list[EmergencyState], entries: list[LogbookEntry]) -> None:
         """Each state repeated, as drivers do after a restart."""
         twice = [state for state in story for _ in range(2)]
-        plain = [(entry.kind, entry.test, entry.failure) for entry in tell(story)]
+        plain = [(entry.kind, entry.test, entry.failure) for entry in entries]
         assert [(entry.kind, entry.test, entry.failure) for entry in tell(twice)] == plain
