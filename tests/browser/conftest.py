@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
-from support.browsing import OpenHouse, Screen
+from support.browsing import PATIENCE, OpenHouse, Screen
 from support.edge_server import serving
 from support.pages import House, house
 
@@ -39,7 +39,7 @@ async def chromium() -> AsyncIterator[Browser]:
     # Chromium's own sandbox refuses to work for root.
     arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=arguments)
+        browser = await playwright.chromium.launch(executable_path=program, args=arguments, timeout=PATIENCE)
         yield browser
         await browser.close()
 
@@ -87,6 +87,6 @@ async def home(open_house: OpenHouse) -> AsyncIterator[House]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def screen(chromium: Browser, home: House) -> AsyncIterator[Screen]:
     context = await chromium.new_context(base_url=home.base_url, locale="en", viewport={"width": 390, "height": 844})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE)
     yield Screen(await context.new_page(), home)
     await context.close()

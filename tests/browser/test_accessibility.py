@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser
 
-from support.browsing import OpenHouse, Screen
+from support.browsing import PATIENCE, OpenHouse, Screen
 from support.pages import House
 from support.tour import TERMS_URL, Look, Seen, Tour, all_templates, all_texts
 
 pytestmark = pytest.mark.slow
+A_LONG_WALK = pytest.mark.timeout(600)
 
 NO_FOCUS_RING = """
     Array.from(document.querySelectorAll('a[href], button, input:not([type=hidden]):not([disabled]), summary'))
@@ -38,11 +39,12 @@ async def walk_everything(
 @asynccontextmanager
 async def screen_of(chromium: Browser, home: House, **context: Any) -> AsyncIterator[Screen]:
     opened = await chromium.new_context(base_url=home.base_url, **context)
-    opened.set_default_timeout(15_000)
+    opened.set_default_timeout(PATIENCE)
     yield Screen(await opened.new_page(), home)
     await opened.close()
 
 
+@A_LONG_WALK
 async def test_nothing_stands_in_anybodys_way_on_a_small_phone(chromium: Browser, open_house: OpenHouse) -> None:
     """In the dark, and in German, which has the longest words."""
     found: list[str] = []
@@ -61,6 +63,7 @@ async def test_nothing_stands_in_anybodys_way_on_a_small_phone(chromium: Browser
     assert found == []
 
 
+@A_LONG_WALK
 async def test_nothing_stands_in_anybodys_way_at_a_desk(
     chromium: Browser, open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

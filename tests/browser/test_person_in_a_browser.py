@@ -6,7 +6,7 @@ from playwright.async_api import Browser, expect
 
 from domogate.domain.people import Standing
 from domogate.services.people import digest
-from support.browsing import Screen
+from support.browsing import PATIENCE, Screen
 from support.pages import ANNA, APP_NAME, BRUNO, PASSWORD, SECRET, House
 
 pytestmark = pytest.mark.slow
@@ -17,6 +17,7 @@ NEW = "three purple umbrellas"
 async def another_tab(chromium: Browser, home: House) -> Screen:
     """In another browser: it shares no cookie with the first."""
     context = await chromium.new_context(base_url=home.base_url, locale="en")
+    context.set_default_timeout(PATIENCE)
     return Screen(await context.new_page(), home)
 
 
@@ -25,10 +26,9 @@ class TestLoggingIn:
         await screen.open("/auth/login")
         await screen.fill_login(password="not it")
         assert await screen.says("E-mail or password is not right.")
-        focused = await screen.page.evaluate("document.activeElement.className")
-        assert focused == "summary"
+        await expect(screen.page.locator(".summary")).to_be_focused()
         await screen.fill_login()
-        assert await screen.heading() == "Hello, Anna"
+        assert await screen.is_headed("Hello, Anna")
         assert screen.complaints == ["Failed to load resource: the server responded with a status of 403 (Forbidden)"]
 
     async def test_by_keyboard_alone(self, screen: Screen) -> None:
@@ -66,7 +66,7 @@ class TestLettingAnApplicationIn:
     async def test_with_fewer_scopes_than_it_asked_for(self, screen: Screen, home: House) -> None:
         await screen.open(home.authorize_path())
         await screen.fill_login()
-        assert await screen.heading() == f"Let {APP_NAME} in?"
+        assert await screen.is_headed(f"Let {APP_NAME} in?")
         await screen.field("Switch your plugs takes action").uncheck()
         await screen.button("Allow").click()
         await screen.page.wait_for_url("http://localhost:*/back?*")
@@ -116,7 +116,7 @@ class TestTheAccount:
         await home.let_in(ANNA, "light.read", "plug.write")
         await screen.log_in()
         await screen.page.get_by_text("What it may do").click()
-        assert await screen.page.get_by_text("Switch your plugs").is_visible()
+        await expect(screen.page.get_by_text("Switch your plugs")).to_be_visible()
         await screen.button(f"Remove {APP_NAME}").click()
         assert await screen.says("It has no access any more.")
         assert await home.store.list_grants(ANNA.id) == []
@@ -128,7 +128,8 @@ class TestTheAccount:
         await screen.page.get_by_role("button", name="Log out Chrome").click()
         assert await screen.says("Logged out there.")
         await other.open("/auth/account")
-        assert await other.heading() == "Log in"
+        assert await other.is_headed("Log in")
+        await other.page.context.close()
 
     async def test_changing_the_password(self, screen: Screen, home: House) -> None:
         await home.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
@@ -153,7 +154,7 @@ class TestTheAccount:
         await screen.log_in()
         await screen.link("Second step: Set up").click()
         picture = screen.page.get_by_role("img", name="QR code with the key for your authenticator app")
-        assert await picture.evaluate("image => image.complete && image.naturalWidth > 100")
+        assert await picture.evaluate("image => image.decode().then(() => image.naturalWidth > 100)")
         secret = (await screen.page.locator(".key").inner_text()).replace(" ", "")
         await screen.field("Six-digit code").fill(home.code(secret))
         await screen.button("Switch on").click()
@@ -173,7 +174,7 @@ class TestTheAccount:
     async def test_logging_out(self, screen: Screen) -> None:
         await screen.log_in()
         await screen.button("Log out").click()
-        assert await screen.heading() == "You are logged out"
+        assert await screen.is_headed("You are logged out")
         await screen.page.go_back()
         await screen.open("/auth/account")
-        assert await screen.heading() == "Log in"
+        assert await screen.is_headed("Log in")

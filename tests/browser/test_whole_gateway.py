@@ -6,6 +6,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Route
 
+from support.browsing import PATIENCE
 from support.gateway import Gateway, demo
 from support.pkce import challenge_of
 from support.spec_operations import E8, E16
@@ -33,6 +34,7 @@ async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium
         "ui_locales": "en",
     }
     context = await chromium.new_context()
+    context.set_default_timeout(PATIENCE)
     page = await context.new_page()
 
     async def answer_for_the_application(route: Route) -> None:
@@ -54,7 +56,7 @@ async def test_an_application_gets_what_was_granted_until_it_is_removed(chromium
         "client_id": CLIENT,
         "client_secret": client["client_secret"],
     }
-    async with httpx.AsyncClient() as application:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE / 1000) as application:
         tokens = (await application.post(f"{demo.auth_url}/token", data=form)).json()
     token = tokens["access_token"]
     assert tokens["scope"] == "light.read"

@@ -4,11 +4,15 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Locator, Page
+from playwright.async_api import Locator, Page, expect
 
 from support.pages import ANNA, PASSWORD, House
 
 AXE = Axe()
+
+PATIENCE = 60_000.0
+"""Milliseconds until a test gives up on what should have come: a busy machine may do nothing for a while."""
+expect.set_options(timeout=PATIENCE)
 
 _FIND_BARRIERS = """
     axe.run({ resultTypes: ['violations'] }).then(found => ({
@@ -44,8 +48,10 @@ class Screen:
     def link(self, name: str) -> Locator:
         return self.page.get_by_role("link", name=name, exact=True)
 
-    async def heading(self) -> str:
-        return await self.page.get_by_role("heading", level=1).inner_text()
+    async def is_headed(self, words: str) -> bool:
+        """The page with this heading is there, or comes."""
+        await expect(self.page.get_by_role("heading", level=1)).to_have_text(words)
+        return True
 
     async def says(self, words: str) -> bool:
         await self.page.get_by_text(words).first.wait_for(state="attached")

@@ -109,7 +109,8 @@ class Tour:
         await form.evaluate("form => { form.noValidate = true }")
         for name, value in values.items():
             await form.locator(f'[name="{name}"]').fill(value)
-        await form.locator(f"button{button}").first.click()
+        async with self.page.expect_navigation():  # the page afterwards may have the same heading as the one before
+            await form.locator(f"button{button}").first.click()
 
     async def log_in(self, email: str, password: str = PASSWORD) -> None:
         await self.page.context.clear_cookies()
