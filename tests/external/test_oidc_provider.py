@@ -48,7 +48,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
 @pytest.fixture
 async def verifier(provider: OidcProvider, store: SqlStore) -> AsyncIterator[TokenVerifier]:
     clock = SystemClock()
-    http = JsonFetcher()
+    http = JsonFetcher(deadline=60.0)
     await http.start()
     profile = IssuerProfile(
         url=provider.url,

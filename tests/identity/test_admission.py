@@ -303,7 +303,7 @@ class TestADailyQuota:
         key, subscription = await entrance.issue(daily_quota=5)
         await entrance.admission.start()
         await entrance.admit(key)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not entrance.store.usage:
                 await asyncio.sleep(0.001)
         assert entrance.store.usage == {(subscription.id, "2026-11-15"): 1}
@@ -316,7 +316,7 @@ class TestADailyQuota:
         with caplog.at_level(logging.ERROR):
             await entrance.admission.start()
             await entrance.admit_times(key, 2)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while "could not be written" not in caplog.text:
                     await asyncio.sleep(0.001)
         assert key.decode() not in caplog.text

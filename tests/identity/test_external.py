@@ -410,7 +410,7 @@ class TestOverHttp:
 
     @pytest.fixture
     async def http(self) -> Any:
-        http = JsonFetcher(deadline=0.5)
+        http = JsonFetcher(deadline=30.0)
         await http.start()
         yield http
         await http.stop()
@@ -419,13 +419,11 @@ class TestOverHttp:
         async with serve_issuer(KEY) as issuer:
             assert await self.verify(http, issuer.url, KEY)
 
-    @pytest.mark.parametrize("trouble", ["slow", "huge", "redirect", "other issuer", "keys elsewhere", "broken"])
+    @pytest.mark.parametrize("trouble", ["huge", "redirect", "other issuer", "keys elsewhere", "broken"])
     async def test_a_bad_one_is_not(self, http: JsonFetcher, trouble: str) -> None:
         async with serve_issuer(KEY) as issuer, serve_issuer(KEY) as elsewhere:
             metadata = "/.well-known/openid-configuration"
-            if trouble == "slow":
-                issuer.delay = 20.0
-            elif trouble == "huge":
+            if trouble == "huge":
                 issuer.flood = 1 << 22
             elif trouble == "redirect":
                 issuer.answers["/jwks"] = web.Response(status=302, headers={"Location": f"{elsewhere.url}/jwks"})
@@ -438,6 +436,15 @@ class TestOverHttp:
             with pytest.raises(TokenRefused, match="try again later"):
                 await self.verify(http, issuer.url, KEY)
             assert elsewhere.requests == []
+
+    async def test_one_that_is_too_slow_is_not(self) -> None:
+        http = JsonFetcher(deadline=0.05)
+        await http.start()
+        async with serve_issuer(KEY) as issuer:
+            issuer.delay = 3600.0
+            with pytest.raises(TokenRefused, match="try again later"):
+                await self.verify(http, issuer.url, KEY)
+        await http.stop()
 
 
 class TestIssuersTogether:

@@ -89,7 +89,7 @@ def note(log: AuditLog, what: str = "x", who: str = USER, **other: object) -> No
 
 
 async def settle(store: ChainInMemory, records: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while len(store.records) < records:
             await asyncio.sleep(0.001)
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 
+from support.http import PATIENCE
 from support.node_packages import ROOT, install
 from support.pkce import challenge_of
 
@@ -32,7 +33,7 @@ class OidcProvider:
         """Authorization code with PKCE, through its own pages; what its token endpoint answers with."""
         verifier = secrets.token_urlsafe(32)
         named = {} if resource is None else {"resource": resource}
-        with httpx.Client(base_url=self.url, trust_env=False, timeout=20) as browser:
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE) as browser:
             answer = browser.get(
                 "/auth",
                 params={

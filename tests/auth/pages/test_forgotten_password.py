@@ -193,7 +193,7 @@ class TestNobodyLearnsWhoHasAnAccount:
 
         monkeypatch.setattr(home.mail, "send_password_link", wait_for_the_answer)
         async with serving(home.app()) as gateway:
-            http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", trust_env=False, timeout=10)
+            http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", trust_env=False, timeout=30)
             async with http:
                 page = await http.get(FORGOTTEN)
                 # The cookie is for https alone, which a test's socket is not.
@@ -205,7 +205,7 @@ class TestNobodyLearnsWhoHasAnAccount:
                 # The connection is free for the next request meanwhile.
                 assert (await http.get(FORGOTTEN)).status_code == 200
                 answered.set()
-                await asyncio.wait_for(delivered.wait(), 10)
+                await asyncio.wait_for(delivered.wait(), 30)
 
 
 class TestAskingTooOften:
