@@ -16,7 +16,9 @@ from typing import Any
 
 import paho.mqtt.client as paho
 
-PATIENCE = 15.0
+from support.ports import free_port
+
+PATIENCE = 60.0
 
 
 def find_mosquitto() -> str:
@@ -25,12 +27,6 @@ def find_mosquitto() -> str:
     found = shutil.which("mosquitto", path=path)
     assert found is not None, "these tests need mosquitto (on Debian and Ubuntu: apt install mosquitto)"
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def hashed(password: str) -> str:
@@ -100,12 +96,15 @@ class DeviceClient:
 
     def __init__(self, port: int, *, will: tuple[str, str] | None = None) -> None:
         self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        self._client.connect_timeout = PATIENCE
         self._client.on_message = self._take
-        self._client.on_connect = lambda *_: self._resubscribe()
+        self._client.on_connect = lambda *_: self._is_connected()
+        self._client.on_subscribe = lambda client, userdata, number, *_: self._is_granted(number)
         self._client.reconnect_delay_set(0.1, 1)
         self._topics: list[str] = []
-        self._granted = threading.Event()
-        self._client.on_subscribe = lambda *_: self._granted.set()
+        self._connected = threading.Event()
+        self._granted: set[int] = set()
+        self._grants = threading.Condition()
         self.heard: list[tuple[str, bytes, int | None]] = []
         """Topic, payload, and the message expiry interval it came with."""
         self.answer: Callable[[str, bytes], None] = lambda topic, payload: None
@@ -113,10 +112,18 @@ class DeviceClient:
             self._client.will_set(will[0], will[1], qos=1, retain=True)
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
+        # What is subscribed to before that is subscribed to twice, and the second grant taken for that of another topic.
+        assert self._connected.wait(PATIENCE), "the broker does not answer"
 
-    def _resubscribe(self) -> None:
+    def _is_connected(self) -> None:
         for topic in self._topics:
             self._client.subscribe(topic, qos=1)
+        self._connected.set()
+
+    def _is_granted(self, number: int) -> None:
+        with self._grants:
+            self._granted.add(number)
+            self._grants.notify_all()
 
     def _take(self, client: Any, userdata: Any, message: Any) -> None:
         expiry = getattr(message.properties, "MessageExpiryInterval", None)
@@ -125,15 +132,16 @@ class DeviceClient:
 
     def listen(self, *topics: str) -> None:
         for topic in topics:
-            self._granted.clear()
             self._topics.append(topic)
-            self._client.subscribe(topic, qos=1)
-            assert self._granted.wait(PATIENCE)
+            _, number = self._client.subscribe(topic, qos=1)
+            with self._grants:
+                assert self._grants.wait_for(lambda wanted=number: wanted in self._granted, PATIENCE)
 
     def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, wait: bool = True) -> None:
         sent = self._client.publish(topic, payload, qos=1 if wait else 0, retain=retain)
         if wait and threading.current_thread() is threading.main_thread():
             sent.wait_for_publish(PATIENCE)
+            assert sent.is_published(), f"the broker did not take {topic}"
 
     def vanish(self) -> None:
         """The power is cut: no goodbye. The broker speaks its last will."""

@@ -12,8 +12,8 @@ from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
 from domogate.drivers.mqtt import Mqtt, MqttBroker
-from domogate.ports import Placed
-from support.driver_suite import PLANT, Heard
+from domogate.ports import Clock, Placed
+from support.driver_suite import PATIENCE, PLANT, Heard
 
 
 class WallClock:
@@ -34,21 +34,21 @@ def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> Placed:
 class Running:
     """A started driver."""
 
-    def __init__(self, *brokers: MqttBroker) -> None:
-        self.clock = WallClock()
+    def __init__(self, *brokers: MqttBroker, clock: Clock | None = None) -> None:
+        self.clock = clock or WallClock()
         self.driver = Mqtt(self.clock, brokers)
         self.heard = Heard()
 
     async def attach(self, *modules: Placed) -> None:
         await self.driver.attach(PLANT, modules)
 
-    def order(self, module: Placed, command: Command, within: float = 5.0) -> Order:
+    def order(self, module: Placed, command: Command, within: float = PATIENCE) -> Order:
         return Order(new_id(), PLANT, module.module.id, command, self.clock.now() + within)
 
 
 @asynccontextmanager
-async def running(*brokers: MqttBroker) -> AsyncIterator[Running]:
-    one = Running(*brokers)
+async def running(*brokers: MqttBroker, clock: Clock | None = None) -> AsyncIterator[Running]:
+    one = Running(*brokers, clock=clock)
     await one.driver.start(one.heard)
     try:
         yield one

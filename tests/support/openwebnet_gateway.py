@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from domogate.drivers.openwebnet.passwords import Algorithm, answer_open
+from support.ports import free_port
 
 ACK, NACK = "*#*1##", "*#*0##"
 
@@ -230,7 +231,7 @@ class BusGateway:
         self.password = password
         self.proof = proof
         """open, sha1 or sha256; asked for where there is a password."""
-        self.port = 0
+        self.port = free_port()
         self.told: list[str] = []
         self.asked: list[str] = []
         self.sessions = {"0": 0, "1": 0}
@@ -263,7 +264,6 @@ class BusGateway:
 
     async def open(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
 
     async def shut(self) -> None:
         """Gone: nobody is connected, nobody can connect."""
@@ -292,6 +292,12 @@ class BusGateway:
                 writer.write("".join(frames).encode("latin-1"))
                 with suppress(ConnectionError):
                     await writer.drain()
+
+    def say(self, frame: str) -> None:
+        """In each command session, by itself."""
+        for writer, kind in self._connections.items():
+            if kind == "0":
+                writer.write(frame.encode())
 
     def device(self, who: str, where: str) -> Device:
         return next(device for device in self.devices if device.who == who and device.where == where)

@@ -39,6 +39,11 @@ def steady(loop: asyncio.AbstractEventLoop) -> None:
     loop.time = lambda: selector.now  # type: ignore[method-assign]
 
 
+def hold_up(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    """As if the loop had been kept from running for so long, and that were counted: what was to come meanwhile is there."""
+    loop._selector.now += seconds  # type: ignore[attr-defined]  # it is steady
+
+
 class LoopClock:
     """Shows the time of the loop that asks, as a date."""
 

@@ -15,13 +15,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.domain.reachability import Why
 from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker, link, outbox, station
-from support.driver_suite import PLANT, is_away, is_off, is_on
+from domogate.drivers.mqtt.module import DrivenModule
+from domogate.ports import Placed
+from support.devices import StillClock
+from support.driver_suite import PATIENCE, PLANT, is_away, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
-from support.mqtt_bench import placed, running, zigbee_lamp
+from support.mqtt_bench import Running, placed, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 
 pytestmark = pytest.mark.slow
@@ -84,11 +87,9 @@ class TestBrokerRestart:
                 assert broker.url in report.absence.evidence
                 with pytest.raises(DeviceOffline, match="connection lost"):
                     await bench.driver.execute(bench.order(lamp, SetLight(on=False)))
-                assert not (await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + 1)).reachable
+                assert not (await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + 30)).reachable
                 broker.start()
-                begun = time.monotonic()
                 report = await bench.heard.report_of(lamp, lambda report: report.reachable)
-                assert time.monotonic() - begun < 10
                 assert is_on(report), "what was acknowledged is not lost"
                 await asyncio.to_thread(_until_listening, bridge)
                 assert is_off(await bench.driver.execute(bench.order(lamp, SetLight(on=False))))
@@ -110,7 +111,7 @@ class TestBrokerRestart:
             bridge.client.close()
         broker.stop()
 
-    async def test_an_order_whose_connection_is_lost_is_a_time_out_and_not_sent_again(self, tmp_path: Path) -> None:
+    async def test_an_order_whose_connection_is_lost_is_waited_for_and_not_sent_again(self, tmp_path: Path) -> None:
         with mosquitto(tmp_path) as broker:
             bridge = ZigbeeBridge(broker.port, "z")
             bridge.add("lamp", state="OFF")
@@ -119,20 +120,23 @@ class TestBrokerRestart:
                 await bench.attach(lamp)
                 await bench.heard.report_of(lamp, is_off)
                 bridge.silent.add("lamp")
-                ordering = asyncio.create_task(bench.driver.execute(bench.order(lamp, SetLight(on=True), within=1.5)))
+                ordering = asyncio.create_task(bench.driver.execute(bench.order(lamp, SetLight(on=True), within=3600)))
                 await bench.heard.until(lambda: bridge.told.get("lamp") == 1)
                 broker.stop()
+                await bench.heard.report_of(lamp, is_away)
                 broker.start()
-                with pytest.raises(DeviceTimeout):
-                    await ordering
                 await bench.heard.report_of(lamp, lambda report: report.reachable)
+                await asyncio.to_thread(_until_listening, bridge)
+                assert not ordering.done(), "the device may have heard it and may still say so"
                 assert bridge.told["lamp"] == 1
+                bridge.change("lamp", state="ON")
+                assert is_on(await ordering)
             bridge.client.close()
 
 
 def _until_listening(bridge: ZigbeeBridge) -> None:
     """The bridge's own client finds back too: its subscription is answered by a state."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     told = len(bridge.client.heard)
     probe = DeviceClient(bridge.client._client._port)
     while len(bridge.client.heard) == told:
@@ -217,10 +221,13 @@ class TestOrders:
             await bench.attach(lamp)
             await bench.heard.report_of(lamp, is_off)
             bridge.client.heard.clear()
+            begun = time.time()
             await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=30))
+            took = time.time() - begun
             ((_, payload, expiry),) = [one for one in bridge.client.heard if one[0].endswith("/set")]
             assert json.loads(payload) == {"state": "ON"}
-            assert expiry in (28, 29, 30)
+            assert expiry is not None
+            assert 30 - took - 1 <= expiry <= 30
         bridge.client.close()
 
     async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
@@ -257,12 +264,18 @@ class TestOrders:
 
 
 class TestSilence:
-    async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(station, "NEVER_AFTER", 0.2)
-        monkeypatch.setattr(station, "LOOK_EVERY", 0.05)
-        lamp = zigbee_lamp("nobody")
-        async with running(MqttBroker(url=broker.url)) as bench:
+    """Time passes for modules only when the test says so: nobody is silent because the machine was."""
+
+    async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto) -> None:
+        lamp, clock = zigbee_lamp("nobody"), StillClock()
+        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
+            await until_listening(bench, lamp)
+            clock.pass_by(station.NEVER_AFTER - 1)
+            look(bench)
+            assert not bench.heard.reports
+            clock.pass_by(1)
+            look(bench)
             report = await bench.heard.report_of(lamp, is_away)
             assert why(report) is Why.NEVER_SEEN
             device = DeviceClient(broker.port)
@@ -270,20 +283,64 @@ class TestSilence:
             await bench.heard.report_of(lamp, lambda report: report.reachable and is_on(report))
             device.close()
 
-    async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(
-        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(station, "LOOK_EVERY", 0.05)
-        device = DeviceClient(broker.port)
-        lamp = zigbee_lamp("quiet", silentAfter=1)
-        async with running(MqttBroker(url=broker.url)) as bench:
+    async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(self, broker: Mosquitto) -> None:
+        device, clock = DeviceClient(broker.port), StillClock()
+        lamp = zigbee_lamp("quiet", silentAfter=600)
+        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
-            await bench.heard.until(lambda: bench.driver._plants[PLANT][lamp.module.id].module.listening_since is not None)  # type: ignore[union-attr]  # only those were read
+            await until_listening(bench, lamp)
             device.publish("quiet/lamp", '{"state":"ON"}')
-            assert why(await bench.heard.report_of(lamp, is_away)) is Why.SILENT
+            await bench.heard.report_of(lamp, is_on)
+            spoken_at = clock.now()
+            clock.pass_by(599)
+            look(bench)
+            assert all(report.reachable for report in bench.heard.of(lamp))
+            clock.pass_by(1)
+            look(bench)
+            report = await bench.heard.report_of(lamp, is_away)
+            assert report.absence is not None
+            assert (report.absence.why, report.absence.since) == (Why.SILENT, spoken_at)
             device.publish("quiet/lamp", '{"state":"ON"}')
             await bench.heard.report_of(lamp, lambda report: report.reachable)
         device.close()
+
+    async def test_what_has_spoken_and_was_not_read_yet_is_not_silent(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        device, clock = DeviceClient(broker.port), StillClock()
+        lamp = zigbee_lamp("unread", silentAfter=600)
+        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
+            await bench.attach(lamp)
+            await until_listening(bench, lamp)
+            monkeypatch.setattr(station, "READ_EVERY", 3600.0)
+            one = bench.driver._stations["main"]
+            received = one.received
+            clock.pass_by(600)
+            device.publish("unread/lamp", '{"state":"ON"}')
+            await bench.heard.until(lambda: one.received > received)
+            look(bench)
+            await asyncio.sleep(0.05)
+            assert not bench.heard.of(lamp)
+        device.close()
+
+    async def test_the_driver_looks_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(station, "LOOK_EVERY", 0.05)
+        lamp, clock = zigbee_lamp("nobody-else"), StillClock()
+        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
+            await bench.attach(lamp)
+            await until_listening(bench, lamp)
+            clock.pass_by(station.NEVER_AFTER)
+            assert why(await bench.heard.report_of(lamp, is_away)) is Why.NEVER_SEEN
+
+
+async def until_listening(bench: Running, module: Placed) -> None:
+    driven = bench.driver._plants[PLANT][module.module.id].module
+    assert isinstance(driven, DrivenModule)
+    await bench.heard.until(lambda: driven.listening_since is not None)
+
+
+def look(bench: Running) -> None:
+    bench.driver._stations["main"].look()
 
 
 class TestFlood:
@@ -409,4 +466,4 @@ class TestVersions:
 
         monkeypatch.setattr(link.Link, "run", broken)
         async with running(MqttBroker(url=broker.url)) as bench:
-            assert str(await asyncio.wait_for(bench.driver.wait_failed(), 5)) == "oops"
+            assert str(await asyncio.wait_for(bench.driver.wait_failed(), PATIENCE)) == "oops"

@@ -12,10 +12,11 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import CameraState, Report
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.facts import Unreadable
+from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.pictures import Pictures, read_picture
 from domogate.ports import Picture
-from support.driver_suite import PLANT
+from support.driver_suite import PATIENCE, PLANT
 from support.mosquitto import DeviceClient, Mosquitto
 from support.mqtt_bench import Running, placed, running
 
@@ -117,7 +118,7 @@ class TestACameraOnABroker:
     async def test_gives_the_newest_picture_while_it_is_on(self, broker: Mosquitto, camera: Camera) -> None:
         panel = placed(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
 
-        async def look(bench: Running, within: float = 5.0) -> Picture:
+        async def look(bench: Running, within: float = PATIENCE) -> Picture:
             return await bench.driver.take_picture(PLANT, panel.module.id, bench.clock.now() + within)
 
         async with running(MqttBroker(url=broker.url)) as bench:
@@ -151,9 +152,12 @@ class TestACameraOnABroker:
             camera.say(False)
             await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=False))
             ordered: asyncio.Task[Report] = asyncio.create_task(bench.driver.execute(bench.order(panel, SwitchCamera(on=True))))
-            await asyncio.sleep(0.05)
+            await bench.heard.until(lambda: len(camera.client.heard) == 1)
             camera.show(JPEG)
-            await asyncio.sleep(0.1)
+            driven = bench.driver._plants[PLANT][panel.module.id].module
+            assert isinstance(driven, DrivenModule)
+            await bench.heard.until(lambda: driven.pictures is not None and driven.pictures._newest is not None)
+            await asyncio.sleep(0.02)
             assert not ordered.done()
             camera.say(True)
             assert (await ordered).state == CameraState(on=True)

@@ -11,8 +11,8 @@ from domogate.drivers.openwebnet import OpenWebNetGateway, line, session
 from domogate.drivers.openwebnet.frames import Frame, Normal, StatusRequest
 from domogate.drivers.openwebnet.line import CommandLine, NoTime, NotSent, Unanswered
 from domogate.drivers.openwebnet.session import SessionKind, SessionLost, SessionRefused, open_session
-from support.openwebnet_gateway import BusGateway, BusLight
-from support.steady import LoopClock
+from support.openwebnet_gateway import ACK, BusGateway, BusLight
+from support.steady import LoopClock, hold_up
 
 pytestmark = pytest.mark.usefixtures("steady_time")
 
@@ -206,6 +206,18 @@ class TestCommandLine:
             gateway.mute = False
             assert await dialling.exchange(STATUS)
             assert gateway.sessions["0"] == 2, "what it might have said late would be taken for another answer"
+
+    async def test_an_answer_that_is_there_counts_though_the_driver_was_held_up_until_the_time_was_over(self) -> None:
+        async with dialled(BusLight("11")) as (gateway, dialling):
+            gateway.mute = True
+            exchanging = asyncio.create_task(dialling.exchange(ON, within=1.0))
+            await until(lambda: gateway.told != [])
+            gateway.say(ACK)
+            hold_up(asyncio.get_running_loop(), 60)
+            assert await exchanging
+            gateway.mute = False
+            assert await dialling.exchange(STATUS)
+            assert gateway.sessions["0"] == 1
 
     async def test_whoever_gives_up_leaves_no_answer_behind_for_the_next(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):

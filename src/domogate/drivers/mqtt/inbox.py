@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 
 from domogate.drivers.mqtt.facts import Keep
 
@@ -40,6 +41,10 @@ class Inbox:
         else:
             return
         self._filled.set()
+
+    def holds_any(self, topics: Iterable[bytes]) -> bool:
+        """Whether something unread is of one of these."""
+        return any(topic in self._newest or topic in self._parts for topic in topics)
 
     async def wait_filled(self) -> None:
         await self._filled.wait()

@@ -226,8 +226,9 @@ class Station:
     def look(self) -> None:
         """Notice who is silent, and say what could not be read meanwhile."""
         for module in self._modules.values():
-            module.check_quiet(self._clock.now(), NEVER_AFTER)
-            self._note(module)
+            if not self._inbox.holds_any(map(str.encode, module.speech.topics)):  # else it spoke, and was not read yet
+                module.check_quiet(self._clock.now(), NEVER_AFTER)
+                self._note(module)
         self.complaints.say()
 
     # orders and questions
@@ -295,7 +296,7 @@ class Station:
                     asyncio.gather(*acks, return_exceptions=True), deadline, "the broker did not acknowledge it"
                 )
                 wait.end()
-            await self._in_time(asyncio.shield(wait.answered), deadline, "the device did not confirm in time")
+            await self._hear_answer(wait, deadline)
             module.unanswered = False
         finally:
             module.forget(wait)
@@ -303,6 +304,13 @@ class Station:
                 self._urgent[topic] -= 1
                 if not self._urgent[topic]:
                     del self._urgent[topic]
+
+    async def _hear_answer(self, wait: Wait, deadline: float) -> None:
+        """An answer that is there counts, also when the gateway itself was held up until the time was over."""
+        await asyncio.wait((wait.answered,), timeout=max(0.0, deadline - self._clock.now()))
+        if not wait.answered.done():
+            raise DeviceTimeout("the device did not confirm in time")
+        wait.answered.result()
 
     async def _publish(self, publication: Publication, wait: Wait, deadline: float) -> "asyncio.Future[bytes]":
         connection = self._connection

@@ -71,8 +71,13 @@ class CommandLine:
         answered = False
         try:
             session.write(request)
-            async with asyncio.timeout(min(remaining, REPLY_PATIENCE)):
-                acknowledged = await _read_answer(session, on_frame)
+            try:
+                async with asyncio.timeout(min(remaining, REPLY_PATIENCE)):
+                    acknowledged = await _read_answer(session, on_frame)
+            except TimeoutError:
+                # An answer that is there counts, also when this loop itself was held up until the time was over.
+                async with asyncio.timeout(0):
+                    acknowledged = await _read_answer(session, on_frame)
             answered = True
         except TimeoutError as error:
             raise Unanswered(f"{self._gateway.address} did not answer {request.to_frame()}") from error
