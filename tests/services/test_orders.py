@@ -8,11 +8,13 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal, OrderKeyTaken, ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.plants import SceneDetail
+from domogate.domain.states import LightState
 from domogate.fabric.in_process import InProcessFabric
 from domogate.services.control import Control
 from domogate.services.driving import Driving
 from domogate.services.orders import Orders
 from domogate.services.scenes import Scenes
+from domogate.services.world import World
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -258,6 +260,28 @@ class TestAnOrderUnderAKey:
             record = await house.control.order(plant, LAMP.id, ON, deadline=clock.now() - 1)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, None)
         assert driver.orders == []
+
+
+class TestAQuestionBesideAnOrder:
+    async def test_never_shows_what_was_true_before_the_order(self, store, driver):
+        """The answer and the device's confirmation are on their way to the disk together; the confirmation is the newer one."""
+        clock = driver.clock = LoopClock()
+        plant = store.add_plant(LAMP)
+        world = World(store, max_modules=100)
+        store.listen(world.apply)
+        async with House(store, clock, driver) as house:
+            view = (await world.get_plant(plant)).modules[LAMP.id]
+            store.gate = asyncio.Event()
+            driver.answer = LightState(on=False)
+            asked = asyncio.create_task(house.control.read_state(view))
+            await asyncio.sleep(0.1)
+            driver.answer = LightState(on=True)
+            ordered = asyncio.create_task(house.control.execute(plant, LAMP.id, ON))
+            await asyncio.sleep(0.1)
+            store.gate.set()
+            await asyncio.gather(asked, ordered)
+            assert view.state == LightState(on=True)
+            assert house.control.find_fresh(view) == LightState(on=True)
 
 
 class TestAScene:

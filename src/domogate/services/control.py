@@ -88,10 +88,12 @@ class Control:
             self._asking[module_id] = asking
             asking.add_done_callback(lambda task: _end(self._asking, module_id, task))
         report = await asyncio.shield(asking)
-        if report.state is not None:
-            view.state = report.state
-        view.reachable = report.reachable
-        view.absence = report.absence
+        # What was committed while the answer was on its way is newer: an order, or what the module has said since.
+        if report.at >= view.reported_at:
+            if report.state is not None:
+                view.state = report.state
+            view.reachable = report.reachable
+            view.absence = report.absence
         view.confirmed_at = self._clock.now()
 
     async def take_picture(self, view: ModuleView) -> Picture:
