@@ -212,6 +212,7 @@ class Gateway:
         await self.history.stop()
         await self.fault_timer.stop()
         await self.driving.stop()
+        await self.origins.stop()
         await self.admission.stop()
         self.redemption.stop()
         await self.audit.stop()

@@ -4,9 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+import structlog
+
 from domogate.domain.events import Change, ClientChanged
 from domogate.domain.people import Client
 from domogate.ports import Store
+
+_log = structlog.get_logger(__name__)
+
+_RETRY = 5.0
 
 
 class Origins:
@@ -15,10 +21,16 @@ class Origins:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._allowed: frozenset[bytes] = frozenset()
+        self._outdated = False
         self._loading: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         await self._load()
+
+    async def stop(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.gather(self._loading, return_exceptions=True)
 
     def is_allowed(self, origin: bytes) -> bool:
         return origin in self._allowed
@@ -26,7 +38,20 @@ class Origins:
     def apply(self, changes: Sequence[Change]) -> None:
         """A listener of the store."""
         if any(isinstance(change.event, ClientChanged) for change in changes):
-            self._loading = asyncio.create_task(self._load(), name="origins of clients")
+            self._outdated = True
+            if self._loading is None or self._loading.done():
+                self._loading = asyncio.create_task(self._load_anew(), name="origins of clients")
+
+    async def _load_anew(self) -> None:
+        """One reading at a time: of two, the earlier one could come last, and would undo the later."""
+        while self._outdated:
+            self._outdated = False
+            try:
+                await self._load()
+            except Exception as error:
+                _log.error("origins of clients not read, next try in a moment", exc_info=error)
+                self._outdated = True
+                await asyncio.sleep(_RETRY)
 
     async def _load(self) -> None:
         clients = await self._store.list_clients()
