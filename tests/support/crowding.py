@@ -89,7 +89,6 @@ class _Crowd:
             await reader.readuntil(b"\r\n\r\n")
         listener.writer = writer
         listener.connections += 1
-        self._ready += listener.connections == 1
         try:
             while True:
                 size = int(await reader.readuntil(b"\r\n"), 16)
@@ -106,6 +105,7 @@ class _Crowd:
         if b"event: end" in chunk or b"event: reset" in chunk:
             listener.odd.append(chunk.decode()[:300])
         for cursor, event in _ID.findall(chunk):
+            self._ready += listener.last is None
             listener.last = int(cursor)
             if event != b"ready":
                 listener.ids.append(listener.last)

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 import time
 from contextlib import suppress
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from support.http import KEY_HEADER
 
 _PAUSE = 0.02
-_PATIENCE = 15
+_PATIENCE = 60
 
 
 @dataclass
@@ -42,7 +43,8 @@ class Follower:
         self._stop.set()
         connection = self._connection
         if connection is not None and connection.sock is not None:
-            connection.sock.close()
+            with suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)  # unlike a close, it wakes whoever reads
         assert self._thread is not None
         self._thread.join(_PATIENCE)
 

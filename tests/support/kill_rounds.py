@@ -7,7 +7,7 @@ import json
 import random
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from statistics import median
 
 from support.backstage import let_in
 from support.estate_view import EstateView
-from support.gateway import Gateway, import_estate
+from support.gateway import Gateway, eventually, import_estate
 from support.hammer import Room, hammering, rooms_of
 from support.plug_estate import KEY, OWNER, plug_estate
 from support.restarting import Lives, clean_environment, kill
@@ -24,6 +24,8 @@ from support.spec_operations import E16
 CLIENTS = 6
 SHORTEST, LONGEST = 0.05, 0.5
 """Seconds of orders before the kill."""
+FEWEST = 3
+"""Orders that are acknowledged before the kill, however long that takes."""
 KILLS_WHILE_STARTING = 0.1
 """How likely it is that the start after the kill is cut off too."""
 
@@ -79,11 +81,14 @@ class Rounds:
     """Orders that were under way when the gateway was killed."""
     killed_while_starting: int = 0
 
-    def run_one(self) -> None:
+    def run_one(self, before_kill: Callable[[], None] = lambda: None) -> None:
         """Hammer, kill, start again, and check everything."""
         person = self.gateway.people[OWNER]
         with hammering(self.lives.base_url, KEY, person.access_token, self.rooms, CLIENTS, self.chance) as clients:
             time.sleep(self.chance.uniform(SHORTEST, LONGEST))
+            # A machine may have done nothing else meanwhile.
+            eventually(lambda: sum(client.acknowledged for client in clients) >= FEWEST, "orders are acknowledged")
+            before_kill()
             kill(self.gateway.process)
         self.acknowledged += sum(client.acknowledged for client in clients)
         self.cut_off += sum(room.asked is not None for room in self.rooms)

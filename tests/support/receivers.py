@@ -108,7 +108,10 @@ class ThreadedReceiver:
     def __init__(self) -> None:
         self.got: list[Got] = []
         self.status = 200
-        self.delay: float = 0.0
+        self.unanswered = 0
+        self.answering = threading.Event()
+        """While this is cleared it takes what it is sent, and answers nobody."""
+        self.answering.set()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -117,9 +120,10 @@ class ThreadedReceiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 got = Got(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-                if receiver.delay:
-                    time.sleep(receiver.delay)
                 receiver.got.append(got)
+                if not receiver.answering.is_set():
+                    receiver.unanswered += 1
+                    receiver.answering.wait(PATIENCE)
                 self.send_response(receiver.status)
                 self.send_header("content-length", "0")
                 self.end_headers()

@@ -4,8 +4,6 @@ import http.client
 import os
 import random
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from support.gateway import Gateway
-from support.launching import Process
+from support.launching import Process, launch
 
-START_PATIENCE = 30.0
+START_PATIENCE = 100.0
 _GLANCE = 0.01
 
 
@@ -67,16 +65,10 @@ class Lives:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def spawn(self) -> "subprocess.Popen[bytes]":
+    def spawn(self) -> Process:
         """Start it, without waiting for anything."""
         with (self.directory / "gateway.log").open("ab") as log:
-            return subprocess.Popen(
-                [sys.executable, "-m", "domogate.cli", "serve", "--data", str(self.data), "--port", str(self.port)],
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            return launch(["serve", "--data", str(self.data), "--port", str(self.port)], self.environment, log, log)
 
     def start(self) -> Gateway:
         """Start it, and wait for the first 200 of /readyz; how long that took goes to `start_times`."""

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from support.crowding import allow_files, crowd
-from support.gateway import Gateway
+from support.gateway import Gateway, eventually
 from support.http import KEY_HEADER
 from support.kill_rounds import read_only
 from support.mqtt_flood import KEY, OWNER, Flooded, behind_broker, lamp_id, messages_for, mqtt_estate, percentile
@@ -85,7 +85,7 @@ def run_streams(
             with streaming.flooded(messages, rate):
                 time.sleep(min(2.0, seconds / 10))  # the sender's own start is not what is measured
                 took = streaming.read_for(seconds * 0.8, chance)
-            time.sleep(1.0)
+            eventually(lambda: not streaming.find_stale(messages), "every lamp shows what was said of it last")
             kept = kept_changes(streaming.gateway, start)
             heard.finish({name: kept[name][-1] if kept[name] else 0 for name in names})
         p99, told = percentile(took, 0.99), sum(len(ids) for _, ids, _, _ in heard.heard)
@@ -94,6 +94,7 @@ def run_streams(
             since = [cursor for cursor in kept[plant] if not ids or cursor >= ids[0]]
             assert ids == since, f"{len(since)} changes of {plant}, and a listener heard {len(ids)}"
             assert len(kept[plant]) - len(since) <= 1, "it began to listen too late to mean anything"
+            assert ids, f"nothing happened in {plant}"
         changes = sum(map(len, kept.values()))
         again = sum(connections - 1 for _, _, connections, _ in heard.heard)
         summary = (
@@ -102,8 +103,9 @@ def run_streams(
             f"E8 p99 idle {idle * 1000:.2f} ms, streaming {p99 * 1000:.2f} ms"
         )
         say(summary)
-        assert changes >= 0.9 * rate * seconds, f"too few changes: {summary}"
         if times_idle is not None:
+            # Of two messages that a machine hands on at once after a pause, the second may be all that is reported.
+            assert changes >= 0.9 * rate * seconds, f"too few changes: {summary}"
             assert p99 <= times_idle * max(idle, LEAST_IDLE), f"reads are slow: {summary}"
         return summary
 

@@ -90,6 +90,12 @@ class Deliveries:
         finally:
             await store.stop()
 
+    def fall_silent(self) -> None:
+        """Until the receiver has something to answer, and does not."""
+        before = self.receiver.unanswered
+        self.receiver.answering.clear()
+        self.receiver.wait_for(lambda _: self.receiver.unanswered > before)
+
     def expected(self) -> dict[str, list[tuple[int, str | None]]]:
         """What happened in each plant, by cursor, with the module it happened to."""
         found: dict[str, list[tuple[int, str | None]]] = defaultdict(list)
@@ -102,6 +108,7 @@ class Deliveries:
 
     def check(self, patience: float = PATIENCE) -> None:
         """Every event has arrived at every receiver, each module's in order, and a repetition is the same again."""
+        self.repeated = 0
         wanted = self.expected()
         deadline = time.monotonic() + patience
         for subscriber in self.subscribers:
