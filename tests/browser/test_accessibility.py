@@ -1,8 +1,7 @@
 """Every page in every state: axe-core finds nothing, nothing is cut off, and the keyboard always shows where it is."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from playwright.async_api import Browser
@@ -12,7 +11,6 @@ from support.pages import House
 from support.tour import TERMS_URL, Look, Seen, Tour, all_templates, all_texts
 
 pytestmark = pytest.mark.slow
-A_LONG_WALK = pytest.mark.timeout(600)
 
 NO_FOCUS_RING = """
     Array.from(document.querySelectorAll('a[href], button, input:not([type=hidden]):not([disabled]), summary'))
@@ -25,67 +23,56 @@ NO_FOCUS_RING = """
 """
 
 
-async def walk_everything(
-    chromium: Browser, open_house: OpenHouse, make_look: Callable[[Screen], Look], **context: Any
-) -> None:
-    """Through a house that has everything, and then through one that has neither mail nor terms."""
-    language = context.setdefault("locale", "en")
-    for options in ({"mails_links": True, "terms_url": TERMS_URL}, {}):
-        async with open_house(**options) as home, screen_of(chromium, home, **context) as screen:
-            tour = Tour(screen.page, home, make_look(screen), language)
-            await (tour.walk() if options else tour.walk_without())
-
-
 @asynccontextmanager
-async def screen_of(chromium: Browser, home: House, **context: Any) -> AsyncIterator[Screen]:
-    opened = await chromium.new_context(base_url=home.base_url, **context)
+async def screen_of(chromium: Browser, home: House, language: str) -> AsyncIterator[Screen]:
+    opened = await chromium.new_context(base_url=home.base_url, locale=language)
     opened.set_default_timeout(PATIENCE)
     yield Screen(await opened.new_page(), home)
     await opened.close()
 
 
-@A_LONG_WALK
-async def test_nothing_stands_in_anybodys_way_on_a_small_phone(chromium: Browser, open_house: OpenHouse) -> None:
-    """In the dark, and in German, which has the longest words."""
-    found: list[str] = []
-
-    def make_look(screen: Screen) -> Look:
-        async def look(name: str) -> None:
-            assert await screen.page.evaluate("document.documentElement.lang") == "de"
-            if await screen.page.evaluate("document.documentElement.scrollWidth") > 320:
-                found.append(f"{name}: scrolls sideways")
-            found.extend(f"{name}: {barrier}" for barrier in await screen.find_barriers())
-
-        return look
-
-    viewport = {"width": 320, "height": 568}
-    await walk_everything(chromium, open_house, make_look, locale="de", color_scheme="dark", viewport=viewport)
-    assert found == []
+async def look_on_a_phone(screen: Screen) -> list[str]:
+    """A small one, in the dark."""
+    await screen.page.emulate_media(color_scheme="dark")
+    await screen.page.set_viewport_size({"width": 320, "height": 568})
+    sideways = await screen.page.evaluate("document.documentElement.scrollWidth") > 320
+    return (["scrolls sideways"] if sideways else []) + await screen.find_barriers()
 
 
-@A_LONG_WALK
-async def test_nothing_stands_in_anybodys_way_at_a_desk(
+async def look_at_a_desk(screen: Screen, *, closely: bool) -> list[str]:
+    await screen.page.emulate_media(color_scheme="light")
+    await screen.page.set_viewport_size({"width": 1280, "height": 850})
+    found = await screen.find_barriers() if closely else []
+    await screen.page.keyboard.press("Tab")  # focus is shown to those who use the keyboard
+    return found + [f"no ring: {element}" for element in await screen.page.evaluate(NO_FOCUS_RING)]
+
+
+@pytest.mark.timeout(600)
+async def test_nothing_stands_in_anybodys_way(
     chromium: Browser, open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The walk comes past every template, and every text that a template names, so that none is left out here and above.
+    """Through a house that has everything, in German, which has the longest words; and through one without mail and terms.
 
-    In this light each template is looked at once; each state of it was above.
+    Each state of a page is looked at on a phone, and each template once more at a desk. The walk comes past every template, and
+    every text that a template names, so that none is left out.
     """
     seen = Seen(monkeypatch)
     found: list[str] = []
 
-    def make_look(screen: Screen) -> Look:
-        async def look(name: str) -> None:
+    def looking(screen: Screen, language: str) -> Look:
+        async def look(stop: str) -> None:
+            closely = seen.look()
             assert await screen.page.evaluate("document.scripts.length") == 0
-            if seen.look():
-                found.extend(f"{name}: {barrier}" for barrier in await screen.find_barriers())
-            await screen.page.keyboard.press("Tab")  # focus is shown to those who use the keyboard
-            found.extend(f"{name}: no ring: {element}" for element in await screen.page.evaluate(NO_FOCUS_RING))
+            assert await screen.page.evaluate("document.documentElement.lang") == language
+            found.extend(f"{stop} on a phone: {it}" for it in await look_on_a_phone(screen))
+            found.extend(f"{stop} at a desk: {it}" for it in await look_at_a_desk(screen, closely=closely))
 
         return look
 
-    viewport = {"width": 1280, "height": 850}
-    await walk_everything(chromium, open_house, make_look, color_scheme="light", viewport=viewport)
+    async with open_house(mails_links=True, terms_url=TERMS_URL) as home, screen_of(chromium, home, "de") as screen:
+        await Tour(screen.page, home, looking(screen, "de"), "de").walk()
+    async with open_house() as home, screen_of(chromium, home, "en") as screen:
+        await Tour(screen.page, home, looking(screen, "en")).walk_without()
     assert found == []
     assert seen.templates == all_templates()
     assert all_texts() - seen.texts == set()
