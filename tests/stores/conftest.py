@@ -42,10 +42,16 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: 
     if request.param == "sqlite":
         shutil.copy(migrated_file, tmp_path / "domogate.db")
         return sqlite_url(tmp_path / "domogate.db")
-    server: PostgresServer = request.getfixturevalue("postgres")
-    url = server.empty_tables(HEAD)
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """Of a PostgreSQL database with empty tables."""
+    url = postgres.empty_tables(HEAD)
     if url is None:
-        url = server.empty_database()
+        url = postgres.empty_database()
         database = open_database(url)
         migrate(database)
         database.close()

@@ -11,7 +11,6 @@ from domogate.domain.commands import Order, OrderRecord, OrderState, SetLight
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.stores import SqlStore, restore, sqlite_url
-from support.postgres import PostgresServer
 from support.stores import HOUSE, LAMP, NOW, SMALL, OpenStore
 
 
@@ -97,10 +96,8 @@ class TestBackup:
         assert not (tmp_path / "nowhere").exists()
 
     @pytest.mark.slow
-    async def test_for_postgresql_it_points_to_pg_dump(
-        self, open_store: OpenStore, postgres: PostgresServer, tmp_path: Path
-    ) -> None:
-        store = await open_store(postgres.empty_database())
+    async def test_for_postgresql_it_points_to_pg_dump(self, open_store: OpenStore, postgres_url: str, tmp_path: Path) -> None:
+        store = await open_store(postgres_url)
         with pytest.raises(ValueError, match="pg_dump"):
             await store.backup(tmp_path / "b.db")
 

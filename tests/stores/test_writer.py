@@ -215,9 +215,10 @@ class TestFailures:
 
 class TestLostConnection:
     @pytest.mark.slow
-    async def test_one_lost_while_idle_is_replaced(self, open_store: OpenStore, postgres: PostgresServer) -> None:
-        url = postgres.empty_database()
-        store = await open_store(url)
+    async def test_one_lost_while_idle_is_replaced(
+        self, open_store: OpenStore, postgres: PostgresServer, postgres_url: str
+    ) -> None:
+        store = await open_store(postgres_url)
         await store.import_estate(SMALL, prune=False)
         ear = Ear()
         store.listen(ear)
@@ -225,7 +226,7 @@ class TestLostConnection:
             postgres.disconnect_everybody()
             await store.record([on(level)])
             assert (await store.find_plant(HOUSE.id)) is not None
-        other = await open_store(url, gateway=False)
+        other = await open_store(postgres_url, gateway=False)
         await other.record([on(3)])
         assert await other.wait_applied(30.0)
         assert [event.state.level for event in ear.events] == [1, 2, 3]  # type: ignore[union-attr]  # only those were read

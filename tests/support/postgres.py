@@ -14,7 +14,8 @@ from pathlib import Path
 
 import psycopg
 
-_QUICK = ("-F", "-c", "wal_level=minimal", "-c", "max_wal_senders=0", "-c", "shared_buffers=16MB")
+_SETTINGS = ("wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "full_page_writes=off", "jit=off")
+_QUICK = ("-F", *(word for setting in _SETTINGS for word in ("-c", setting)))
 """Nothing here has to survive a crash."""
 
 
@@ -38,6 +39,7 @@ class PostgresServer:
         self._user = "nobody" if os.geteuid() == 0 else None
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
+        self._admin: psycopg.Connection[tuple[object, ...]] | None = None
 
     def start(self) -> None:
         bin_folder = self._binaries() / "pginstall" / "bin"
@@ -55,7 +57,7 @@ class PostgresServer:
                 [bin_folder / "postgres", "-D", data, "-k", self._folder, "-c", "listen_addresses=", *_QUICK],
                 stdout=log, stderr=log, user=self._user, cwd=self._folder,
             )  # fmt: skip
-        self._wait_until_ready(time.monotonic() + 30)
+        self._wait_until_ready(time.monotonic() + 60)
 
     def _binaries(self) -> Path:
         installed = _installed()
@@ -79,12 +81,12 @@ class PostgresServer:
                     raise RuntimeError((self._folder / "log").read_text()) from None
                 time.sleep(0.05)
 
-    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
-        return psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True)
-
-    def _administer(self, statement: str) -> None:
-        with self._connect() as connection:
-            connection.execute(statement)
+    def _administer(self, statement: str) -> "list[tuple[object, ...]]":
+        """On one connection that is kept: the server makes a process for each."""
+        if self._admin is None or self._admin.closed:
+            self._admin = psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True)
+        cursor = self._admin.execute(statement)
+        return [] if cursor.description is None else cursor.fetchall()
 
     def disconnect_everybody(self) -> None:
         others = "pid <> pg_backend_pid() AND datname IS NOT NULL"
@@ -104,20 +106,23 @@ class PostgresServer:
     def empty_tables(self, revision: str) -> str | None:
         """The same, but with the tables that are there; None: they are not those of this revision."""
         self.disconnect_everybody()
-        with self._connect() as connection:
-            names = {str(name) for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-            if "alembic_version" not in names:
-                return None
-            if connection.execute("SELECT version_num FROM alembic_version").fetchone() != (revision,):
-                return None
-            tables = ", ".join(sorted(names - {"alembic_version"}))
-            connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
+        names = {str(name) for (name,) in self._administer("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+        if "alembic_version" not in names:
+            return None
+        if self._administer("SELECT version_num FROM alembic_version") != [(revision,)]:
+            return None
+        # TRUNCATE makes new files for every table and index, which takes longer than most tests.
+        deletions = "; ".join(f"DELETE FROM {name}" for name in sorted(names - {"alembic_version"}))
+        self._administer(f"SET session_replication_role = replica; {deletions}; SET session_replication_role = origin")
+        self._administer("SELECT setval(format('%I.%I', schemaname, sequencename), 1, false) FROM pg_sequences")
         return self._url
 
     def stop(self) -> None:
+        if self._admin is not None:
+            self._admin.close()
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(30)
+            self._process.wait(60)
 
 
 @contextmanager
