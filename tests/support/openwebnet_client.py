@@ -1,20 +1,22 @@
-"""OWNd in a process of its own against a gateway: what it was told and heard, as JSON on standard output.
+"""OWNd in a process of its own against gateways: what it was told and heard of each, as JSON on standard output.
 
-    python openwebnet_client.py PORT PASSWORD COMMAND… -- STATUS…
+    python openwebnet_client.py < VISITS
 
-Connects an event and a command session, sends the commands and status requests, and prints the events it heard until no more
-came for a moment. Whatever OWNd complains of, it logs at WARNING or above; that is printed too, and there should be none.
+VISITS is a JSON list; of each visit the port and the password of a gateway, commands and status requests, and the event that
+comes last. Connects an event and a command session, sends the commands and requests, and listens until that last event came.
+Whatever OWNd complains of, it logs at WARNING or above; that is printed too, and there should be none.
 """
 
 import asyncio
 import json
 import logging
 import sys
+from typing import Any
 
 from OWNd.connection import OWNCommandSession, OWNEventSession, OWNGateway, OWNSession
 from OWNd.message import OWNCommand
 
-QUIET = 0.5
+PATIENCE = 60.0
 
 
 class Complaints(logging.Handler):
@@ -26,35 +28,35 @@ class Complaints(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-async def main(port: int, password: str, commands: list[str], requests: list[str]) -> dict[str, object]:
+async def pay(visit: dict[str, Any]) -> dict[str, object]:
     complaints = Complaints()
-    logger = logging.getLogger("OWNd")
-    logger.setLevel(logging.DEBUG)
+    logger = logging.Logger("OWNd", logging.DEBUG)
     logger.addHandler(complaints)
-    gateway = OWNGateway({"address": "127.0.0.1", "port": port, "password": password or None})
+    gateway = OWNGateway({"address": "127.0.0.1", "port": visit["port"], "password": visit["password"] or None})
     tested = await OWNSession(gateway, "test", logger).test_connection()
     said: dict[str, object] = {"tested": tested, "events": [], "complaints": complaints.lines}
     if not tested or not tested["Success"]:
         return said
     events, told = OWNEventSession(gateway, logger), OWNCommandSession(gateway, logger)
     said["sessions"] = [await events.connect(), await told.connect()]
-    for command in commands:
+    for command in visit["commands"]:
         await told.send(OWNCommand.parse(command))
-    for request in requests:
+    for request in visit["requests"]:
         await told.send(OWNCommand.parse(request), is_status_request=True)
-    heard = []
-    try:
-        while True:
-            message = await asyncio.wait_for(events.get_next(), QUIET)
+    heard: list[dict[str, object]] = []
+    async with asyncio.timeout(PATIENCE):
+        while not heard or heard[-1]["frame"] != visit["last"]:
+            message = await events.get_next()
             heard.append({"frame": str(message), "log": getattr(message, "human_readable_log", None)})
-    except TimeoutError:
-        said["events"] = heard
+    said["events"] = heard
     await told.close()
     await events.close()
     return said
 
 
+async def pay_all(visits: list[dict[str, Any]]) -> list[dict[str, object]]:
+    return await asyncio.gather(*map(pay, visits))
+
+
 if __name__ == "__main__":
-    port, password, *frames = sys.argv[1:]
-    split = frames.index("--")
-    sys.stdout.write(json.dumps(asyncio.run(main(int(port), password, frames[:split], frames[split + 1 :]))))
+    sys.stdout.write(json.dumps(asyncio.run(pay_all(json.load(sys.stdin)))))

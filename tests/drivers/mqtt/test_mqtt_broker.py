@@ -355,7 +355,7 @@ class TestFlood:
         bridge.add("lamp", state="OFF")
         calm = zigbee_lamp("calm")
         lamps = [zigbee_lamp("flood", f"lamp_{number}") for number in range(self.LAMPS)]
-        count = 16_000
+        count = 8_000
         messages = [
             (
                 f"flood/lamp_{number % self.LAMPS}",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.commands import (
@@ -24,6 +24,7 @@ from domogate.drivers.mqtt.dialects import generic, tasmota, zigbee2mqtt
 from domogate.drivers.mqtt.facts import Facts, Speech, Unreadable, Unsayable
 from domogate.drivers.mqtt.kinds import UNITS, fold, still_wanted, wish
 from domogate.drivers.mqtt.options import find_option_problems, read_options
+from support.examples import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
@@ -380,6 +381,12 @@ WORDS = st.sampled_from(
 )
 SPOKEN = st.dictionaries(WORDS, JSON | st.dictionaries(WORDS, JSON, max_size=3), max_size=5)
 
+OPTIONS = st.dictionaries(
+    st.sampled_from(["state", "command", "topic", "name", "availability", "fullTopic"]),
+    JSON | st.dictionaries(st.sampled_from(["on", "level", "topic", "path", "map"]), JSON, max_size=2),
+    max_size=3,
+)
+
 
 class TestAnything:
     """No payload at all does more than be unreadable, and what is read is within its bounds."""
@@ -399,17 +406,12 @@ class TestAnything:
         readings = {what: Reading(facts[what], UNITS[what], 1.0) for what in UNITS if what in facts}  # type: ignore[literal-required]  # by name
         fold(kind, facts, readings)
 
-    @given(
-        st.recursive(
-            JSON, lambda inner: st.dictionaries(st.sampled_from(["dialect", "state", "command", "topic", "name"]), inner)
-        )
-    )
-    def test_any_options_are_read_or_refused_with_words(self, options: Any) -> None:
-        if isinstance(options, dict):
-            for dialect in ("zigbee2mqtt", "tasmota", "generic"):
-                for path, words in find_option_problems(Kind.LIGHT, {**options, "dialect": dialect}):
-                    assert words
-                    assert all(isinstance(part, str | int) for part in path)
+    @given(st.sampled_from(("zigbee2mqtt", "tasmota", "generic")), OPTIONS)
+    @settings(max_examples=examples(60))
+    def test_any_options_are_read_or_refused_with_words(self, dialect: str, options: dict[str, Any]) -> None:
+        for path, words in find_option_problems(Kind.LIGHT, {**options, "dialect": dialect}):
+            assert words
+            assert all(isinstance(part, str | int) for part in path)
 
 
 class TestConfirming:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.commands import Activate, Command, MoveShutter, OpenLock, SetLight, SetThermostat, SwitchHeater, SwitchPlug
@@ -31,6 +31,7 @@ from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.frames import DimensionReading, Normal, from_frame
 from domogate.drivers.openwebnet.kinds import make_device
 from domogate.services.driving.limits import find_breach
+from support.examples import examples
 
 NOW = 1_763_208_000.0
 
@@ -444,7 +445,8 @@ some_news = st.one_of(
 
 
 class TestAnything:
-    @given(every_device, st.lists(st.tuples(some_news, st.floats(0, 2e9)), max_size=20))
+    @given(every_device, st.lists(st.tuples(some_news, st.floats(0, 2e9)), max_size=12))
+    @settings(max_examples=examples(50))
     def test_whatever_a_bus_says_states_stay_within_the_contracts_bounds(
         self, made: tuple[DeviceKind, dict[str, Any]], said: list[tuple[Normal | DimensionReading, float]]
     ) -> None:

@@ -1,7 +1,7 @@
 """Frames in and out, and a reader that nothing stops."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.drivers.openwebnet.frames import (
@@ -19,6 +19,7 @@ from domogate.drivers.openwebnet.frames import (
     StatusRequest,
     from_frame,
 )
+from support.examples import examples
 
 whos = st.integers(0, 99_999)
 digits = st.text("0123456789", max_size=8)
@@ -89,7 +90,8 @@ class TestOneFrame:
 
 
 class TestFrameReader:
-    @given(st.lists(readable, max_size=10), st.integers(1, 40))
+    @given(st.lists(readable, max_size=5), st.integers(1, 40))
+    @settings(max_examples=examples(50))
     def test_it_does_not_matter_how_the_stream_is_cut(self, sent: list[Frame], size: int) -> None:
         stream = "".join(frame.to_frame() for frame in sent).encode()
         reader = FrameReader()

@@ -59,7 +59,7 @@ class House:
         return await asyncio.to_thread(self.gateway.send, operation, target, who=OWNER, body=content)
 
     async def until(self, operation: Operation, module_id: str, holds: Callable[[httpx.Response], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not holds(answer := await self.call(operation, module_id)):
                 assert answer.status_code in (200, 404), answer.text
                 await asyncio.sleep(0.05)
@@ -75,7 +75,7 @@ async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
     zone, meter = BusZone("3"), BusMeter("51", watts=60, watt_hours=700)
     async with BusGateway(lamp, dimmer, plug, zone, meter, password="abcde123", proof="sha256") as bus:
         table = {"name": "home", "host": "127.0.0.1", "port": bus.port, "password": "abcde123"}
-        settings = {"DOMOGATE_OPENWEBNET_GATEWAYS": json.dumps([table]), "DOMOGATE_DEVICE_DEADLINE": "3"}
+        settings = {"DOMOGATE_OPENWEBNET_GATEWAYS": json.dumps([table]), "DOMOGATE_DEVICE_DEADLINE": "30"}
         gateway = await asyncio.to_thread(serve_estate, bus_estate(), tmp_path, settings)
         with running(gateway):
             await asyncio.to_thread(let_in, gateway, KEY)

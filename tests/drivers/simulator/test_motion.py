@@ -116,7 +116,7 @@ class TestTheSimulator:
             await asyncio.sleep(0)
             await moving.tell(SetLight(on=True))
             moving.clock.pass_by(5)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while not moving.reports:
                     await asyncio.sleep(0.001)
             assert moving.reports[0].state == LightState(on=True, level=40)

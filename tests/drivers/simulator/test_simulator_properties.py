@@ -29,6 +29,7 @@ from domogate.domain.states import (
 from domogate.drivers.simulator import Simulator
 from domogate.services.driving.limits import find_breach
 from support.devices import NOON, StillClock, make_id, make_order, make_placed
+from support.examples import examples
 
 PLANT = make_id(1)
 OPTIONS: dict[DeviceKind, dict[str, Any]] = {
@@ -163,12 +164,12 @@ def energies(reports: Sequence[Report], kind: DeviceKind) -> list[float]:
 
 class TestAnyStory:
     @given(st.integers(0, 2**32), STORIES, SPEEDS)
-    @settings(deadline=None, max_examples=25)
+    @settings(max_examples=examples(15))
     def test_is_told_the_same_way_in_every_run_with_the_same_seed(self, seed, story, speed):
         assert asyncio.run(live(seed, story, speed)) == asyncio.run(live(seed, story, speed))
 
     @given(st.integers(0, 2**32), STORIES, SPEEDS)
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=examples(40))
     def test_stays_within_the_bounds_and_no_meter_runs_backwards(self, seed, story, speed):
         reports = asyncio.run(live(seed, story, speed))
         for report in reports:
