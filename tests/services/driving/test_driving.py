@@ -8,10 +8,11 @@ from structlog.testing import capture_logs
 from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
+from domogate.domain.ids import Id
 from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
-from domogate.ports import StoredState
+from domogate.ports import StoredPlant, StoredState
 from domogate.services.driving import Driving
 from domogate.services.driving import host as driving_module
 from domogate.services.orders import Orders
@@ -539,6 +540,45 @@ class TestAPlantThatMakesTrouble:
                     await driving.read(plant, LAMP.id, NOON + 5)
                 store.find_plant = find_plant
                 assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
+
+    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(self, store, clock):
+        """What its devices say would be missed until then."""
+        mqtt = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
+        find_plant, tries = store.find_plant, []
+
+        async def fail_often(plant_id: Id) -> StoredPlant | None:
+            tries.append(asyncio.get_running_loop().time())
+            if len(tries) <= 4:
+                raise OSError("disk gone")
+            return await find_plant(plant_id)
+
+        store.find_plant = fail_often
+        with capture_logs():
+            async with running(store, mqtt) as driving:
+                with pytest.raises(Internal):
+                    await driving.read(plant, LAMP.id, NOON + 5)
+                await asyncio.sleep(60)
+                assert set(mqtt.attached) == {plant}
+        assert len(tries) == 5
+
+    async def test_is_woken_though_the_plants_could_not_be_listed_at_the_start(self, store, clock):
+        mqtt = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
+        list_plant_ids, tries = store.list_plant_ids, []
+
+        async def fail_twice(driver: str, limit: int) -> tuple[Id, ...]:
+            tries.append(driver)
+            if len(tries) <= 2:
+                raise OSError("disk gone")
+            return await list_plant_ids(driver, limit)
+
+        store.list_plant_ids = fail_twice
+        with capture_logs() as logs:
+            async with running(store, mqtt):
+                await asyncio.sleep(60)
+                assert set(mqtt.attached) == {plant}
+        assert [entry["log_level"] for entry in logs] == ["error"] * 2
 
     async def test_is_offline_and_wakes_nobody_once_the_gateway_has_stopped(self, store, driver):
         plant = store.add_plant(LAMP)

@@ -58,6 +58,8 @@ class AwakePlants:
         self._plants.move_to_end(plant_id)
         plant.users += 1
         try:
+            if plant.trouble is not None:
+                self._begin_loading(plant)
             if plant.failed:
                 self._try_again_now(plant, module_id)
             while (work := plant.loading or plant.attaching.get(plant.driver_of.get(module_id, ""))) is not None:
@@ -146,6 +148,7 @@ class AwakePlants:
             plant.loading = asyncio.create_task(self._load(plant), name=f"load plant {plant.id}")
 
     async def _load(self, plant: AwakePlant) -> None:
+        plant.trouble = None
         try:
             while plant.wanted is None or plant.wanted:
                 await self._find_room(plant)
@@ -155,10 +158,14 @@ class AwakePlants:
                 if not plant.is_lasting and not plant.has_room:
                     plant.wanted = wanted
                     continue  # its last real device is gone: it needs room from now on
+                if not plant.is_loaded:
+                    self._forget_retry(plant)
                 await self._attaching.attach(plant, stored, wanted)
         except _NoRoom:
+            self._forget_retry(plant)
             plant.trouble = DeviceOffline("nobody drives this plant at the moment")
         except Fault as fault:
+            self._forget_retry(plant)
             plant.trouble = fault
         except asyncio.CancelledError:
             plant.trouble = DeviceOffline(_STOPPING)
@@ -168,20 +175,17 @@ class AwakePlants:
         finally:
             plant.loading = None
             if not self._stopped:
-                if plant.trouble is not None:
+                if plant.trouble is not None and plant.retry is None:
                     self._send_to_sleep(plant)
                 self._make_room()
 
     def _loading_failed(self, plant: AwakePlant, error: Exception) -> None:
         _log.error("plant not attached", plant_id=plant.id, exc_info=error)
         plant.wanted = set()
-        if plant.is_loaded:
-            self.try_again_later(plant)  # until then it is driven as it was
-        else:
+        if not plant.is_loaded:
             plant.trouble = Internal("the plant could not be loaded")
-            if plant.is_lasting:
-                pause = self._attaching.retry_pause(plant)
-                asyncio.get_running_loop().call_later(pause, self.refresh, plant.id)
+        if plant.is_loaded or plant.is_lasting:
+            self.try_again_later(plant)  # until then it is driven as it was, or by nobody
 
     # trying again
 

@@ -23,18 +23,18 @@ from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Picture, Store
 from domogate.services.driving.alerts import Alerts
 from domogate.services.driving.attaching import Attaching, AwakePlant
-from domogate.services.driving.awake import MAY_SLEEP, AwakePlants
+from domogate.services.driving.awake import AwakePlants
 from domogate.services.driving.errands import Errand, Errands, Outcome
 from domogate.services.driving.hearing import Hearing
 from domogate.services.driving.limits import find_breach, find_breach_of_picture
 from domogate.services.driving.recording import Recording
 from domogate.services.driving.supervision import DriverHealth, Supervisor, absence_after
+from domogate.services.driving.waking import wake_plants
 from domogate.services.orders import Orders, fault_of, is_same_wish
 
 _log = structlog.get_logger(__name__)
 
 _REMEMBERED_ORDERS = 4096
-_ALL_PLANTS = 1_000_000
 _LIFTING = 5.0
 """How long a module may take to say what is true of it, once no fault covers that any more."""
 _LIFTED_AT_ONCE = 32
@@ -81,7 +81,8 @@ class Driving:
         """Start the drivers; plants wake in the background, so that the gateway is ready at once."""
         await self._supervisor.start()
         self._started = True
-        self._begin(self._wake_plants(), "waking of plants")
+        waking = wake_plants(self._store, self._awake, self._supervisor.names, most=self._awake_plants)
+        self._begin(waking, "waking of plants")
         await self._orders.start()
         self._begin(self._take_up_queued(), "taking up queued orders")
 
@@ -132,22 +133,6 @@ class Driving:
         task = asyncio.create_task(work, name=name)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-    async def _wake_plants(self) -> None:
-        """All that have a real device, and of the others as many as there is room for; no driver waits for another."""
-        try:
-            lasting: set[Id] = set()
-            for name in self._supervisor.names:
-                if name not in MAY_SLEEP:
-                    plant_ids = await self._store.list_plant_ids(name, _ALL_PLANTS)
-                    lasting.update(plant_ids)
-                    self._begin(self._awake.wake(plant_ids, lasting=True), f"waking of the plants of {name}")
-            for name in self._supervisor.names:
-                if name in MAY_SLEEP:
-                    plant_ids = await self._store.list_plant_ids(name, self._awake_plants + len(lasting))
-                    await self._awake.wake(plant_id for plant_id in plant_ids if plant_id not in lasting)
-        except Exception as error:
-            _log.error("plants not woken, they will be when they are asked", exc_info=error)
 
     async def _driver_came(self, name: str) -> None:
         await self._awake.driver_came(name)
