@@ -17,12 +17,10 @@ from httpx_sse import ServerSentEvent, connect_sse
 from domogate.domain.people import Standing
 from support.backstage import backstage, issue_key, issue_token, revoke_key, standing
 from support.gateway import Gateway, start
-from support.http import KEY_HEADER
+from support.http import KEY_HEADER, PATIENCE
 from support.spec_operations import E1, E8
 
 pytestmark = pytest.mark.slow
-
-PATIENCE = 15.0
 
 
 class Ear:
@@ -32,7 +30,7 @@ class Ear:
         headers = {KEY_HEADER: key or gateway.subscription_key, "Authorization": f"Bearer {token}"}
         if last is not None:
             headers["Last-Event-ID"] = last
-        self._http = httpx.Client(base_url=gateway.base_url, trust_env=False, timeout=PATIENCE * 2)
+        self._http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=PATIENCE)
         self._ask = lambda: connect_sse(self._http, "GET", f"/events{query}", headers=headers)
         self._leaving = False
         self._heard: Queue[ServerSentEvent | None] = Queue()
@@ -57,6 +55,12 @@ class Ear:
             assert event is not None, "the stream was over before"
             if wanted(event):
                 return event
+
+    def is_let_in(self) -> bool:
+        """Whether anything is told at all."""
+        event = self._heard.get(timeout=PATIENCE)
+        assert event is None or event.event == "ready"
+        return event is not None
 
     def wait_named(self, name: str) -> ServerSentEvent:
         return self.wait_for(lambda event: event.event == name)
@@ -122,9 +126,13 @@ class TestAtOnce:
             ear.wait_over()
 
     def test_a_key_that_expires(self, workshop: Gateway) -> None:
-        key = issue_key(workshop, life=2.0)
-        with listening(workshop, workshop.people[workshop.anyone].access_token, key=key) as ear:
-            assert json.loads(ear.wait_named("end").data)["code"] == "key"
+        token = workshop.people[workshop.anyone].access_token
+        for life in (1.5, 10.0, 50.0):  # a busy machine may take longer to connect than a key lives
+            ear = Ear(workshop, token, key=issue_key(workshop, life=life))
+            if ear.is_let_in():
+                break
+        assert json.loads(ear.wait_named("end").data)["code"] == "key"
+        ear.wait_over()
 
     def test_a_standing_that_is_not_good_any_more(self, workshop: Gateway) -> None:
         who = workshop.anyone
@@ -165,8 +173,8 @@ class TestAtOnce:
 
 
 class TestADrain:
-    def test_is_not_held_up_by_streams_and_they_go_on_where_they_were_afterwards(self, tmp_path: Path) -> None:
-        gateway = start("demo", tmp_path, {"DOMOGATE_DRAIN": "60"})
+    def test_is_not_held_up_by_streams(self, tmp_path: Path) -> None:
+        gateway = start("demo", tmp_path, {"DOMOGATE_DRAIN": str(4 * PATIENCE)})
         try:
             token = gateway.people[gateway.anyone].access_token
             ears = [Ear(gateway, token) for _ in range(20)]
@@ -177,6 +185,6 @@ class TestADrain:
                 assert json.loads(ear.wait_named("end").data)["code"] == "draining"
                 ear.wait_over()
                 ear.close()
-            assert gateway.process.wait(30) == 0  # half of what a drain may take: nobody waited for the streams
+            assert gateway.process.wait(PATIENCE) == 0  # a part of what a drain may take: nobody waited for the streams
         finally:
             gateway.stop()

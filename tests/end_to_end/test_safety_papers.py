@@ -38,7 +38,7 @@ class Papers:
         owner = gateway.estate.plant(HOSPITAL).owner
         out = folder / "report.pdf"
         # The simulator goes on living: what both say is compared when nothing moved in between.
-        for _ in range(5):
+        for _ in range(20):
             self.controllers = expect_ok(E18, gateway.send(E18, {"plant": HOSPITAL}, who=owner))
             gateway.domogate("safety", "report", HOSPITAL, "--out", str(out), "--force")
             self.orders = json.loads(gateway.domogate("safety", "order-list", HOSPITAL, "--json"))
@@ -55,7 +55,7 @@ class Papers:
 
 def told(controllers: list[dict[str, Any]]) -> list[Any]:
     return [
-        (one["status"], one["failures"], [(unit["status"], unit["failures"]) for unit in one["children"]])
+        (one["status"], one["alert"], one["failures"], [(unit["status"], unit["failures"]) for unit in one["children"]])
         for one in controllers
     ]
 

@@ -33,9 +33,9 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "tickets.md"
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """It logs all it can. Its devices are given up on quickly, and are twenty times as fast as real ones."""
-    loud = {"DOMOGATE_LOG_LEVEL": "debug", "DOMOGATE_ACCESS_LOG": "true", "DOMOGATE_DEVICE_DEADLINE": "1.5"}
-    settings = {**QUICK, **loud, "DOMOGATE_SIMULATOR_SPEED": "20", "DOMOGATE_METRICS_PORT": str(free_port())}
+    """It logs all it can. Its devices are ten times as fast as real ones."""
+    loud = {"DOMOGATE_LOG_LEVEL": "debug", "DOMOGATE_ACCESS_LOG": "true"}
+    settings = {**QUICK, **loud, "DOMOGATE_SIMULATOR_SPEED": "10", "DOMOGATE_METRICS_PORT": str(free_port())}
     with running(start("demo", tmp_path_factory.mktemp("tickets"), settings)) as started:
         yield started
 
@@ -168,7 +168,7 @@ class TestACamera:
             decoded.load()
             assert decoded.format == picture.headers["content-type"].removeprefix("image/").upper() == "PNG"
         assert sdk.head(offered["url"], headers=bearer).status_code == 200
-        # Simulated time is twenty times as fast: it is off after three seconds, long before the permission is over.
+        # Simulated time is ten times as fast: it is off after six seconds, long before the permission is over.
         eventually(lambda: sdk.get(offered["url"], headers=bearer).status_code == 410, "the camera goes off by itself")
         assert reason(sdk.get(offered["url"], headers=bearer), 410) == "camera-off"
 
