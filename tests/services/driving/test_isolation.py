@@ -53,11 +53,6 @@ def clock() -> LoopClock:
 
 
 @pytest.fixture
-def store() -> FakeStore:
-    return FakeStore()
-
-
-@pytest.fixture
 def healthy(clock) -> ObedientDriver:
     return ObedientDriver(clock)
 

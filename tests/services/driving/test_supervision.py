@@ -13,7 +13,7 @@ from domogate.domain.reachability import Why
 from domogate.services.driving import Driving
 from domogate.services.driving.supervision import DriverCondition, Supervisor, absence_after, describe
 from domogate.services.orders import Orders
-from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, ObedientDriver, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
@@ -32,16 +32,6 @@ class NoPause(random.Random):
     def uniform(self, a: float, b: float) -> float:
         self.longest.append(b)
         return 0.0
-
-
-@pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
-
-
-@pytest.fixture
-def store() -> FakeStore:
-    return FakeStore()
 
 
 @pytest.fixture
