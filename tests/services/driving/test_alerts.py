@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,15 +73,27 @@ class TestAlerts:
         reports = [_says("lamp", None, 1.0)]
         assert Alerts().complete(reports) is reports
 
-    @given(st.integers(1, 5), st.lists(st.tuples(st.sampled_from(UNITS), st.booleans(), st.booleans()), max_size=30))
+    @pytest.mark.parametrize(("state", "alert"), [(WELL, False), (BROKEN, True)])
+    def test_a_unit_that_can_be_reached_again_is_as_it_was_before(self, state, alert):
+        """It need not say anew what it is in."""
+        alerts = Alerts()
+        alerts.know(_site(1, {UNITS[0]: StoredState(state, reachable=True, at=0.0)}), now=0.0)
+        alerts.complete([_says(UNITS[0], None, 1.0, reachable=False)])
+        completed = alerts.complete([_says(UNITS[0], None, 2.0)])
+        assert [report.state.alert for report in completed[1:]] == ([] if alert else [False])
+
+    @given(
+        st.integers(1, 5),
+        st.lists(st.tuples(st.sampled_from(UNITS), st.sampled_from([WELL, BROKEN, None]), st.booleans()), max_size=30),
+    )
     def test_always_agrees_with_what_is_printed(self, level, said):
         alerts, stored = Alerts(), _site(level)
         view = PlantView(stored)
         alert = alerts.know(stored, now=0.0)[0].state.alert
-        for at, (unit, broken, reachable) in enumerate(said, start=1):
-            state = BROKEN if broken else WELL
+        for at, (unit, state, reachable) in enumerate(said, start=1):
             for report in alerts.complete([_says(unit, state, float(at), reachable=reachable)]):
-                view.modules[report.module_id].state = report.state
+                if report.state is not None:
+                    view.modules[report.module_id].state = report.state
                 view.modules[report.module_id].reachable = report.reachable
                 if report.module_id == CONTROLLER:
                     alert = report.state.alert

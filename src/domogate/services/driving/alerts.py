@@ -14,19 +14,31 @@ from domogate.services.safety import is_in_alert
 
 
 class _Controller:
-    """A controller that is driven: its last state, and which of its units are in failure."""
+    """A controller that is driven: its last state, and which of its units are in failure.
 
-    __slots__ = ("failing", "module", "reachable", "state")
+    A unit that cannot be reached is, too: it is shown with a failure of communication.
+    """
+
+    __slots__ = ("broken", "module", "reachable", "silent", "state")
 
     def __init__(self, module: Module, stored: StoredState | None) -> None:
         self.module = module
         self.state = stored.state if stored and isinstance(stored.state, EmergencyState) else EmergencyState()
         self.reachable = stored is None or stored.reachable
-        self.failing: set[str] = set()
+        self.broken: set[str] = set()
+        """Units that said they are in failure, last time they said what they are in."""
+        self.silent: set[str] = set()
+
+    def hear(self, unit_id: str, state: object, reachable: bool) -> None:
+        """`state` None: as it was."""
+        (self.silent.discard if reachable else self.silent.add)(unit_id)
+        if state is not None:
+            breaks = isinstance(state, EmergencyState) and in_failure(state.failures)
+            (self.broken.add if breaks else self.broken.discard)(unit_id)
 
     def settle(self, at: float) -> bool:
         """Whether the alert changed; what is said of it is then dated `at`."""
-        alert = is_in_alert(self.module, len(self.failing))
+        alert = is_in_alert(self.module, len(self.broken | self.silent))
         if alert is self.state.alert:
             return False
         self.state = msgspec.structs.replace(self.state, alert=alert, alert_changed_at=at)
@@ -57,8 +69,8 @@ class Alerts:
                 self._of_unit[module.id] = controller
                 known.append(module.id)
                 unit = stored.states.get(module.id)
-                if unit is not None and _fails(unit.state, unit.reachable):
-                    controller.failing.add(module.id)
+                if unit is not None:
+                    controller.hear(module.id, unit.state, unit.reachable)
         controllers = (self._controllers[module_id] for module_id in known if module_id in self._controllers)
         return [_report(plant_id, controller, now) for controller in controllers if controller.settle(now)]
 
@@ -77,18 +89,10 @@ class Alerts:
             completed.append(report if controller is None else _completed(report, controller))
             of_unit = self._of_unit.get(report.module_id)
             if of_unit is not None:
-                if _fails(report.state, report.reachable):
-                    of_unit.failing.add(report.module_id)
-                elif report.state is not None:
-                    of_unit.failing.discard(report.module_id)
+                of_unit.hear(report.module_id, report.state, report.reachable)
                 if of_unit.settle(report.at):
                     completed.append(_report(report.plant_id, of_unit, report.at))
         return completed
-
-
-def _fails(state: object, reachable: bool) -> bool:
-    """A unit that cannot be reached is in failure: it is shown with a failure of communication."""
-    return not reachable or (isinstance(state, EmergencyState) and in_failure(state.failures))
 
 
 def _completed(report: Report, controller: _Controller) -> Report:
