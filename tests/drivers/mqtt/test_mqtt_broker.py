@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -15,11 +16,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceOffline, DeviceRefused
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.reachability import Why
 from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker, link, outbox, station
+from domogate.drivers.mqtt.facts import Publication
 from domogate.drivers.mqtt.module import DrivenModule
+from domogate.drivers.mqtt.station import Station
 from domogate.ports import Placed
 from support.devices import StillClock
 from support.driver_suite import PATIENCE, PLANT, is_away, is_off, is_on
@@ -229,6 +232,31 @@ class TestOrders:
             assert expiry is not None
             assert 30 - took - 1 <= expiry <= 30
         bridge.client.close()
+
+    async def test_of_a_device_that_was_told_a_part_only_nothing_is_taken_for_granted(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        device = TasmotaRelays(broker.port, "half_told", Dimmer=10)
+        lamp = placed("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.report_of(lamp, is_off)
+            device.silent = True
+            publish, told = Station._publish, list[Publication]()
+
+            async def publish_once(self: Station, one: Publication, *more: Any) -> Any:
+                if told:
+                    raise DeviceTimeout("the broker takes nothing")
+                told.append(one)
+                return await publish(self, one, *more)
+
+            monkeypatch.setattr(Station, "_publish", publish_once)
+            with pytest.raises(DeviceTimeout):
+                await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
+            assert [one.topic for one in told] == ["cmnd/half_told/Dimmer"]
+            with pytest.raises(DeviceTimeout):
+                await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + PATIENCE)
+        device.client.close()
 
     async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
         lamp = placed("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)

@@ -1,17 +1,24 @@
 """What a driver of MQTT makes of time: how soon a broker that is back is found, and what counts when the gateway is held up."""
 
 import asyncio
+import itertools
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker, link
 from domogate.drivers.mqtt.connection import Connection
 from domogate.drivers.mqtt.facts import Facts
-from domogate.drivers.mqtt.module import Wait
+from domogate.drivers.mqtt.module import BrokenModule, Wait
+from domogate.drivers.mqtt.outbox import BATCH, LONGEST_SHARE, Outbox
 from domogate.drivers.mqtt.packets import V5
 from domogate.drivers.mqtt.station import Station
+from support.devices import StillClock
+from support.driver_suite import PLANT
+from support.mqtt_bench import zigbee_lamp
 from support.steady import LoopClock, hold_up, steady
 
 BROKER = MqttBroker(url="mqtt://broker.lan")
@@ -40,6 +47,50 @@ async def test_a_broker_that_is_back_is_found_within_ten_seconds(
     assert away <= await found <= away + 10
     looking.cancel()
     await asyncio.wait((looking,))
+
+
+async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
+    monkeypatch: pytest.MonkeyPatch, leaping_time: None
+) -> None:
+    monkeypatch.undo()
+    loop = asyncio.get_running_loop()
+    opened: list[float] = []
+
+    async def open_connection(*_: Any) -> Connection:
+        opened.append(loop.time())
+        return Connection(lambda *_: None, version=V5, keepalive=30, largest_packet=1000)
+
+    async def serve(connection: Connection) -> None:
+        await asyncio.sleep(11 if len(opened) == 20 else 0.1)
+
+    monkeypatch.setattr(link, "open_connection", open_connection)
+    seeking = asyncio.create_task(link.Link(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run())
+    await asyncio.sleep(120)
+    seeking.cancel()
+    await asyncio.wait((seeking,))
+    pauses = [later - earlier for earlier, later in itertools.pairwise(opened)]
+    assert all(pause >= link.LONGEST_PAUSE / 2 for pause in pauses[6:18])
+    assert pauses[19] <= 11 + link.FIRST_PAUSE, "one that lasted ends the series"
+
+
+async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch, leaping_time: None
+) -> None:
+    monkeypatch.undo()
+    loop = asyncio.get_running_loop()
+    taken: list[float] = []
+
+    async def take(reports: Sequence[Report]) -> None:
+        await asyncio.sleep(600 if not taken else 0)
+        taken.append(loop.time())
+
+    box = Outbox(PLANT, take, StillClock())
+    for number in range(BATCH + 1):
+        box.add(BrokenModule(PLANT, zigbee_lamp("z", f"lamp_{number}"), "a mistake", 0.0))
+    while len(taken) < 2:
+        await asyncio.sleep(1)
+    assert 1 <= taken[1] - taken[0] <= LONGEST_SHARE
+    await box.stop()
 
 
 async def test_an_answer_that_is_there_counts_though_the_gateway_was_held_up_until_the_time_was_over() -> None:

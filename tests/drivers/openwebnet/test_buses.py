@@ -234,6 +234,24 @@ class TestManyAtOnce:
             await house.shown(lamps[0], LightState(on=True))
             await house.shown(lamps[1], LightState(on=False))
 
+    async def test_one_that_did_not_follow_what_came_soon_after_is_corrected_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bus, "SPACING", 0.3)
+        lights = [BusLight("11"), BusLight("12")]
+        async with house_with(*lights) as (gateway, house):
+            lamps = [place(DeviceKind.LIGHT, where=light.where) for light in lights]
+            await house.attach(*lamps)
+            for light in lights:
+                light.on = True
+            await gateway.happen("*1*1*0##")
+            await until(lambda: gateway.asked.count("*#1*0##") == 1)
+            lights[0].on = False
+            for _ in range(5):
+                await gateway.happen("*1*0*0##")
+            for lamp in lamps:
+                await house.shown(lamp, LightState(on=False))
+            await house.shown(lamps[1], LightState(on=True))
+            assert gateway.asked.count("*#1*0##") == 2
+
     async def test_shutters_too(self) -> None:
         async with house_with(BusShutter("21"), BusShutter("22")) as (gateway, house):
             shutters = [place(DeviceKind.AUTOMATION, where=where, travel=60) for where in ("21", "22")]

@@ -18,6 +18,8 @@ _log = structlog.get_logger(__name__)
 LARGEST_PACKET = 262_144
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
 """Seconds between two attempts: doubled each time, less up to a half by chance, so that not all come back at once."""
+HEALTHY = 10.0
+"""A connection that lasted so long ends the series of failures before it. One that is cut each time is a failure."""
 CONNECT_WITHIN = 10.0
 _UNSUPPORTED_VERSION = 0x84
 
@@ -39,7 +41,7 @@ class Link:
 
     async def run(self) -> None:
         """For ever. What a broker or network can do wrong never ends it."""
-        pause = FIRST_PAUSE
+        loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
         while True:
             try:
                 connection = await open_connection(self.broker, self._client_id, self._version, self._deliver)
@@ -56,13 +58,15 @@ class Link:
                 _log.info(
                     "connected", broker=self.broker.name, url=self.broker.url, mqtt="5.0" if self._version == V5 else "3.1.1"
                 )
-                pause, self._complaint = FIRST_PAUSE, ""
+                self._complaint, begun = "", loop.time()
                 try:
                     await self._serve(connection)
                 except ConnectionLost:
                     pass  # `lost` says why
                 finally:
                     connection.close()
+                if loop.time() - begun >= HEALTHY:
+                    pause = FIRST_PAUSE
                 self._complain(Why.CONNECTION_LOST, connection.lost.result())
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(LONGEST_PAUSE, pause * 2)

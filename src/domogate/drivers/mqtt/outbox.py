@@ -1,7 +1,6 @@
 """What is to be reported goes out in batches, one plant at a time and never faster than it is taken (Decision 0038)."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -19,8 +18,11 @@ LOOK = 0.05
 """Seconds between two looks at whose turn it is."""
 BATCH = 20
 """So few at once that nobody else is held up for more than a moment."""
-SHARE = 4.0
-"""After a batch that took a second to be taken, so many are waited: whoever takes reports has time for others."""
+SHARE, LONGEST_SHARE = 4.0, 5.0
+"""After a batch that took a second to be taken, so many are waited: whoever takes reports has time for others.
+
+But not for ever: a batch may also have taken long because the gateway itself was held up.
+"""
 RETRY = 1.0
 
 
@@ -44,6 +46,7 @@ class Outbox:
         self._plant_id = plant_id
         self._report = report
         self._clock = clock
+        self._time = asyncio.get_running_loop().time
         self._waiting: dict[Id, Newsworthy] = {}
         self._sent_at: dict[Id, float] = {}
         self._sending: asyncio.Task[None] | None = None
@@ -68,7 +71,7 @@ class Outbox:
     async def _send(self) -> None:
         try:
             while self._waiting:
-                now = time.monotonic()
+                now = self._time()
                 due = [module for name, module in self._waiting.items() if self._sent_at.get(name, -PAUSE) + PAUSE <= now]
                 for start in range(0, len(due), BATCH):
                     await asyncio.sleep(await self._send_batch(due[start : start + BATCH]))
@@ -81,7 +84,7 @@ class Outbox:
         """Until it is somebody's turn: that of one who was just heard, or of one who has news that comes after."""
         self._forget_long_ago()
         turn = min((self._sent_at.get(name, 0.0) + PAUSE for name in self._waiting), default=0.0)
-        pause = turn - time.monotonic()
+        pause = turn - self._time()
         if pause > LOOK:
             self._rested.clear()
             self._resting_until = turn
@@ -94,12 +97,12 @@ class Outbox:
         await asyncio.sleep(LOOK)
 
     def _forget_long_ago(self) -> None:
-        now = time.monotonic()
+        now = self._time()
         self._sent_at = {name: at for name, at in self._sent_at.items() if at + PAUSE > now}
 
     async def _send_batch(self, modules: Sequence[Newsworthy]) -> float:
         """How long to wait before the next."""
-        begun = time.monotonic()
+        begun = self._time()
         for module in modules:
             self._waiting.pop(module.id, None)
         # Nothing may be awaited between taking the news and handing it on: an order confirmed then would be overwritten.
@@ -116,4 +119,4 @@ class Outbox:
                 module.unreport()
                 self._waiting[module.id] = module
             return RETRY
-        return SHARE * (time.monotonic() - begun)
+        return min(LONGEST_SHARE, SHARE * (self._time() - begun))

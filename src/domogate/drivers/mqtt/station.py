@@ -289,8 +289,10 @@ class Station:
         for topic in topics:
             self._urgent[topic] = self._urgent.get(topic, 0) + 1
         try:
-            acks = [await self._publish(one, wait, deadline) for one in said]
-            module.unanswered = True
+            acks = []
+            for one in said:
+                acks.append(await self._publish(one, wait, deadline))
+                module.unanswered = True  # from the first message on, whatever becomes of the others
             if by_broker:
                 await self._in_time(
                     asyncio.gather(*acks, return_exceptions=True), deadline, "the broker did not acknowledge it"

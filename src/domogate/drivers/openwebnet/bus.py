@@ -25,7 +25,7 @@ FIRST_LOOK = 0.3
 """An event shows within this time what a command did; otherwise the device is asked."""
 NEXT_LOOK = 1.0
 SPACING = 5.0
-"""What many were told at once is followed by one question to all of them, and not again so soon."""
+"""What many were told at once is followed by one question to all of them; what comes within so many seconds, by one more."""
 N = TypeVar("N", Normal, Normal | DimensionReading)
 
 _DEVICE_TYPE = DimensionRequest(13, "", 15)
@@ -56,6 +56,7 @@ class Bus:
         self._settled = asyncio.Event()
         """Set once it is known whether the gateway is there."""
         self._followed: dict[StatusRequest, float] = {}
+        """When many were last asked at once, or will be."""
         self._tasks: list[asyncio.Task[None]] = []
 
     # lifecycle
@@ -178,17 +179,24 @@ class Bus:
 
     def _hear_of_many(self, command: Normal) -> None:
         """What all, an area or a group were told: each is in that state now, and one question makes sure of it."""
-        now = self._clock.now()
         concerned = False
         for driven in self._driven:
             device = driven.device
             if device is not None and any(who == command.who for who, _ in device.keys) and device.concerns(command.where):
                 concerned = True
                 self._let_hear(driven, command, device.overhear)
-        request = StatusRequest(command.who, command.where)
-        if concerned and now - self._followed.get(request, 0.0) >= SPACING:
-            self._followed[request] = now
+        if concerned:
+            self._make_sure(StatusRequest(command.who, command.where))
+
+    def _make_sure(self, request: StatusRequest) -> None:
+        loop = asyncio.get_running_loop()
+        since = loop.time() - self._followed.get(request, -SPACING)
+        if since >= SPACING:
+            self._followed[request] = loop.time()
             self._asking.want((request,))
+        elif since >= 0:  # else somebody will
+            self._followed[request] = loop.time() + SPACING - since
+            loop.call_later(SPACING - since, self._ask_later, request)
 
     # orders and questions
 
@@ -235,9 +243,10 @@ class Bus:
         if plan.ask_after is not None:
             asyncio.get_running_loop().call_later(plan.ask_after, self._ask_later, driven)
 
-    def _ask_later(self, driven: Driven) -> None:
-        if driven in self._driven and self._absence is None:
-            self._asking.want((driven,))
+    def _ask_later(self, asked: Driven | StatusRequest) -> None:
+        there = asked in self._driven if isinstance(asked, Driven) else not self.is_empty
+        if there and self._absence is None:
+            self._asking.want((asked,))
 
     async def _wait_shown(self, driven: Driven, is_shown: Callable[[], bool], before: int, deadline: float) -> None:
         look = FIRST_LOOK
