@@ -7,6 +7,7 @@ order that is lost shows, because what was there before it was different.
 import http.client
 import random
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from support.http import KEY_HEADER
 from support.spec_operations import E1
 
 _BODIES = {True: b'{"status": "on"}', False: b'{"status": "off"}'}
-_PATIENCE = 15
+_PATIENCE = 60
 
 
 @dataclass
@@ -126,3 +127,11 @@ def hammering(
     assert not any(thread.is_alive() for thread in threads), "a client hangs"
     refusals = [refusal for worker in workers for refusal in worker.refused]
     assert not refusals, f"an order was refused: {refusals[0]}"
+
+
+def wait_for_orders(clients: Sequence[Client], least: int) -> None:
+    """Until so many were acknowledged, however long the gateway takes; a refusal is told by `hammering`."""
+    give_up = time.monotonic() + _PATIENCE
+    while sum(client.acknowledged for client in clients) < least and not any(client.refused for client in clients):
+        assert time.monotonic() < give_up, "the gateway acknowledges nothing"
+        time.sleep(0.005)

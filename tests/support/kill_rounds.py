@@ -16,14 +16,14 @@ from statistics import median
 from support.backstage import let_in
 from support.estate_view import EstateView
 from support.gateway import Gateway, eventually, import_estate
-from support.hammer import Room, hammering, rooms_of
+from support.hammer import Room, hammering, rooms_of, wait_for_orders
 from support.plug_estate import KEY, OWNER, plug_estate
 from support.restarting import Lives, clean_environment, kill
 from support.spec_operations import E16
 
 CLIENTS = 6
-SHORTEST, LONGEST = 0.05, 0.5
-"""Seconds of orders before the kill."""
+LONGEST = 0.45
+"""Seconds of orders before the kill at most, once the clients are at it."""
 FEWEST = 3
 """Orders that are acknowledged before the kill, however long that takes."""
 KILLS_WHILE_STARTING = 0.1
@@ -85,7 +85,8 @@ class Rounds:
         """Hammer, kill, start again, and check everything."""
         person = self.gateway.people[OWNER]
         with hammering(self.lives.base_url, KEY, person.access_token, self.rooms, CLIENTS, self.chance) as clients:
-            time.sleep(self.chance.uniform(SHORTEST, LONGEST))
+            wait_for_orders(clients, CLIENTS)
+            time.sleep(self.chance.uniform(0, LONGEST))
             # A machine may have done nothing else meanwhile.
             eventually(lambda: sum(client.acknowledged for client in clients) >= FEWEST, "orders are acknowledged")
             before_kill()

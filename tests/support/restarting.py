@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 def is_ready(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
         connection.request("GET", "/readyz")
         return connection.getresponse().status == 200
