@@ -209,7 +209,7 @@ class TestPruning:
         with capture_logs() as logs:
             await kept.start()
             while [each.what for each in store.told].count("prune") < 2:
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.001)
             await kept.stop()
         assert [entry["log_level"] for entry in logs] == ["error"]
 

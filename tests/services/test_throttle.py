@@ -1,14 +1,14 @@
 """What is counted where, and what a gateway remembers by itself. How it is counted: tests/stores/test_store_attempts.py."""
 
-import asyncio
 import math
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from domogate.domain.attempts import Attempt
 from domogate.services.throttle import Throttle
+from support.examples import examples
 from support.stores import HandClock
 
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.9"
@@ -132,13 +132,11 @@ class TestAdmitting:
         assert await throttle.admit(ANNA, HOME) == 0
         assert store.succeeded == [throttle.attempt(ANNA, HOME)]
 
+    @settings(max_examples=examples(30))
     @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40), st.floats(0, 900)), max_size=60))
-    def test_the_memory_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, float]]) -> None:
-        async def attempt_all() -> None:
-            store = Counters()
-            throttle = Throttle(store, HandClock(), capacity=5)
-            for account, address, store.wait in attempts:
-                assert math.isfinite(await throttle.admit(account, address))
-            assert len(throttle) <= 5
-
-        asyncio.run(attempt_all())
+    async def test_the_memory_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, float]]) -> None:
+        store = Counters()
+        throttle = Throttle(store, HandClock(), capacity=5)
+        for account, address, store.wait in attempts:
+            assert math.isfinite(await throttle.admit(account, address))
+        assert len(throttle) <= 5
