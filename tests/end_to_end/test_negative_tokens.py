@@ -16,7 +16,7 @@ from domogate.domain.people import GrantType
 from support.backstage import issue_token
 from support.forge import Forge, claims_of, encode
 from support.gateway import Gateway
-from support.http import expect_ok, expect_refusal, raw_call
+from support.http import case, expect_ok, expect_refusal, raw_call
 from support.spec_operations import ALL_SCOPES, E5, E6, E16, OPERATIONS, Operation
 
 pytestmark = pytest.mark.slow
@@ -41,14 +41,22 @@ def refused(gateway: Gateway, operation: Operation, token: str) -> Any:
 
 
 class TestAuthorizationHeader:
-    @pytest.mark.parametrize(
-        "value",
-        ["", "Bearer", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer null", "Bearer ..", "Digest x", "é", "x" * 9000],
-    )
     @every_operation
-    def test_anything_but_a_token_is_401(self, demo: Gateway, operation: Operation, value: str) -> None:
+    def test_anything_but_a_token_is_401(self, demo: Gateway, operation: Operation) -> None:
         _, target = demo.case(operation)
-        expect_refusal(operation, demo.send(operation, target, token=None, headers={"Authorization": value}), 401)
+        for value in (
+            "",
+            "Bearer",
+            "Basic dXNlcjpwYXNz",
+            "Bearer a b",
+            "Bearer null",
+            "Bearer ..",
+            "Digest x",
+            "é",
+            "x" * 9000,
+        ):
+            with case(value):
+                expect_refusal(operation, demo.send(operation, target, token=None, headers={"Authorization": value}), 401)
 
     @pytest.mark.parametrize("value", [" ", "Bearer ", "Bearer \t", "Bearer  x"])
     def test_blanks_are_no_token(self, demo: Gateway, value: str) -> None:
@@ -85,14 +93,15 @@ class TestSignature:
             flipped[place] ^= 1
             refused(workshop, operation, f"{head}.{body}.{base64.urlsafe_b64encode(flipped).rstrip(b'=').decode()}")
 
-    @pytest.mark.parametrize("alg", ["none", "None", "NONE", "nOnE", ""])
     @every_operation
-    def test_no_algorithm_in_any_case_is_401(self, workshop: Gateway, operation: Operation, alg: str) -> None:
+    def test_no_algorithm_in_any_case_is_401(self, workshop: Gateway, operation: Operation) -> None:
         token = good_token(workshop, operation)
-        head = encode({**jwt.get_unverified_header(token), "alg": alg})
-        body = token.split(".")[1]
-        refused(workshop, operation, f"{head}.{body}.")
-        refused(workshop, operation, f"{head}.{body}.{token.split('.')[2]}")
+        header, (_, body, signature) = jwt.get_unverified_header(token), token.split(".")
+        for alg in ("none", "None", "NONE", "nOnE", ""):
+            head = encode({**header, "alg": alg})
+            with case(alg):
+                refused(workshop, operation, f"{head}.{body}.")
+                refused(workshop, operation, f"{head}.{body}.{signature}")
 
     @every_operation
     def test_hs256_keyed_with_the_public_key_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
@@ -140,20 +149,17 @@ class TestClaims:
             token = forge.resign(workshop.people[who].token_for(operation), {"jti": "another"})
             assert workshop.send(operation, target, token=token).status_code == 200
 
-    @pytest.mark.parametrize(
-        ("wrong", "what"),
-        [
+    @every_operation
+    def test_a_token_outside_its_time_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+        now = int(time.time())
+        for wrong, what in (
             ("expired", {"exp": -10, "iat": -4000, "nbf": -4000}),
             ("expired just now", {"exp": -1}),
             ("not yet valid", {"nbf": 600, "iat": 600, "exp": 4000}),
-        ],
-    )
-    @every_operation
-    def test_a_token_outside_its_time_is_401(
-        self, workshop: Gateway, operation: Operation, forge: Forge, wrong: str, what: dict[str, int]
-    ) -> None:
-        now = int(time.time())
-        refused(workshop, operation, forge.resign(good_token(workshop, operation), {k: now + v for k, v in what.items()}))
+        ):
+            with case(wrong):
+                changed = {claim: now + seconds for claim, seconds in what.items()}
+                refused(workshop, operation, forge.resign(good_token(workshop, operation), changed))
 
     @every_operation
     def test_another_issuer_is_401_even_if_only_a_slash_is_added(
@@ -178,10 +184,11 @@ class TestClaims:
     def test_an_end_that_is_no_moment_is_401(self, workshop: Gateway, forge: Forge, exp: object) -> None:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), {"exp": exp}))
 
-    @pytest.mark.parametrize("sub", ["00000000-0000-4000-8000-000000000000", "", 1, "' OR 1=1 --", ["x"]])
     @every_operation
-    def test_an_unknown_user_is_401(self, workshop: Gateway, operation: Operation, forge: Forge, sub: object) -> None:
-        refused(workshop, operation, forge.resign(good_token(workshop, operation), {"sub": sub}))
+    def test_an_unknown_user_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+        for sub in ("00000000-0000-4000-8000-000000000000", "", 1, "' OR 1=1 --", ["x"]):
+            with case(sub):
+                refused(workshop, operation, forge.resign(good_token(workshop, operation), {"sub": sub}))
 
     def test_another_users_subject_on_ones_own_grant_is_401(self, workshop: Gateway, forge: Forge) -> None:
         mine, theirs = (claims_of(workshop.people[mail].id_token) for mail in workshop.good_people[:2])
