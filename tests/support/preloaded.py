@@ -4,6 +4,7 @@ Run as a script by `support.launching`, with the number of a socket to listen on
 with arguments, environment, folder and streams of its own; it has nothing from here but what importing has left in memory.
 """
 
+import asyncio
 import gc
 import json
 import os
@@ -12,6 +13,7 @@ import socket
 import struct
 import sys
 import time
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,21 @@ def become(command: dict[str, Any]) -> None:
     sys.argv = ["domogate", *command["arguments"]]
 
 
+def prepare_the_demo() -> None:
+    """Read the demo estate and hash its passwords now, once for all demos that are forked: that is most of a demo's start."""
+    demo = import_module("domogate.cli.demo")
+    hasher = import_module("domogate.identity.hashing").PasswordHasher()
+    demo.read_estate = cache(demo.read_estate)
+    told = demo.read_estate(demo.demo_text(), "the demo estate")
+    build_estate, built = demo.build_estate, asyncio.run(demo.build_estate(told, hasher))
+    hasher.close()  # its threads would not be there after a fork
+
+    async def build(file: Any, own_hasher: Any) -> Any:
+        return built if file is told else await build_estate(file, own_hasher)
+
+    demo.build_estate = build
+
+
 if __name__ == "__main__":
     from typer.testing import CliRunner
 
@@ -75,6 +92,8 @@ if __name__ == "__main__":
 
     for name in _IMPORTED_LATER:
         import_module(name)
+    import_module("domogate.auth.pages.rendering").compile_templates()
+    prepare_the_demo()
     sys.path.insert(0, str(Path(__file__).parent.parent))
     import_module("support.tables").make_tables_at_once(prepared=True)
     del sys.path[0]

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import cache
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,29 +35,35 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII).fullmatch
 _HOST = re.compile(r"[a-z0-9.-]+(:[0-9]+)?", re.ASCII).fullmatch
 # Set by what stands around all surfaces; quoted on error pages so that an operator finds the request in the log.
 _REQUEST_ID = "domogate.request_id"
+_FOLDER = files("domogate.auth.pages")
+
+
+@cache
+def compile_templates() -> dict[str, jinja2.Template]:
+    """By file name. They are the same for everybody, so that a process compiles them once."""
+    sources = {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in (_FOLDER / "templates").iterdir()
+        if entry.name.endswith(".html")
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.DictLoader(sources),
+        autoescape=True,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return {name: environment.get_template(name) for name in sources}
 
 
 class Renderer:
     """All templates, and the style sheet."""
 
     def __init__(self) -> None:
-        folder = files("domogate.auth.pages")
-        sources = {
-            entry.name: entry.read_text(encoding="utf-8")
-            for entry in (folder / "templates").iterdir()
-            if entry.name.endswith(".html")
-        }
-        self._environment = jinja2.Environment(
-            loader=jinja2.DictLoader(sources),
-            autoescape=True,
-            auto_reload=False,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
         # At the start, not when somebody asks: compiling one would hold up everybody else.
-        self._templates = {name: self._environment.get_template(name) for name in sources}
-        self._style = (folder / "style.css").read_bytes()
+        self._templates = compile_templates()
+        self._style = (_FOLDER / "style.css").read_bytes()
         self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
 
     def page(
