@@ -1,15 +1,16 @@
 """Every test that asks for a `store` runs on SQLite and on PostgreSQL."""
 
 import shutil
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from domogate.stores import SqlStore, sqlite_url
-from domogate.stores.engine import open_database
+from domogate.stores import SqlStore, lifecycle, sqlite_url
+from domogate.stores.engine import Database, open_database
 from domogate.stores.migrate import HEAD, migrate
 from support.postgres import PostgresServer, postgres_server
 from support.stores import SMALL, HandClock, OpenStore
@@ -36,12 +37,43 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+class KeptDatabases:
+    """Databases that were closed and are opened again: SQLAlchemy keeps the SQL it made in them, and it is made only once."""
+
+    def __init__(self) -> None:
+        self._closed: dict[str, list[Database]] = defaultdict(list)
+
+    def open(self, url: str) -> Database:
+        with suppress(IndexError):
+            return self._closed[url].pop()
+        database = open_database(url)
+        close = database.close
+
+        def close_and_keep() -> None:
+            close()
+            self._closed[url].append(database)
+
+        database.close = close_and_keep  # type: ignore[method-assign]  # a closed engine connects anew when it is asked to
+        return database
+
+
+@pytest.fixture(scope="session")
+def kept_databases() -> KeptDatabases:
+    return KeptDatabases()
+
+
 @pytest.fixture(params=ENGINES)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path, migrated_file: Path) -> str:
-    """Of a database with empty tables."""
+def database_url(
+    request: pytest.FixtureRequest, migrated_file: Path, kept_databases: KeptDatabases, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """Of a database with empty tables; always the same one."""
+    monkeypatch.setattr(lifecycle, "open_database", kept_databases.open)
     if request.param == "sqlite":
-        shutil.copy(migrated_file, tmp_path / "domogate.db")
-        return sqlite_url(tmp_path / "domogate.db")
+        path = migrated_file.with_name("used.db")
+        for leftover in path.parent.glob(f"{path.name}*"):
+            leftover.unlink()
+        shutil.copy(migrated_file, path)
+        return sqlite_url(path)
     url: str = request.getfixturevalue("postgres_url")
     return url
 

@@ -13,7 +13,22 @@ from domogate.domain.plants import Topology
 from domogate.domain.states import Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import chunked, open_database
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, LAMP_IS_ON, NOW, SMALL, HandClock, OpenStore, an_id
+from support.stores import (
+    ANNA,
+    APP,
+    BRUNO,
+    CARLA,
+    HOUSE,
+    KEY,
+    LAMP,
+    LAMP_IS_ON,
+    NOW,
+    SMALL,
+    HandClock,
+    OpenStore,
+    an_id,
+    overhear,
+)
 
 
 class TestSqliteUrl:
@@ -85,9 +100,8 @@ class TestQueries:
         states = tuple(FirstState(lamp.id, LAMP_IS_ON) for lamp in lamps)
         await house.import_estate(Estate(plants=(EstatePlant(hotel, Topology(modules=lamps), states),)), prune=False)
         assert house._database is not None
-        statements: list[str] = []
-        event.listen(house._database.reading, "before_cursor_execute", lambda *args: statements.append(args[2]))
-        stored = await house.find_plant(hotel.id)
+        with overhear(house._database.reading) as statements:
+            stored = await house.find_plant(hotel.id)
         assert stored is not None
         assert len(stored.states) == 1000
         assert len([statement for statement in statements if statement.startswith("SELECT")]) == 8

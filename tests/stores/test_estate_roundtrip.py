@@ -39,7 +39,7 @@ class TestRoundTrip:
         assert await everything(house, SMALL) == told
 
     @pytest.mark.slow
-    @settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
     @given(estate=estates())
     def test_any_estate_comes_back(self, database_url: str, estate: Estate) -> None:
         asyncio.run(self._check(database_url, estate))

@@ -1,6 +1,7 @@
 """Orders: kept before they are sent, ended once, merged with those of other callers without a difference."""
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,13 @@ import hypothesis.strategies as st
 import msgspec
 import pytest
 from hypothesis import given, settings
-from sqlalchemy import event
 
 from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, OrderState, SetLight, SetThermostat, SwitchPlug
 from domogate.domain.events import StateChanged
 from domogate.domain.states import LightState, PlugState, Report
 from domogate.stores import SqlStore, orders, sqlite_url
-from support.stores import HOUSE, LAMP, NOW, PLUG, Ear, HandClock, OpenStore, an_id
+from support.examples import examples
+from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, Ear, HandClock, HeldStore, OpenStore, an_id, overhear
 
 DEADLINE = NOW + 5
 
@@ -233,22 +234,33 @@ class TestPruning:
 
 
 class TestMerging:
-    async def test_many_commands_at_once_cost_two_commits_and_a_statement_for_each_table(self, house: SqlStore) -> None:
+    async def test_many_commands_at_once_cost_two_commits_and_a_statement_for_each_table(
+        self, open_store: OpenStore, database_url: str
+    ) -> None:
+        house = await open_store(database_url, HeldStore, gateway=False)
+        assert isinstance(house, HeldStore)
         assert house._database is not None
+        await house.import_estate(SMALL, prune=False)
         await house.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False))])
-        statements: list[str] = []
-        event.listen(house._database.writing, "before_cursor_execute", lambda *args: statements.append(args[2].split()[0]))
         commits = house.commits
-        await asyncio.gather(*(house.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)))
-        begun, statements[:] = list(statements), []
+        with overhear(house._database.writing) as begun:
+            await self._at_once(house, [house.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)])
         reports = [Report(HOUSE.id, PLUG.id, NOW + n, PlugState(on=n % 2 == 0)) for n in range(32)]
-        await asyncio.gather(*(house.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)))
-        batches = house.commits - commits
-        # A caller may be taken up before the others came; then there is one batch more.
-        assert batches <= 4
-        assert begun.count("INSERT") <= 2
-        assert statements.count("UPDATE") <= 2
-        assert "SAVEPOINT" not in [*begun, *statements]
+        with overhear(house._database.writing) as ended:
+            await self._at_once(house, [house.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)])
+        # The first of them is taken up before the others came.
+        assert house.commits - commits == 4
+        assert len([statement for statement in begun if statement.startswith("INSERT INTO orders")]) == 2
+        assert len([statement for statement in ended if statement.startswith("UPDATE orders")]) == 2
+        assert not [statement for statement in (*begun, *ended) if statement.startswith("SAVEPOINT")]
+
+    @staticmethod
+    async def _at_once(store: HeldStore, calls: list[Coroutine[Any, Any, Any]]) -> None:
+        first = await store.hold(calls[0])
+        others = [asyncio.create_task(call) for call in calls[1:]]
+        await asyncio.sleep(0)  # they are queued
+        store.let_go.set()
+        await asyncio.gather(first, *others)
 
     async def test_general_work_between_them_keeps_its_place(self, house: SqlStore) -> None:
         results = await asyncio.gather(
@@ -322,7 +334,7 @@ class TestAsIfOneAfterTheOther:
         # One store for all examples, for it takes longer to make than to use; each leaves it empty of open orders.
         store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
 
-        @settings(max_examples=100, deadline=None)
+        @settings(max_examples=examples(40), deadline=None)
         @given(rounds=st.lists(st.lists(_steps, min_size=1, max_size=6), min_size=1, max_size=4))
         def check(rounds: list[list[Any]]) -> None:
             runner.run(self._check(rounds, store))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
 from domogate.stores import SqlStore, readings, retention, sqlite_url
+from support.examples import examples
 from support.stores import GROUND, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, NOW, PLUG, SMALL, HandClock, OpenStore, an_id
 
 HOUR = 3600.0
@@ -239,7 +240,7 @@ class TestAgainstAPlainCount:
         # One store for all examples, for it takes longer to make than to use; each leaves it empty of readings.
         store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
 
-        @settings(max_examples=100, deadline=None)
+        @settings(max_examples=examples(40), deadline=None)
         @given(
             measured=_measured,
             minutes=st.sampled_from([1, 7, 30, 59, 60, 120, 180, 300]),

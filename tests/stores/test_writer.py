@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -13,34 +12,11 @@ from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url, writer
 from domogate.stores.transaction import Transaction
 from support.postgres import PostgresServer
-from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, Ear, OpenStore, an_id
+from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, Ear, HeldStore, OpenStore, an_id
 
 
 def on(level: int, at: float = NOW) -> Report:
     return Report(HOUSE.id, LAMP.id, at, LightState(on=True, level=level))
-
-
-class HeldStore(SqlStore):
-    """Commits wait until they are let go, and tell that they do."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # fields by name
-        self.committing = threading.Event()
-        self.let_go = threading.Event()
-        self.let_go.set()
-
-    async def hold(self, call: Awaitable[None]) -> asyncio.Future[None]:
-        """The call, once its commit is under way and waits."""
-        self.let_go.clear()
-        self.committing.clear()
-        held = asyncio.ensure_future(call)
-        assert await asyncio.to_thread(self.committing.wait, 30)
-        return held
-
-    def commit(self, connection: Connection) -> None:
-        self.committing.set()
-        assert self.let_go.wait(30)
-        super().commit(connection)
 
 
 class TestGroupCommit:

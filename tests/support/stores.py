@@ -1,10 +1,14 @@
 """What tests of and on the store share: a clock to set, a small house, generated estates, and an ear for changes."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 from uuid import UUID
 
 import hypothesis.strategies as st
+from sqlalchemy import Connection, Engine, event
 
 from domogate.domain.authorization import AuthorizationCode, RefreshToken, Session
 from domogate.domain.commands import SceneStep, SetLight
@@ -37,6 +41,8 @@ from domogate.stores import SqlStore
 OpenStore = Callable[..., Awaitable[SqlStore]]
 """What the fixture `open_store` is: takes a URL and the arguments of a SqlStore, and starts it."""
 
+T = TypeVar("T")
+
 NOW = 1_800_000_000.0
 
 
@@ -66,6 +72,44 @@ class Ear:
     @property
     def cursors(self) -> list[int]:
         return [change.cursor for change in self.changes]
+
+
+class HeldStore(SqlStore):
+    """Commits wait until they are let go, and tell that they do."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # fields by name
+        self.committing = threading.Event()
+        self.let_go = threading.Event()
+        self.let_go.set()
+
+    async def hold(self, call: Awaitable[T]) -> asyncio.Future[T]:
+        """The call, once its commit is under way and waits."""
+        self.let_go.clear()
+        self.committing.clear()
+        held = asyncio.ensure_future(call)
+        assert await asyncio.to_thread(self.committing.wait, 30)
+        return held
+
+    def commit(self, connection: Connection) -> None:
+        self.committing.set()
+        assert self.let_go.wait(30)
+        super().commit(connection)
+
+
+@contextmanager
+def overhear(engine: Engine) -> Iterator[list[str]]:
+    """The statements that are executed meanwhile."""
+    statements: list[str] = []
+
+    def hear(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        statements.append(statement)
+
+    event.listen(engine, "before_cursor_execute", hear)
+    try:
+        yield statements
+    finally:
+        event.remove(engine, "before_cursor_execute", hear)
 
 
 def an_id(number: int) -> Id:
