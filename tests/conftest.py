@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from support import launching
 from support.examples import LONG_PROFILE
 from support.leaping import leap
+from support.statements import compile_statements_once
 from support.tables import make_tables_at_once
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,6 +24,7 @@ _SLOW_FOLDERS = {"stores", "cli"}
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(launching.preload().close)
     config.add_cleanup(make_tables_at_once())
+    config.add_cleanup(compile_statements_once())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -50,6 +50,9 @@ NATIVE = Client("native", "Phone app", None, ("http://127.0.0.1/back", "http://[
 DESK = Client("desk", "Operator's desk", hash_secret(SECRET), ("https://desk.example/back",), scopes=(MANAGE_SCOPE,))
 EVERY_CLIENT = (WEB, CLASSIC, PAGE, NATIVE, DESK)
 
+_NEVER = 3600.0
+"""Nobody else writes to the store of a test, so there is nothing to look for."""
+
 
 def challenge_of(verifier: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
@@ -288,7 +291,7 @@ async def open_provider(folder: Path, template: Path | None = None, **options: A
     clock = ManualClock()
     if template is not None:
         shutil.copy(template / "domogate.db", folder)
-    store = SqlStore(sqlite_url(folder / "domogate.db"), clock=clock, poll=0.02)
+    store = SqlStore(sqlite_url(folder / "domogate.db"), clock=clock, poll=_NEVER)
     await store.start()
     provider = Provider(store, clock, **options)
     try:
