@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.faults import TokenRefused
@@ -16,6 +16,7 @@ from domogate.domain.people import Client, GrantType, Principal, Standing, Token
 from domogate.identity.external import ExternalIssuer, IssuerProfile, JsonFetcher
 from domogate.identity.remote_keys import REFETCH_PAUSE
 from domogate.identity.tokens import TokenVerifier
+from support.examples import examples
 from support.identity import AUDIENCE, ISSUER, Identity, ManualClock, new_identity
 from support.issuer import IssuerKey, StandIn, serve_issuer
 
@@ -306,6 +307,7 @@ class TestAForgedToken:
         world = await new_world()
         assert "signature" in await world.refusal(KEY.sign(world.claims(), typ="at+jwt", crit=["exp"]))
 
+    @settings(max_examples=examples(40))
     @given(st.data())
     def test_with_any_bit_flipped_is_refused(self, data: st.DataObject) -> None:
         async def flip() -> None:
@@ -318,6 +320,7 @@ class TestAForgedToken:
 
         asyncio.run(flip())
 
+    @settings(max_examples=examples(40))
     @given(st.binary(max_size=400))
     def test_whatever_comes_is_refused_and_nothing_is_fetched_for_it(self, garbage: bytes) -> None:
         async def send() -> None:

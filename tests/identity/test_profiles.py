@@ -3,11 +3,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.people import MANAGE_SCOPE, Scope, TokenKind
 from domogate.identity.profiles import ALGORITHMS, PRESETS, IssuerProfile, TokenMark, find_problem_of_url
+from support.examples import examples
 
 URL = "https://id.example/realms/home"
 
@@ -123,6 +124,7 @@ class TestKinds:
         with pytest.raises(ValueError, match="every token"):
             TokenMark()
 
+    @settings(max_examples=examples(40))
     @given(st.none() | st.text(), st.dictionaries(st.text(), st.none() | st.text() | st.integers() | st.lists(st.text())))
     def test_no_token_has_two(self, typ: str | None, claims: dict[str, Any]) -> None:
         for preset in PRESETS:
@@ -157,6 +159,7 @@ class TestScopes:
     def test_to_manage_the_gateway_is_never_taken_at_its_word(self) -> None:
         assert profile().map_scopes({"scope": f"{MANAGE_SCOPE} light.read"}) == {"light.read"}
 
+    @settings(max_examples=examples(30))
     @given(
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.text(), lambda of: st.lists(of) | st.dictionaries(st.text(), of)

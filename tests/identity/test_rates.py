@@ -1,9 +1,10 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 
 from domogate.identity.rates import MovingWindows, parse_rate
+from support.examples import examples
 from support.identity import ManualClock
 
 
@@ -33,6 +34,7 @@ class TestParseRate:
 
 
 class TestMovingWindows:
+    @settings(max_examples=examples(50))
     @given(
         amount=st.integers(1, 8),
         pauses=st.lists(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0, 3.0]), max_size=60),
@@ -52,6 +54,7 @@ class TestMovingWindows:
             if len(within) < amount:
                 admitted.append(clock.now())
 
+    @settings(max_examples=examples(50))
     @given(amount=st.integers(1, 40), pauses=st.lists(st.floats(0.0, 0.3), max_size=80))
     def test_at_any_pace_the_rate_holds_and_a_request_waits_at_most_a_thousandth_longer(
         self, amount: int, pauses: list[float]

@@ -3,12 +3,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.identity.fetching import FetchFailed, JsonFetcher
 from domogate.identity.profiles import IssuerProfile
 from domogate.identity.remote_keys import COLD_PAUSE, MAX_STALE, REFETCH_PAUSE, KeysUnavailable, RemoteKeys, _read_keys
+from support.examples import examples
 from support.identity import ManualClock
 from support.issuer import IssuerKey, StandIn, serve_issuer
 
@@ -227,6 +228,7 @@ class TestAKeySet:
         keys = _read_keys({"keys": [{**FIRST.public, "kid": str(number)} for number in range(5000)]}, ("ES256",))
         assert len(keys) == 100
 
+    @settings(max_examples=examples(30))
     @given(
         st.recursive(
             st.none() | st.booleans() | st.floats() | st.text(),

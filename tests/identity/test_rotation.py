@@ -49,8 +49,9 @@ class TestAPlannedRotation:
         identity.clock.advance(0.1)
         assert (await identity.keyring.find_current()).kid == rotation.kid
 
-    @pytest.mark.parametrize("algorithm", ["ES256", "RS256"])
-    @pytest.mark.parametrize("offset", [0, 7, 149, 299])
+    @pytest.mark.parametrize(
+        ("algorithm", "offset"), [("ES256", 0), ("ES256", 7), ("ES256", 149), ("ES256", 299), ("RS256", 149)]
+    )
     async def test_shows_no_unknown_key_to_a_verifier_that_keeps_the_key_set(self, algorithm: str, offset: int) -> None:
         identity = await new_identity()
         elsewhere = Elsewhere(identity.signer.jwks, identity.clock)

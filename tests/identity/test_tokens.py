@@ -14,6 +14,7 @@ from domogate.domain.events import SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, GrantType, Standing, TokenKind, User
+from support.examples import examples
 from support.identity import ISSUER, NOW, Identity, new_identity
 
 KINDS = pytest.mark.parametrize("kind", TokenKind)
@@ -83,7 +84,7 @@ class TestAGoodToken:
         ahead = int(identity.clock.now()) + 2
         assert await identity.verify(identity.forge(identity.claims(iat=ahead, nbf=ahead)))
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=examples(20))
     @given(
         email=st.emails(),
         name=st.text(st.characters(codec="utf-8"), max_size=40),
@@ -108,7 +109,7 @@ class TestAGoodToken:
 
 
 class TestATamperedToken:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples(40))
     @given(data=st.data())
     def test_with_any_bit_flipped_is_refused(self, data: st.DataObject) -> None:
         async def tamper() -> None:
@@ -120,7 +121,7 @@ class TestATamperedToken:
 
         asyncio.run(tamper())
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=examples(40))
     @given(data=st.data())
     def test_with_any_character_of_payload_or_signature_replaced_is_refused(self, data: st.DataObject) -> None:
         async def tamper() -> None:
@@ -345,7 +346,7 @@ class TestWhatIsNoToken:
         await refusal(identity, garbage)
         assert identity.store.reads == []
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=examples(50))
     @given(garbage=st.binary(max_size=200) | st.from_regex(rb"[A-Za-z0-9_-]{1,40}\.[A-Za-z0-9_-]{1,40}\.[A-Za-z0-9_-]{0,40}"))
     def test_is_refused_whatever_it_is(self, garbage: bytes) -> None:
         async def refuse() -> None:

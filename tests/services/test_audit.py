@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
@@ -25,6 +25,7 @@ from domogate.services.audit import (
     verify_export,
 )
 from domogate.stores import SqlStore, sqlite_url
+from support.examples import examples
 from support.stores import ANNA, BRUNO, SMALL, HandClock, an_id
 
 
@@ -196,6 +197,7 @@ class TestNoting:
         await log.flush()
         assert [it.entry.action for it in store.records] == ["login", "login", "entries dropped", "login"]
 
+    @settings(max_examples=examples(40))
     @given(st.text(max_size=2000))
     def test_no_text_is_too_long_or_too_strange(self, text: str) -> None:
         async def write() -> AuditEntry:
@@ -293,6 +295,7 @@ class TestReading:
         assert await written.list(until=now) == ()
         assert len(await written.list(since=now, until=now + 1, limit=7)) == 7
 
+    @settings(max_examples=examples(40))
     @given(st.integers(0, 300))
     def test_the_newest_is_found_in_few_questions(self, count: int) -> None:
         async def find() -> None:
@@ -328,6 +331,7 @@ class TestReading:
         assert broken.number == 1001
         assert "cut off" in broken.problem
 
+    @settings(max_examples=examples(40))
     @given(st.data())
     def test_any_change_to_any_record_is_found_at_it(self, data: st.DataObject) -> None:
         async def tamper() -> None:
