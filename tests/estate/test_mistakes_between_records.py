@@ -48,6 +48,12 @@ class TestIdentity:
         options = "options: {where: '12'}"
         assert mistakes(module(f"kind: emergency unit, driver: openwebnet, {options}"), drivers=OPTION_CHECKS)
 
+    def test_a_unit_under_its_controller_is_a_module_like_any_other_to_its_driver(self) -> None:
+        unit = f"{{id: {OTHER}, name: U, driver: openwebnet, options: {{where: '12'}}}}"
+        found = mistakes(module(f"kind: emergency controller, units: [{unit}]"), drivers=OPTION_CHECKS)
+        assert found
+        assert all(told.path.startswith("plants[0].modules[0].units[0]") for told in found)
+
 
 class TestPeople:
     def test_an_e_mail_address_used_twice_in_any_case(self) -> None:

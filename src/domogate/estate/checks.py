@@ -11,7 +11,7 @@ from domogate.estate.explain import Finding
 from domogate.estate.format import digest
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
-from domogate.estate.records import every_module, records, text, texts
+from domogate.estate.records import every_module, kind_of, records, text, texts
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
@@ -118,9 +118,9 @@ def _drivers(document: Record, drivers: Drivers | None) -> Iterator[Finding]:
                 problem = f"there is no driver {quoted(driver)}"
                 yield Finding((*path, "driver"), problem, listed(sorted(drivers)), did_you_mean(driver, drivers))
                 continue
-            kind, options = text(module, "kind"), module.get("options", {})
-            if kind in list(DeviceKind) and isinstance(options, dict):
-                for at, problem in drivers[driver](DeviceKind(kind), options):
+            kind, options = kind_of(path, module), module.get("options", {})
+            if kind is not None and isinstance(options, dict):
+                for at, problem in drivers[driver](kind, options):
                     inside = (*path, "options", *at) if "options" in module else path
                     yield Finding(inside, problem)
 

@@ -7,7 +7,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
 from domogate.estate.format import DOINGS
 from domogate.estate.mistakes import Path, listed, quoted
-from domogate.estate.records import every_module, records, text
+from domogate.estate.records import every_module, kind_of, records, text
 
 Record = dict[str, Any]
 
@@ -21,7 +21,7 @@ class _Placed(NamedTuple):
 
 
 def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
-    modules = [_Placed(at, module, _kind(at, module)) for at, module in every_module(path, plant)]
+    modules = [_Placed(at, module, kind_of(at, module)) for at, module in every_module(path, plant)]
     by_id = {identity.lower(): module for module in modules if (identity := text(module.record, "id"))}
     if "removedAt" in plant and plant.get("status", "active") == "active":
         yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' with status removed only", at_key=True)
@@ -35,13 +35,6 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
             yield from _thermostat(module.path, module.record)
         elif module.kind is DeviceKind.EMERGENCY_UNIT:
             yield from _unit(module, by_id)
-
-
-def _kind(path: Path, module: Record) -> DeviceKind | None:
-    if path[-2] == "units":
-        return DeviceKind.EMERGENCY_UNIT
-    word = text(module, "kind")
-    return DeviceKind(word) if word in tuple(DeviceKind) else None
 
 
 def _unit(unit: _Placed, by_id: dict[str, _Placed]) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from domogate.domain.devices import DeviceKind
 from domogate.estate.mistakes import Path
 
 Record = dict[str, Any]
@@ -36,6 +37,14 @@ def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
     for ambient_path, ambient in records(plant, "ambients", path):
         yield from _modules(ambient_path, ambient)
     yield from _modules(path, plant)
+
+
+def kind_of(path: Path, module: Record) -> DeviceKind | None:
+    """The kind of a module that stands there; a unit under its controller need not name it. None: no kind that exists."""
+    if path[-2] == "units":
+        return DeviceKind.EMERGENCY_UNIT
+    word = text(module, "kind")
+    return DeviceKind(word) if word in tuple(DeviceKind) else None
 
 
 def _modules(path: Path, holder: Record) -> Iterator[tuple[Path, Record]]:
