@@ -4,12 +4,13 @@ import shutil
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, suppress
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from domogate.stores import SqlStore, lifecycle, sqlite_url
+from domogate.stores import SqlStore, lifecycle, sqlite_url, writer
 from domogate.stores.engine import Database, open_database
 from domogate.stores.migrate import HEAD, migrate
 from support.postgres import PostgresServer, postgres_server
@@ -105,8 +106,9 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-async def open_store(clock: HandClock) -> AsyncIterator[OpenStore]:
-    """Opens stores that are stopped when the test ends."""
+async def open_store(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenStore]:
+    """Opens stores that are stopped when the test ends; however long it takes, they commit only what they are told to."""
+    monkeypatch.setattr(writer, "HEARTBEAT", inf)
     async with AsyncExitStack() as stack:
 
         async def open_one(url: str, of: type[SqlStore] = SqlStore, **arguments: Any) -> SqlStore:

@@ -216,8 +216,7 @@ class TestWaitApplied:
         assert await house.wait_applied(30.0)
         assert isinstance(ear.events[-1], PlantChanged)
 
-    async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(writer, "HEARTBEAT", 1e9)
+    async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore) -> None:
         before = house.commits
         for level in range(5):
             await house.record([on(level)])
@@ -232,3 +231,12 @@ class TestWaitApplied:
         assert await other.wait_applied(30.0)
         rows = await other._read(lambda connection: connection.execute(select(gateways)).all())
         assert [(row.applied, row.seen_at) for row in rows] == [(await other.newest_cursor(), NOW + 7)]
+
+    async def test_a_gateway_says_now_and_then_that_it_is_there_though_nothing_happens(
+        self, store: SqlStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(writer, "HEARTBEAT", 0.05)
+        clock.at += ALIVE
+        async with asyncio.timeout(30):
+            while await store._read(lambda connection: connection.execute(select(gateways.c.seen_at)).scalar()) != clock.at:
+                await asyncio.sleep(0.01)
