@@ -56,6 +56,12 @@ class TestSimulate:
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "simulated-day.svg"
 
 
+@pytest.fixture(scope="module")
+def usual_day(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """In numbers. A day takes a second to simulate."""
+    return CommandLine(tmp_path_factory.mktemp("day")).bare("simulate", "day", "--csv").stdout
+
+
 @pytest.mark.slow
 class TestSimulateDay:
     def test_the_picture_in_the_documents_is_what_the_command_draws(self, domogate: CommandLine, tmp_path: Path) -> None:
@@ -67,8 +73,8 @@ class TestSimulateDay:
         texts = {element.text for element in root.iter("{http://www.w3.org/2000/svg}text")}
         assert {"room", "set point", "load", "outdoors", "Inside (°C)", "00:00", "24:00"} <= texts
 
-    def test_the_numbers_show_a_room_that_follows_its_program(self, domogate: CommandLine) -> None:
-        header, *rows = domogate.bare("simulate", "day", "--csv").stdout.splitlines()
+    def test_the_numbers_show_a_room_that_follows_its_program(self, usual_day: str) -> None:
+        header, *rows = usual_day.splitlines()
         assert header == "time,room,set_point,load,outdoors"
         day = {
             time: (float(room), float(set_point), load) for time, room, set_point, load, _ in (row.split(",") for row in rows)
@@ -86,12 +92,11 @@ class TestSimulateDay:
         assert abs(day["20:00"][0] - 20.5) < 0.5, "the evening is kept"
         assert {load for _, _, load in day.values()} == {"on", "off"}
 
-    def test_another_seed_or_date_is_another_day(self, domogate: CommandLine) -> None:
-        days = {
-            domogate.bare("simulate", "day", "--csv", *flags).stdout
-            for flags in ((), ("--seed", "2"), ("--date", "2026-01-15"))
+    def test_another_seed_or_date_is_another_day(self, domogate: CommandLine, usual_day: str) -> None:
+        others = {
+            domogate.bare("simulate", "day", "--csv", *flags).stdout for flags in (("--seed", "2"), ("--date", "2026-01-15"))
         }
-        assert len(days) == 3
+        assert len(others | {usual_day}) == 3
 
     def test_what_is_no_date_is_refused(self, domogate: CommandLine) -> None:
         assert domogate.bare("simulate", "day", "--date", "tomorrow").exit_code == 2

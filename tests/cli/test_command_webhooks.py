@@ -1,7 +1,6 @@
 """`domogate webhook …` on a store, and what the demo allows by itself."""
 
 import asyncio
-import json
 import time
 from pathlib import Path
 
@@ -11,8 +10,7 @@ from domogate.domain.states import LightState
 from domogate.domain.webhooks import Parked, Webhook
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
-from support.gateway import run_command
-from support.restarting import clean_environment
+from support.command_line import CommandLine
 from support.stores import ANNA, APP, HOUSE, LAMP, NOW, SMALL, an_id
 
 
@@ -45,29 +43,28 @@ async def _prepare(data: Path) -> None:
 
 
 class TestTheCommands:
-    def test_they_list_show_replay_and_remove(self, tmp_path: Path) -> None:
-        data = tmp_path / "data"
-        asyncio.run(_prepare(data))
+    def test_they_list_show_replay_and_remove(self, domogate: CommandLine) -> None:
+        asyncio.run(_prepare(domogate.data))
 
-        def domogate(*arguments: str, ends_with: int = 0) -> str:
-            done = run_command(["webhook", *arguments, "--data", str(data)], clean_environment({}))
-            assert done.returncode == ends_with, done.stdout + done.stderr
-            return done.stdout + done.stderr
+        def webhook(*arguments: str, ends_with: int = 0) -> str:
+            done = domogate.run("webhook", *arguments)
+            assert done.exit_code == ends_with, done.output
+            return done.output
 
-        assert "https://receiver.example/" in domogate("list")
-        assert domogate("list", "--plant", HOUSE.name) == domogate("list")
-        assert "well" in domogate("show", an_id(700))
-        assert "whsec" not in domogate("show", an_id(700), "--json")
-        assert "The receiver answered 500." in domogate("dead", an_id(700))
-        assert [one["id"] for one in json.loads(domogate("dead", an_id(700), "--json", "--after", "4"))] == ["5"]
-        assert "1 is tried again" in domogate("replay", an_id(700), "4", "77")
-        assert "1 is tried again" in domogate("replay", an_id(700))
-        assert "no such dead letters" in domogate("replay", an_id(700), ends_with=1)
-        assert "whole number" in domogate("replay", an_id(700), "x", ends_with=1)
-        assert "There is no webhook" in domogate("show", an_id(701), ends_with=1)
-        assert "is no id" in domogate("show", "x", ends_with=1)
-        domogate("remove", an_id(700))
-        assert "receiver.example" not in domogate("list")
+        assert "https://receiver.example/" in webhook("list")
+        assert webhook("list", "--plant", HOUSE.name) == webhook("list")
+        assert "well" in webhook("show", an_id(700))
+        assert "whsec" not in webhook("show", an_id(700), "--json")
+        assert "The receiver answered 500." in webhook("dead", an_id(700))
+        assert [one["id"] for one in domogate.read("webhook", "dead", an_id(700), "--after", "4")] == ["5"]
+        assert "1 is tried again" in webhook("replay", an_id(700), "4", "77")
+        assert "1 is tried again" in webhook("replay", an_id(700))
+        assert "no such dead letters" in webhook("replay", an_id(700), ends_with=1)
+        assert "whole number" in webhook("replay", an_id(700), "x", ends_with=1)
+        assert "There is no webhook" in webhook("show", an_id(701), ends_with=1)
+        assert "is no id" in webhook("show", "x", ends_with=1)
+        webhook("remove", an_id(700))
+        assert "receiver.example" not in webhook("list")
 
 
 class TestTheDemo:

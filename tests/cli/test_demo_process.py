@@ -5,8 +5,6 @@ import shlex
 import signal
 import socket
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,8 +12,9 @@ import httpx
 import pytest
 
 from support.command_line import CommandLine
-from support.gateway import Gateway, running, start
+from support.gateway import Gateway, run_command, running, start
 from support.http import PATIENCE
+from support.restarting import clean_environment
 from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
 
 pytestmark = pytest.mark.slow
@@ -26,6 +25,7 @@ LIGHT_PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{PLANT}/modu
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """In an interpreter of its own, as a person's shell starts it."""
     with running(start("demo", tmp_path_factory.mktemp("demo"), anew=True)) as started:
         yield started
 
@@ -125,8 +125,7 @@ class TestEndAndSecondStart:
     def test_a_port_in_use_is_said_plainly(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
-            serve = [sys.executable, "-m", "domogate.cli", "serve", "--port", port, "--data", str(tmp_path)]
-            done = subprocess.run(serve, capture_output=True, text=True, check=False)
+            done = run_command(["serve", "--port", port, "--data", str(tmp_path)], clean_environment({}))
         assert done.returncode == 1
         assert port in done.stderr
         assert "Traceback" not in done.stderr
@@ -134,7 +133,7 @@ class TestEndAndSecondStart:
 
 class TestServe:
     def test_an_empty_store_says_what_to_do_and_takes_up_what_is_imported(self, tmp_path: Path) -> None:
-        with running(start("serve", tmp_path, anew=True)) as empty:
+        with running(start("serve", tmp_path)) as empty:
             assert "domogate estate import" in empty.log
             assert empty.ready["subscription_key"] is None
             assert empty.ready["users"] == []
@@ -149,9 +148,3 @@ class TestServe:
         with running(start("serve", tmp_path)) as empty:
             assert json.loads(empty.domogate("user", "list", "--json")) == []
             assert json.loads(empty.domogate("key", "list", "--json")) == []
-
-
-class TestModule:
-    def test_it_runs_as_a_module(self) -> None:
-        done = subprocess.run([sys.executable, "-m", "domogate.cli", "version"], capture_output=True, text=True, check=True)
-        assert done.stdout.startswith("domogate ")

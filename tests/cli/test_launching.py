@@ -2,22 +2,14 @@
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 from support.gateway import Gateway, _environment, running, start
 from support.http import PATIENCE
 from support.launching import Forked, launch, run
-
-
-@pytest.fixture
-def nowhere(tmp_path: Path) -> Iterator[IO[bytes]]:
-    with (tmp_path / "said").open("wb") as stream:
-        yield stream
 
 
 @pytest.fixture
@@ -28,13 +20,15 @@ def serving(tmp_path: Path) -> Iterator[Gateway]:
 
 class TestACommand:
     @pytest.mark.parametrize("arguments", [["version"], ["no-such-command"], ["key", "list", "--data", "/dev/null/x"]], ids=str)
-    def test_says_and_ends_as_one_that_was_started(self, arguments: list[str]) -> None:
+    def test_says_and_ends_as_one_that_was_started_anew(self, arguments: list[str], tmp_path: Path) -> None:
         environment = _environment({})
-        started = subprocess.run(
-            [sys.executable, "-m", "domogate.cli", *arguments], env=environment, capture_output=True, text=True, check=False
-        )
-        forked = run(arguments, environment, PATIENCE)
-        assert (forked.returncode, forked.stdout, forked.stderr) == (started.returncode, started.stdout, started.stderr)
+        with (tmp_path / "stdout").open("wb") as stdout, (tmp_path / "stderr").open("wb") as stderr:
+            started = launch(arguments, environment, stdout, stderr, anew=True)
+            forked = run(arguments, environment, PATIENCE)
+            assert isinstance(started, subprocess.Popen)
+            assert started.wait(PATIENCE) == forked.returncode
+        assert ((tmp_path / "stdout").read_text(), (tmp_path / "stderr").read_text()) == (forked.stdout, forked.stderr)
+        assert forked.stdout or forked.stderr
 
     def test_has_only_the_environment_that_it_is_given(self, tmp_path: Path) -> None:
         done = run(["key", "list"], _environment({"DOMOGATE_DATA": str(tmp_path / "here")}), PATIENCE)
@@ -61,8 +55,3 @@ class TestAProcess:
     def test_that_is_killed_says_by_what(self, serving: Gateway) -> None:
         serving.process.kill()
         assert serving.process.wait(PATIENCE) == -signal.SIGKILL
-
-    def test_is_started_anew_where_that_is_asked_for(self, nowhere: IO[bytes]) -> None:
-        process = launch(["version"], _environment({}), nowhere, nowhere, anew=True)
-        assert isinstance(process, subprocess.Popen)
-        assert process.wait(PATIENCE) == 0
