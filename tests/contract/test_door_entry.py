@@ -95,10 +95,12 @@ class TestE11AndE15Tickets:
         assert claims["aud"]
 
     def test_it_lives_for_sixty_seconds_from_now(self, demo: Gateway, operation: Operation) -> None:
+        before = int(time.time())
         _, ticket, _ = mint(demo, operation)
-        claims = verified(demo, ticket)
+        after = time.time()
+        claims = jwt.decode(ticket, options={"verify_signature": False})
         assert claims["exp"] - claims["iat"] == 60
-        assert abs(claims["iat"] - time.time()) < 10
+        assert before <= claims["iat"] <= after
 
     def test_its_type_sets_it_apart_from_every_token(self, demo: Gateway, operation: Operation) -> None:
         _, ticket, about = mint(demo, operation)
