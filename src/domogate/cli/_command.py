@@ -15,13 +15,16 @@ from typing import Any, NoReturn
 import typer
 
 from domogate.cli._flags import WHERE, flag_parameters
+from domogate.cli._output import note
 from domogate.families import FAMILIES
 from domogate.ports import Store
 from domogate.services.refusals import Refused
 from domogate.settings import BadSettings, Settings, load_settings
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
-APPLIED_WITHIN = 5.0
+SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
+"""How long a command waits for running gateways without a word, and altogether: longer than one that was killed is taken for
+running, so that neither a busy gateway nor a dead one makes a failure of what was done."""
 
 TRACEBACK = "DOMOGATE_TRACEBACK"
 NO_SETTINGS = {TRACEBACK, "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"}
@@ -135,5 +138,8 @@ def fail(message: str, code: int) -> NoReturn:
 
 async def until_applied(store: Store) -> None:
     """Return once every running gateway on this store has applied what was just written."""
-    if not await store.wait_applied(APPLIED_WITHIN):
+    if await store.wait_applied(SILENT_FOR):
+        return
+    note("It is written; waiting for a running gateway to apply it …")
+    if not await store.wait_applied(APPLIED_WITHIN - SILENT_FOR):
         raise Mistake(f"it is written, but a running gateway has not applied it within {APPLIED_WITHIN:g} seconds.")

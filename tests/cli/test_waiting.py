@@ -1,0 +1,40 @@
+"""A command returns once every running gateway has applied what it wrote, however long one of them takes."""
+
+import asyncio
+
+import pytest
+
+from domogate.cli._command import APPLIED_WITHIN, SILENT_FOR, Mistake, until_applied
+from domogate.stores import presence
+
+
+class Gateways:
+    """They apply a change so many seconds after it was written."""
+
+    def __init__(self, after: float) -> None:
+        self._left = after
+
+    async def wait_applied(self, timeout: float) -> bool:
+        self._left -= timeout
+        return self._left <= 0
+
+
+def wait_for(gateways: Gateways) -> None:
+    asyncio.run(until_applied(gateways))  # type: ignore[arg-type]  # all that is asked of the store
+
+
+class TestUntilApplied:
+    def test_it_says_nothing_where_that_is_soon(self, capsys: pytest.CaptureFixture[str]) -> None:
+        wait_for(Gateways(after=SILENT_FOR))
+        assert capsys.readouterr() == ("", "")
+
+    def test_a_gateway_that_takes_longer_is_waited_for_and_that_is_said(self, capsys: pytest.CaptureFixture[str]) -> None:
+        wait_for(Gateways(after=APPLIED_WITHIN))
+        assert "waiting for a running gateway" in capsys.readouterr().err
+
+    def test_one_that_takes_too_long_is_a_failure_that_says_what_is_done(self) -> None:
+        with pytest.raises(Mistake, match="it is written, but a running gateway has not applied it within 30 seconds"):
+            wait_for(Gateways(after=APPLIED_WITHIN + 1))
+
+    def test_a_gateway_that_was_killed_is_forgotten_before_that(self) -> None:
+        assert APPLIED_WITHIN > presence.ALIVE
