@@ -99,7 +99,7 @@ class Depot:
         self.world = World(store, max_modules=100_000)
         self.notes = Notes()
         self.forms = Forms(SOURCE, {WebhookForm.THERMOSTAT: print_notification})
-        told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.02, **arguments}
+        told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.1, **arguments}
         self.dispatcher = Dispatcher(store, self.world, courier, clock, self.forms, self.notes, **told)
         self.webhooks = Webhooks(store, self.world, courier, clock, self.notes, self.forms, self.dispatcher)
         self.changes: list[Change] = []
@@ -190,7 +190,7 @@ async def depot(
 ) -> AsyncIterator[Depot]:
     """Open, started, and stopped in the end; another on the same path is another gateway on the same store."""
     clock = clock or HandClock()
-    store = SqlStore(sqlite_url(path), clock=clock, poll=0.02)
+    store = SqlStore(sqlite_url(path), clock=clock)
     one = Depot(store, clock, courier, **arguments)
     await store.start()
     try:

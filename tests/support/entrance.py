@@ -203,7 +203,7 @@ async def entrance_on(url: str) -> AsyncIterator[Entrance]:
 
 @asynccontextmanager
 async def _started(url: str, clock: Clock) -> AsyncIterator[SqlStore]:
-    store = SqlStore(url, clock=clock, poll=0.02, gateway=True)
+    store = SqlStore(url, clock=clock, gateway=True)
     await store.start()
     try:
         yield store

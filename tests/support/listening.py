@@ -293,7 +293,7 @@ def _fresh_database(folder: Path) -> str:
 async def open_salon(clock: HandClock | None = None, **hub_options: Any) -> AsyncIterator[Salon]:
     clock = clock or HandClock()
     with tempfile.TemporaryDirectory(prefix="domogate-salon-") as folder:
-        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=0.02)
+        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=5.0)  # nobody else writes
         salon = Salon(store, clock, **hub_options)
         await store.start()
         await salon.keyring.start()

@@ -6,6 +6,7 @@ is embedded, if there is one that knows more of them. What no font knows is prin
 
 import unicodedata
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -92,6 +93,7 @@ def _find(name: str) -> Path | None:
     return None
 
 
+@cache
 def _letters_of(path: Path) -> frozenset[int]:
     from fontTools.ttLib import TTFont  # type: ignore[import-untyped]  # comes with fpdf2, without types
 
