@@ -10,7 +10,7 @@ from support.mqtt_flood import flooded_gateway, messages_for
 
 pytestmark = pytest.mark.slow
 
-LAMPS = 100
+LAMPS = 50
 RATE = 5_000
 
 

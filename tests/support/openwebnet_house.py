@@ -1,0 +1,75 @@
+"""An OpenWebNet driver over test gateways, and what it said: for tests of what happens on buses."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from domogate.domain.commands import Command, Order
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id, new_id
+from domogate.domain.states import Report
+from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
+from domogate.ports import Placed
+from support.devices import make_placed
+from support.driver_suite import PATIENCE, Heard
+from support.openwebnet_gateway import BusGateway
+from support.steady import LoopClock
+
+PLANT = Id("00000000-0000-4000-8000-00000000e001")
+
+
+def place(kind: DeviceKind, **options: Any) -> Placed:
+    return make_placed(kind, driver="openwebnet", options=options)
+
+
+class House:
+    """A driver with what it said."""
+
+    def __init__(self, *gateways: OpenWebNetGateway) -> None:
+        self.clock = LoopClock()
+        self.driver = OpenWebNet(self.clock, gateways)
+        self.heard = Heard()
+
+    async def attach(self, *placed: Placed) -> None:
+        await self.driver.attach(PLANT, placed)
+        for one in placed:
+            await self.heard.report_of(one)
+
+    async def tell(self, placed: Placed, command: Command, within: float = PATIENCE) -> Report:
+        return await self.tell_by(self.clock.now() + within, placed, command)
+
+    async def tell_by(self, deadline: float, placed: Placed, command: Command) -> Report:
+        return await self.driver.execute(Order(new_id(), PLANT, placed.module.id, command, deadline))
+
+    async def ask(self, placed: Placed, within: float = PATIENCE) -> Report:
+        return await self.driver.read(PLANT, placed.module.id, self.clock.now() + within)
+
+    async def shown(self, placed: Placed, state: object) -> Report:
+        return await self.heard.report_of(placed, lambda report: report.state == state)
+
+
+def config(gateway: BusGateway, name: str = "home", password: str | None = None) -> OpenWebNetGateway:
+    return OpenWebNetGateway(name=name, host="127.0.0.1", port=gateway.port, password=password)
+
+
+@asynccontextmanager
+async def living(*gateways: OpenWebNetGateway) -> AsyncIterator[House]:
+    house = House(*gateways)
+    await house.driver.start(house.heard)
+    try:
+        yield house
+    finally:
+        await house.driver.stop()
+
+
+@asynccontextmanager
+async def house_with(*devices: Any) -> AsyncIterator[tuple[BusGateway, House]]:
+    async with BusGateway(*devices) as gateway, living(config(gateway)) as house:
+        yield gateway, house
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():
+            await asyncio.sleep(0.005)
