@@ -200,6 +200,15 @@ class TestPruning:
         # By whole days, so that hourly prunings leave one record a day.
         assert removed == [clock.at // DAY * DAY - 90 * DAY]
 
+    async def test_what_cannot_be_summarised_keeps_nothing_else_from_being_forgotten(
+        self, store: PrunedStore, kept: History
+    ) -> None:
+        store.failures = 1
+        with pytest.raises(ExceptionGroup) as failed:
+            await kept.prune()
+        assert [type(error) for error in failed.value.exceptions] == [OSError]
+        assert [each.what for each in store.told] == ["summarise", "prune", "authorization"]
+
     async def test_goes_on_in_the_background_even_after_a_failure(
         self, store: PrunedStore, kept: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:

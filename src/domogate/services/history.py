@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
 import structlog
 
@@ -105,20 +105,31 @@ class History:
     # keeping
 
     async def prune(self) -> None:
+        """What one step cannot do keeps no other from being done. Raises an ExceptionGroup of what went wrong."""
+        errors = []
+        for step in self._steps():
+            try:
+                await step
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise ExceptionGroup("not all of what is past keeping is gone", errors)
+
+    def _steps(self) -> Iterator[Awaitable[object]]:
         now = self._clock.now()
-        await self._store.summarise_readings(now - self._readings_raw)
-        await self._store.prune(
+        yield self._store.summarise_readings(now - self._readings_raw)
+        yield self._store.prune(
             changes_before=now - self._changes_kept,
             readings_before=now - self._readings_kept,
             orders_before=now - self._orders_kept,
             most_readings=self._most_readings,
         )
-        await self._store.prune_authorization(now)
+        yield self._store.prune_authorization(now)
         # An hour later than they expired: another gateway's clock may be behind.
-        await self._store.prune_tickets(now - _HOUR)
+        yield self._store.prune_tickets(now - _HOUR)
         if self._audit_kept is not None:
             # By whole days: each removal is itself noted, and once a day is often enough.
-            await self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
+            yield self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
 
     async def _prune_now_and_then(self) -> None:
         # Soon after the start, not at it: a gateway restarted every half hour must prune too, one that starts has better to do.
@@ -129,7 +140,7 @@ class History:
             try:
                 await self.prune()
             except Exception as error:
-                _log.error("history not pruned, next try in an hour", exc_info=error)
+                _log.error("history not pruned as it should be, next try in an hour", exc_info=error)
 
 
 def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
