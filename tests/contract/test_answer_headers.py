@@ -8,7 +8,7 @@ import pytest
 
 from support.gateway import Gateway
 from support.http import KEY_HEADER, expect_ok, expect_refusal
-from support.spec_operations import E6, E7, E8, E10, OPERATIONS, PREFIXES, WITH_ETAG, Operation
+from support.spec_operations import E3, E6, E7, E8, E10, OPERATIONS, PREFIXES, WITH_ETAG, Operation
 
 pytestmark = pytest.mark.slow
 
@@ -106,12 +106,13 @@ class TestHead:
 
 
 class TestAuthorizationHeader:
-    @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER {}", "{}"])
     @every_operation
-    def test_bearer_in_any_case_and_the_bare_token_are_accepted(self, demo: Gateway, operation: Operation, form: str) -> None:
+    def test_bearer_in_any_case_and_the_bare_token_are_accepted(self, demo: Gateway, operation: Operation) -> None:
         who, target = demo.case(operation)
         token = demo.people[who].token_for(operation)
-        assert demo.send(operation, target, token=None, headers={"Authorization": form.format(token)}).status_code == 200
+        for form in ("Bearer {}", "bearer {}", "BEARER {}", "{}"):
+            answer = demo.send(operation, target, token=None, headers={"Authorization": form.format(token)})
+            assert answer.status_code == 200, form
 
     def test_a_401_tells_what_is_missing(self, demo: Gateway) -> None:
         who, target = demo.case(E8)
@@ -169,28 +170,43 @@ class TestCors:
 
 
 class TestAccept:
-    @pytest.mark.parametrize("accept", ["text/xml", "text/html, image/*;q=0.5", "application/json;q=0"])
     @every_operation
-    def test_only_home_control_looks_at_it(self, demo: Gateway, operation: Operation, accept: str) -> None:
+    def test_only_home_control_looks_at_it(self, demo: Gateway, operation: Operation) -> None:
         who, target = demo.case(operation)
-        answer = demo.send(operation, target, who=who, headers={"Accept": accept})
+        answer = demo.send(operation, target, who=who, headers={"Accept": "text/xml"})
         if operation.shape == "A":
             expect_refusal(operation, answer, 406)
         else:
             assert answer.status_code == 200
 
     @pytest.mark.parametrize(
-        "accept", ["application/json", "*/*", "application/*;q=0.1", "text/html, application/json", "APPLICATION/JSON", ""]
+        "accept",
+        ["text/html, image/*;q=0.5", "application/json;q=0", "*/*, application/json; q=0.0", "*/*, application/*;q=0"],
     )
-    @pytest.mark.parametrize("operation", [op for op in OPERATIONS if op.shape == "A"], ids=str)
-    def test_whatever_admits_json_is_acceptable(self, demo: Gateway, operation: Operation, accept: str) -> None:
-        who, target = demo.case(operation)
-        assert demo.send(operation, target, who=who, headers={"Accept": accept}).status_code == 200
+    def test_what_does_not_admit_json_is_not_acceptable(self, demo: Gateway, accept: str) -> None:
+        who, target = demo.case(E3)
+        expect_refusal(E3, demo.send(E3, target, who=who, headers={"Accept": accept}), 406)
+
+    @pytest.mark.parametrize(
+        "accept",
+        [
+            "application/json",
+            "*/*",
+            "application/*;q=0.1",
+            "text/html, application/json",
+            "APPLICATION/JSON",
+            "*/*;q=0, application/json",
+            "",
+        ],
+    )
+    def test_whatever_admits_json_is_acceptable(self, demo: Gateway, accept: str) -> None:
+        who, target = demo.case(E3)
+        assert demo.send(E3, target, who=who, headers={"Accept": accept}).status_code == 200
 
 
 class TestQueryString:
-    @pytest.mark.parametrize("query", ["?", "?x=1", "?plantId=other&api-version=2", "?%00", "?a=%ff&&&=", "?../../x"])
     @every_operation
-    def test_it_is_ignored(self, demo: Gateway, operation: Operation, query: str) -> None:
+    def test_it_is_ignored(self, demo: Gateway, operation: Operation) -> None:
         who, target = demo.case(operation)
-        assert demo.send(operation, target, who=who, path=operation.url(target) + query).status_code == 200
+        for query in ("?", "?x=1", "?plantId=other&api-version=2", "?%00", "?a=%ff&&&=", "?../../x"):
+            assert demo.send(operation, target, who=who, path=operation.url(target) + query).status_code == 200, query

@@ -75,6 +75,7 @@ class TestContentType:
             b"Application/JSON; charset=UTF-8",
             b"application/vnd.x+json",
             b"application/json;v=1",
+            b'application/json; charset="utf-8"; v=1',
         ],
     )
     def test_json_or_nothing_is_accepted(self, value):
@@ -82,7 +83,14 @@ class TestContentType:
 
     @pytest.mark.parametrize(
         "value",
-        [b"text/plain", b"application/xml", b"application/x-www-form-urlencoded", b"json", b"application/json; charset=utf-16"],
+        [
+            b"text/plain",
+            b"application/xml",
+            b"application/x-www-form-urlencoded",
+            b"json",
+            b"application/json; charset=utf-16",
+            b"application/json; v=1; charset=utf-16",
+        ],
     )
     def test_anything_else_is_not(self, value):
         with pytest.raises(MalformedRequest):

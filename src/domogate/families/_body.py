@@ -44,13 +44,13 @@ def check_content_type(value: bytes | None) -> None:
     """JSON, or not said at all (Spec 4: Content-Type is optional)."""
     if not value:
         return
-    media_type, _, parameters = value.lower().partition(b";")
-    media_type = media_type.strip()
+    media_type, *parameters = (part.strip() for part in value.lower().split(b";"))
     if media_type != b"application/json" and not (media_type.startswith(b"application/") and media_type.endswith(b"+json")):
         raise MalformedRequest("Content-Type must be application/json, or be left out")
-    charset = parameters.replace(b" ", b"").replace(b'"', b"")
-    if charset.startswith(b"charset=") and charset != b"charset=utf-8":
-        raise MalformedRequest("the body's charset must be utf-8")
+    for parameter in parameters:
+        name, _, charset = parameter.partition(b"=")
+        if name == b"charset" and charset.strip(b'"') != b"utf-8":
+            raise MalformedRequest("the body's charset must be utf-8")
 
 
 def parse_json(body: bytes) -> Any:

@@ -12,6 +12,7 @@ from domogate.families._wire import Uuid, encode, print_date_time, print_local_t
 from domogate.services.webhooks.forms import Printed
 from domogate.services.world import ModuleView, PlantView
 
+# Some receivers tell a notification from a handshake by the second.
 _NOTIFICATION_HEADERS = {"content-type": "application/json", "aeg-event-type": "Notification"}
 
 WireMode = Literal["automatic", "manual", "boost", "off", "protection"]

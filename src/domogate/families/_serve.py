@@ -203,10 +203,16 @@ def _check_accept(accept: bytes | None) -> None:
     """406 when the client would take no JSON at all (Spec 7, E1 to E4)."""
     if not accept or accept in (b"application/json", b"*/*"):
         return
+    admitted: dict[bytes, bool] = {}
     for choice in accept.lower().split(b","):
         media_range, *parameters = (part.strip() for part in choice.split(b";"))
-        if media_range in (b"*/*", b"application/*", b"application/json") and not any(map(_is_zero_weight, parameters)):
-            return
+        admitted[media_range] = admitted.get(media_range, False) or not any(map(_is_zero_weight, parameters))
+    # RFC 9110 §12.5.1: the most specific range that is there decides.
+    for media_range in (b"application/json", b"application/*", b"*/*"):
+        if media_range in admitted:
+            if admitted[media_range]:
+                return
+            break
     raise NotAcceptable("the answer is application/json, which the Accept header does not admit")
 
 

@@ -145,7 +145,6 @@ def _programs_of(view: ModuleView) -> tuple[Program, ...]:
 _PATH = "chronothermostat/thermoregulation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}"
 _ERRORS = frozenset({400, 401, 404, 408, 469, 470, 500})
 _SUBSCRIPTION_ERRORS = frozenset({400, 401, 404, 500})
-# Some receivers tell a notification from a handshake by the second.
 
 FAMILY = Family(
     name="thermostat",
