@@ -19,7 +19,6 @@ from domogate.services.authorization.consents import Wish
 from domogate.services.authorization.scopes import choose_scopes
 from domogate.services.authorization.secrets import is_challenge
 
-_CODE_TYPE = 0
 CODE = frozenset({"code"})
 ID_TOKEN = frozenset({"id_token"})
 ID_TOKEN_TOKEN = frozenset({"id_token", "token"})

@@ -189,11 +189,23 @@ class Accounts:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
         return await self._keep_password(link.user_id, password_hash, None, address, read_at=link.sent_to)
 
-    async def set_password(self, user_id: Id, password: str, *, keep_session: Id | None = None, address: str = "") -> User:
-        """By the user, who has proved who they are. Ends their other sessions, mends a standing that wanted this."""
+    async def set_password(
+        self,
+        user_id: Id,
+        password: str,
+        *,
+        instead_of: str | None = None,
+        keep_session: Id | None = None,
+        address: str = "",
+    ) -> User:
+        """By the user, who has proved who they are. Ends their other sessions, mends a standing that wanted this.
+
+        `instead_of`: the hash of the password by which they have. One that was renewed meanwhile, by a link perhaps because
+        somebody else knows it, is not replaced: Conflict.
+        """
         await self._check_new_password(await self.get_user(user_id), password)
         password_hash = await self._hasher.hash_password(password)
-        return await self._keep_password(user_id, password_hash, keep_session, address)
+        return await self._keep_password(user_id, password_hash, keep_session, address, instead_of=instead_of)
 
     async def _check_new_password(self, user: User, password: str) -> None:
         check_password(password, user.email)
@@ -201,11 +213,20 @@ class Accounts:
             raise Invalid("This is the password that is to be renewed. Choose another.")
 
     async def _keep_password(
-        self, user_id: Id, password_hash: str, keep_session: Id | None, address: str, *, read_at: str | None = None
+        self,
+        user_id: Id,
+        password_hash: str,
+        keep_session: Id | None,
+        address: str,
+        *,
+        instead_of: str | None = None,
+        read_at: str | None = None,
     ) -> User:
         """`read_at`: the mailbox in which whoever does this has read mail of ours (Decision 0029)."""
 
         def change(user: User) -> User:
+            if instead_of is not None and user.password_hash != instead_of:
+                raise ValueError("the password was renewed meanwhile")
             standing = _WITHOUT_PASSWORD_DUE.get(user.standing, user.standing)
             # The user may have got another e-mail since the mail was sent.
             proved = read_at is not None and read_at.casefold() == user.email.casefold()

@@ -106,7 +106,7 @@ class Sessions:
         if set_up or (user.totp_secret is not None and otp is None):
             cookie, session = self._new_session(user, address, agent, (PASSWORD,), _TIME_FOR_SECOND_FACTOR)
             await self._store.add_session(session, taken_back=self._throttle.attempt(email, address))
-            return SecondFactorNeeded(cookie, set_up)
+            return SecondFactorNeeded(cookie, set_up) if await self._outlives(session, user) else Wrong()
         if user.totp_secret is None:
             return await self._enter(user, address, agent, (PASSWORD,), replaces)
         return await self._enter_with_code(user, user.totp_secret, otp or "", address, agent, replaces)
@@ -142,7 +142,7 @@ class Sessions:
         self, half_way: HalfWay, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
     ) -> Entered | Wrong:
         """For somebody of whom a second factor is demanded and who has none."""
-        user = await self._give_second_factor(half_way.user.id, secret, code, address)
+        user = await self._give_second_factor(half_way.user, secret, code, address)
         if user is None:
             return Wrong()
         await self._store.end_sessions(user.id)
@@ -150,7 +150,7 @@ class Sessions:
 
     async def switch_on_second_factor(self, person: LoggedIn, secret: str, code: str, address: str) -> Entered | Wrong:
         """Ends all other sessions: they were begun without it."""
-        user = await self._give_second_factor(person.user.id, secret, code, address)
+        user = await self._give_second_factor(person.user, secret, code, address)
         if user is None:
             return Wrong()
         await self._store.end_sessions(user.id)
@@ -165,18 +165,20 @@ class Sessions:
             self.note(AuditAction.SECOND_FACTOR_CHANGED, person.user.id, "off", AuditResult.OK, address)
         return True
 
-    async def _give_second_factor(self, user_id: Id, secret: str, code: str, address: str) -> User | None:
+    async def _give_second_factor(self, proven: User, secret: str, code: str, address: str) -> User | None:
         def give(user: User) -> User:
-            # One that is there already is never replaced: a password alone must not suffice to get rid of it.
-            return user if user.totp_secret is not None else msgspec.structs.replace(user, totp_secret=secret)
+            # One that is there already is never replaced: a password alone must not suffice to get rid of it. Nor does one
+            # that was renewed meanwhile suffice: whoever knows only the former would keep the person out.
+            may = user.totp_secret is None and user.password_hash == proven.password_hash
+            return msgspec.structs.replace(user, totp_secret=secret) if may else user
 
         step = self.second_factor.find_step(secret, code)
-        if step is None or not await self._store.use_totp_step(user_id, step):
+        if step is None or not await self._store.use_totp_step(proven.id, step):
             return None
-        user = await self._store.change_user(user_id, give)
+        user = await self._store.change_user(proven.id, give)
         if user is None or user.totp_secret != secret:
             return None
-        self.note(AuditAction.SECOND_FACTOR_CHANGED, user_id, "on", AuditResult.OK, address)
+        self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "on", AuditResult.OK, address)
         return user
 
     # --- out ----------------------------------------------------------------------------------------------------------
@@ -254,16 +256,31 @@ class Sessions:
         replaces: str | None,
         *,
         admitted: bool = True,
-    ) -> Entered:
+    ) -> Entered | Wrong:
         cookie, session = self._new_session(user, address, agent, factors, self._lifetime)
         succeeded = self._throttle.attempt(user.email, address) if admitted else None
         await self._store.add_session(session, succeeded=succeeded)
         return await self._entered(cookie, session, user, replaces)
 
-    async def _entered(self, cookie: str, session: Session, user: User, replaces: str | None) -> Entered:
+    async def _entered(self, cookie: str, session: Session, user: User, replaces: str | None) -> Entered | Wrong:
+        if not await self._outlives(session, user):
+            return Wrong()
         await self.log_out(replaces)
         self.note(AuditAction.LOGIN, user.id, " ".join(session.factors), AuditResult.OK, session.address)
         return Entered(cookie, LoggedIn(session, user, form_token_of(cookie)))
+
+    async def _outlives(self, session: Session, user: User) -> bool:
+        """Whether the password by which this session was begun is still the one of `user`.
+
+        A new password is written first, and then ends the sessions that there are. Proving the former takes long enough for
+        both to happen meanwhile; a session that is added after that would be ended by nobody.
+        """
+        now = await self._store.find_user(user.id)
+        if now is not None and now.password_hash == user.password_hash:
+            return True
+        await self._store.end_session(session.id)
+        self._note_wrong(AuditAction.LOGIN, user, session.address)
+        return False
 
     def _new_session(
         self, user: User, address: str, agent: str, factors: tuple[str, ...], lifetime: float

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from domogate.domain.people import Standing
+from domogate.services.people import LINK_PATH
 from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
 
 REVOKE = "/auth/account/applications/revoke"
@@ -218,6 +219,27 @@ class TestChangingThePassword:
         visitor.http.cookies.clear()
         assert (await visitor.log_in(password=PASSWORD)).status_code == 403
         assert (await visitor.log_in(password=NEW)).status_code == 303
+
+    async def test_does_not_replace_one_that_was_renewed_by_a_link_meanwhile(
+        self, visitor: Visitor, home: House, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever knows the former one, and has a browser open, would get the account back."""
+        await visitor.log_in()
+        await visitor.get("/auth/account/password")
+        link = (await home.link(ANNA)).removeprefix(LINK_PATH)
+        verify = home.village.hasher.verify_password
+
+        async def verify_slowly(password: str, password_hash: str | None) -> bool:
+            right = await verify(password, password_hash)
+            await home.people.redeem_link(link, "four green kites")
+            return right
+
+        monkeypatch.setattr(home.village.hasher, "verify_password", verify_slowly)
+        answer = await visitor.send(current=PASSWORD, password=NEW, repeated=NEW)
+        monkeypatch.undo()
+        assert answer.headers["location"].startswith("/auth/login")
+        assert (await visitor.log_in(password=NEW)).status_code == 403
+        assert (await visitor.log_in(password="four green kites")).status_code == 303
 
     @pytest.mark.parametrize(
         ("current", "password", "repeated", "status", "words"),

@@ -9,7 +9,7 @@ from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, page_at, see_other
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.pages.qr import enrolment
 from domogate.services.people_rules import PASSWORD_LENGTH
-from domogate.services.refusals import Refused
+from domogate.services.refusals import Conflict, Refused
 from domogate.services.second_factor import is_secret
 from domogate.services.sessions import Entered, LoggedIn, SlowDown
 
@@ -55,8 +55,14 @@ class Security:
             return self._password_page(request, person, 400, dict([flaw]))
         try:
             await self._kit.people.set_password(
-                person.user.id, password, keep_session=person.session.id, address=address_of(request)
+                person.user.id,
+                password,
+                instead_of=person.user.password_hash,
+                keep_session=person.session.id,
+                address=address_of(request),
             )
+        except Conflict:
+            return self._kit.to_login(request)  # it was renewed at the same moment, which has ended this session
         except Refused:
             return self._password_page(request, person, 400, {"password": "password.refused"})
         return see_other(f"{ACCOUNT_PATH}?done=password")
