@@ -266,39 +266,40 @@ ENDINGS: dict[Ending, str] = {
 
 
 @pytest.mark.parametrize(("take_away", "code"), ENDINGS.items(), ids=[ending.__name__[1:] for ending in ENDINGS])
-@pytest.mark.parametrize("about_all", [True, False], ids=["all plants", "one plant"])
 class TestWhatIsTakenAway:
-    async def test_ends_the_stream_at_once_and_says_why(
-        self, salon: Salon, house: House, take_away: Ending, code: str, about_all: bool
-    ) -> None:
-        wish = Wish() if about_all else Wish(plants=frozenset({house.plant.id}))
-        listener, witness = await salon.listen(house.of_bruno, wish), await salon.listen(house.of_anna)
+    async def listen(self, salon: Salon, house: House) -> list[Listener]:
+        """To all plants of the person, and to the one alone."""
+        wishes = Wish(), Wish(plants=frozenset({house.plant.id}))
+        return [await salon.listen(house.of_bruno, wish) for wish in wishes]
+
+    async def test_ends_the_stream_at_once_and_says_why(self, salon: Salon, house: House, take_away: Ending, code: str) -> None:
+        listeners, witness = await self.listen(salon, house), await salon.listen(house.of_anna)
         await take_away(salon, house, house.of_bruno)
-        await until(lambda: listener.ended, "the end")
-        assert listener.end_code == code
-        assert listener.heard[-1].data["detail"].endswith(".")
-        assert listener.told == []
+        await until(lambda: all(listener.ended for listener in listeners), "the end")
+        for listener in listeners:
+            assert listener.end_code == code
+            assert listener.heard[-1].data["detail"].endswith(".")
+            assert listener.told == []
         await house.switch()
         await salon.quiet()
-        assert listener.told == []
+        assert [listener.told for listener in listeners] == [[], []]
         assert witness.ended is (code == "plant" and take_away is _remove_plant)
 
     async def test_takes_with_it_what_was_waiting_to_be_taken(
-        self, salon: Salon, house: House, take_away: Ending, code: str, about_all: bool
+        self, salon: Salon, house: House, take_away: Ending, code: str
     ) -> None:
-        wish = Wish() if about_all else Wish(plants=frozenset({house.plant.id}))
-        listener = await salon.listen(house.of_bruno, wish)
+        listeners = await self.listen(salon, house)
         await salon.quiet()
-        listener.reading.clear()
+        for listener in listeners:
+            listener.reading.clear()
         await house.switch(2)  # the first is what a reader was about to be given
-        await until(lambda: len(listener.told) == 1, "the reader to have stopped")
-        told = len(listener.told)
+        await until(lambda: all(len(listener.told) == 1 for listener in listeners), "the readers to have stopped")
         await house.switch(5)
         await take_away(salon, house, house.of_bruno)
-        listener.reading.set()
-        await until(lambda: listener.ended, "the end")
-        assert len(listener.told) == told
-        assert listener.end_code == code
+        for listener in listeners:
+            listener.reading.set()
+        await until(lambda: all(listener.ended for listener in listeners), "the end")
+        assert [(len(listener.told), listener.end_code) for listener in listeners] == [(1, code)] * 2
 
 
 class TestWhatWaits:

@@ -160,9 +160,9 @@ class TestWhoCannotBeToldWhatWasMissed:
         assert len(listener.told) == 1
         return listener
 
-    @pytest.mark.parametrize("given", [b"abc", b"-1", b"1.5", b"9" * 19, "١٢".encode(), b"0x10", b"1 2"])
-    async def test_because_it_is_no_cursor(self, salon: Salon, home: Home, given: bytes) -> None:
-        await self.expect_reset(salon, home, given, "unknown")
+    async def test_because_it_is_no_cursor(self, salon: Salon, home: Home) -> None:
+        for sent in (b"abc", b"-1", b"1.5", b"9" * 19, "١٢".encode(), b"0x10", b"1 2"):
+            await self.expect_reset(salon, home, sent, "unknown")
 
     async def test_because_it_is_of_a_future_that_was_undone(self, salon: Salon, home: Home) -> None:
         newest = await salon.store.newest_cursor()

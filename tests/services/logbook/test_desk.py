@@ -107,14 +107,14 @@ class TestWriting:
         assert (record.entry.action, record.entry.what) == ("logbook written", f"plant:{SITE.id}")
         assert record.entry.detail == {"number": str(number), "kind": "service"}
 
-    @pytest.mark.parametrize("kind", [kind for kind in LogbookKind if not kind.by_hand])
-    async def test_people_cannot_write_what_units_report(self, bench: Bench, kind: LogbookKind) -> None:
-        with pytest.raises(Invalid, match="made by the gateway"):
-            await bench.log(kind)
+    async def test_people_cannot_write_what_units_report(self, bench: Bench) -> None:
+        for kind in LogbookKind:
+            if not kind.by_hand:
+                with pytest.raises(Invalid, match="made by the gateway"):
+                    await bench.log(kind)
 
-    @pytest.mark.parametrize(
-        "how",
-        [
+    async def test_what_is_no_entry_is_refused(self, bench: Bench) -> None:
+        wrong: tuple[dict[str, Any], ...] = (
             {"by": ""},
             {"by": "  "},
             {"by": "x" * 201},
@@ -126,12 +126,11 @@ class TestWriting:
             {"at": NOW + 1},
             {"at": -1.0},
             {"at": float("nan")},
-        ],
-    )
-    async def test_what_is_no_entry_is_refused(self, bench: Bench, how: dict[str, Any]) -> None:
-        with pytest.raises(Invalid):
-            await bench.log(**how)
-        assert await bench.desk.list_entries(SITE.id, since=0.0, until=None, limit=10) == []
+        )
+        for how in wrong:
+            with pytest.raises(Invalid):
+                await bench.log(**how)
+            assert await bench.desk.list_entries(SITE.id, since=0.0, until=None, limit=10) == [], how
 
     async def test_a_module_of_another_plant_is_not_found(self, bench: Bench) -> None:
         with pytest.raises(NotFound):
