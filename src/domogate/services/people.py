@@ -87,7 +87,10 @@ class People(Accounts):
                 await self.mailed(self._mail.send_invitation(email, plant.name, None, self._link_lifetime))
             return Invited(InvitedAs.MEMBER)
         if user is None:
-            user = await self._add(email, "", operator=False, by=by)
+            try:
+                user = await self._add(email, "", operator=False, by=by)
+            except Conflict:  # somebody else made the account at this moment
+                user = await self.get_user_by_email(email)
         return Invited(InvitedAs.INVITED, await self._link_for(user, plant, show_link, by))
 
     async def _link_for(self, user: User, plant: Plant, show_link: bool, by: By) -> IssuedLink:
