@@ -1,28 +1,19 @@
-"""The way to devices: last wills, a broker that goes and comes back, secrets, refusals, floods; against a real mosquitto."""
+"""The way to devices: last wills, a broker that goes and comes back, silence, floods; against a real mosquitto."""
 
 import asyncio
-import datetime
-import ipaddress
-import json
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import Why
 from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker, link, outbox, station
-from domogate.drivers.mqtt.facts import Publication
 from domogate.drivers.mqtt.module import DrivenModule
-from domogate.drivers.mqtt.station import Station
 from domogate.ports import Placed
 from support.devices import StillClock
 from support.driver_suite import PATIENCE, PLANT, is_away, is_off, is_on
@@ -147,148 +138,6 @@ def _until_listening(bridge: ZigbeeBridge) -> None:
         probe.publish(f"{bridge.base}/probe/get", "{}")
         time.sleep(0.05)
     probe.close()
-
-
-class TestSecrets:
-    async def test_tls_and_a_password_from_a_file(self, tmp_path: Path) -> None:
-        certificate(tmp_path)
-        (tmp_path / "secret").write_text("correct horse\n")
-        tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
-        with mosquitto(tmp_path, *tls, users={"gateway": "correct horse"}, tls=True) as broker:
-            config = MqttBroker(
-                url=broker.url, username="gateway", password_file=str(tmp_path / "secret"), ca_file=str(tmp_path / "cert.pem")
-            )
-            heater = placed("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
-            async with running(config) as bench:
-                await bench.attach(heater)
-                await bench.heard.until(lambda: bench.driver._stations["main"]._connection is not None)
-
-    async def test_a_certificate_that_nobody_vouches_for_is_not_believed(self, tmp_path: Path) -> None:
-        certificate(tmp_path)
-        tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
-        with mosquitto(tmp_path, *tls, tls=True) as broker:
-            lamp = zigbee_lamp("z")
-            async with running(MqttBroker(url=broker.url)) as bench:
-                await bench.attach(lamp)
-                report = await bench.heard.report_of(lamp, is_away)
-                assert why(report) is Why.CONNECTION_LOST
-                assert report.absence is not None
-                assert "certificate is not believed" in report.absence.evidence
-
-    async def test_a_wrong_password_is_shown_as_a_refusal_and_nowhere_in_words(self, tmp_path: Path) -> None:
-        with mosquitto(tmp_path, users={"gateway": "right"}) as broker:
-            lamp = zigbee_lamp("z")
-            async with running(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
-                await bench.attach(lamp)
-                report = await bench.heard.report_of(lamp, is_away)
-                assert why(report) is Why.REFUSED
-                assert report.absence is not None
-                assert "not authorized" in report.absence.evidence or "bad user name" in report.absence.evidence
-                assert "wrong-secret" not in report.absence.evidence
-
-    async def test_what_the_broker_does_not_let_it_hear_or_say_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "acl").write_text("user gateway\ntopic read #\ntopic write z/+/get\n\nuser device\ntopic readwrite #\n")
-        users = {"gateway": "g", "device": "d"}
-        with mosquitto(tmp_path, f"acl_file {tmp_path / 'acl'}", users=users) as broker:
-            lamp = placed("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
-            async with running(MqttBroker(url=broker.url, username="gateway", password="g")) as bench:
-                await bench.attach(lamp)
-                with pytest.raises(DeviceRefused, match="not authorized"):
-                    await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
-
-
-def certificate(folder: Path) -> None:
-    """Of this machine's loopback, signed by itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "broker")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (folder / "key.pem").write_bytes(private)
-
-
-class TestOrders:
-    async def test_an_order_carries_what_remains_of_its_deadline(self, broker: Mosquitto) -> None:
-        bridge = ZigbeeBridge(broker.port, "expiring")
-        bridge.add("lamp", state="OFF")
-        lamp = zigbee_lamp("expiring")
-        async with running(MqttBroker(url=broker.url)) as bench:
-            await bench.attach(lamp)
-            await bench.heard.report_of(lamp, is_off)
-            bridge.client.heard.clear()
-            begun = time.time()
-            await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=30))
-            took = time.time() - begun
-            ((_, payload, expiry),) = [one for one in bridge.client.heard if one[0].endswith("/set")]
-            assert json.loads(payload) == {"state": "ON"}
-            assert expiry is not None
-            assert 30 - took - 1 <= expiry <= 30
-        bridge.client.close()
-
-    async def test_of_a_device_that_was_told_a_part_only_nothing_is_taken_for_granted(
-        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        device = TasmotaRelays(broker.port, "half_told", Dimmer=10)
-        lamp = placed("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
-        async with running(MqttBroker(url=broker.url)) as bench:
-            await bench.attach(lamp)
-            await bench.heard.report_of(lamp, is_off)
-            device.silent = True
-            publish, told = Station._publish, list[Publication]()
-
-            async def publish_once(self: Station, one: Publication, *more: Any) -> Any:
-                if told:
-                    raise DeviceTimeout("the broker takes nothing")
-                told.append(one)
-                return await publish(self, one, *more)
-
-            monkeypatch.setattr(Station, "_publish", publish_once)
-            with pytest.raises(DeviceTimeout):
-                await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
-            assert [one.topic for one in told] == ["cmnd/half_told/Dimmer"]
-            with pytest.raises(DeviceTimeout):
-                await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + PATIENCE)
-        device.client.close()
-
-    async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
-        lamp = placed("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
-        async with running(MqttBroker(url=broker.url)) as bench:
-            await bench.attach(lamp)
-            with pytest.raises(DeviceOffline, match="nobody listens to deaf/lamp/set"):
-                await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=60))
-
-    async def test_a_device_that_never_says_anything_is_believed_when_the_broker_has_it(self, broker: Mosquitto) -> None:
-        device = DeviceClient(broker.port)
-        device.listen("blind/set")
-        options = {"dialect": "generic", "confirm": "broker", "command": {"on": {"topic": "blind/set"}}}
-        lamp = placed("blind", DeviceKind.LIGHT, options, known=True)
-        async with running(MqttBroker(url=broker.url)) as bench:
-            await bench.attach(lamp)
-            report = await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
-            assert report.reachable
-            assert report.state is None, "nobody knows what it is in"
-            await bench.heard.until(lambda: [payload for _, payload, _ in device.heard] == [b"true"])
-        device.close()
-
-    async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(station, "READ_EVERY", 0.3)
-        device = TasmotaRelays(broker.port, "colourful", Dimmer=10, HSBColor="0,0,10")
-        lamp = placed("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
-        async with running(MqttBroker(url=broker.url)) as bench:
-            await bench.attach(lamp)
-            await bench.heard.report_of(lamp, is_off)
-            report = await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
-            assert isinstance(report.state, LightState)
-            assert (report.state.on, report.state.level) == (True, 70)
-        device.client.close()
 
 
 class TestSilence:

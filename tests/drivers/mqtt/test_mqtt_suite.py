@@ -1,8 +1,6 @@
 """The suite of all drivers, over Zigbee2MQTT and over Tasmota, behind a real mosquitto."""
 
 import itertools
-import time
-import uuid
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,28 +8,16 @@ import pytest
 
 from domogate.domain.commands import Command, SetLight
 from domogate.domain.devices import DeviceKind
-from domogate.domain.estate import FirstState
-from domogate.domain.ids import Id
-from domogate.domain.plants import Module
 from domogate.drivers.mqtt import Mqtt, MqttBroker
 from domogate.ports import Placed
 from support.driver_suite import Bench, DriverSuite
 from support.mosquitto import Mosquitto
+from support.mqtt_bench import WallClock, placed
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 
 pytestmark = pytest.mark.slow
 
 _numbers = itertools.count(1)
-
-
-class WallClock:
-    def now(self) -> float:
-        return time.time()
-
-
-def placed(name: str, kind: DeviceKind, options: dict[str, Any]) -> Placed:
-    identity = Id(str(uuid.uuid5(uuid.NAMESPACE_URL, name)))
-    return Placed(Module(identity, identity, name, kind, driver="mqtt", options=options), FirstState(identity))
 
 
 class MqttBench(Bench):

@@ -10,11 +10,11 @@ import pytest
 
 from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker, link
-from domogate.drivers.mqtt.connection import Connection
+from domogate.drivers.mqtt.connection import Connection, ConnectionLost
 from domogate.drivers.mqtt.facts import Facts
 from domogate.drivers.mqtt.module import BrokenModule, Wait
 from domogate.drivers.mqtt.outbox import BATCH, LONGEST_SHARE, Outbox
-from domogate.drivers.mqtt.packets import V5
+from domogate.drivers.mqtt.packets import V5, V311
 from domogate.drivers.mqtt.station import Station
 from support.devices import StillClock
 from support.driver_suite import PLANT
@@ -102,3 +102,19 @@ async def test_an_answer_that_is_there_counts_though_the_gateway_was_held_up_unt
     loop.call_soon(wait.end)
     hold_up(loop, 60)
     await waiting
+
+
+async def test_an_acknowledgement_that_is_there_counts_though_the_gateway_was_held_up_until_the_time_was_over() -> None:
+    loop = asyncio.get_running_loop()
+    steady(loop)
+    connection = Connection(lambda *_: None, version=V311, keepalive=30, largest_packet=1000)
+    subscribing = asyncio.create_task(connection.subscribe([("a", 0)]))
+    await asyncio.sleep(0.01)
+    loop.call_soon(connection.data_received, b"\x90\x03\x00\x01\x00")
+    hold_up(loop, 60)
+    assert await subscribing == [0]
+    subscribing = asyncio.create_task(connection.subscribe([("b", 0)]))
+    await asyncio.sleep(0.01)
+    hold_up(loop, 60)
+    with pytest.raises(ConnectionLost, match="did not acknowledge"):
+        await subscribing

@@ -1,0 +1,97 @@
+"""Orders on their way through a real mosquitto: when they are sent, what confirms them, and what is known afterwards."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from domogate.domain.commands import SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, DeviceTimeout
+from domogate.domain.states import LightState
+from domogate.drivers.mqtt import MqttBroker, station
+from domogate.drivers.mqtt.facts import Publication
+from domogate.drivers.mqtt.station import Station
+from support.driver_suite import PATIENCE, PLANT, is_off
+from support.mosquitto import DeviceClient, Mosquitto
+from support.mqtt_bench import placed, running, zigbee_lamp
+from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
+
+pytestmark = pytest.mark.slow
+
+
+class TestOrders:
+    async def test_an_order_carries_what_remains_of_its_deadline(self, broker: Mosquitto) -> None:
+        bridge = ZigbeeBridge(broker.port, "expiring")
+        bridge.add("lamp", state="OFF")
+        lamp = zigbee_lamp("expiring")
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.report_of(lamp, is_off)
+            bridge.client.heard.clear()
+            begun = time.time()
+            await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=30))
+            took = time.time() - begun
+            ((_, payload, expiry),) = [one for one in bridge.client.heard if one[0].endswith("/set")]
+            assert json.loads(payload) == {"state": "ON"}
+            assert expiry is not None
+            assert 30 - took - 1 <= expiry <= 30
+        bridge.client.close()
+
+    async def test_of_a_device_that_was_told_a_part_only_nothing_is_taken_for_granted(
+        self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        device = TasmotaRelays(broker.port, "half_told", Dimmer=10)
+        lamp = placed("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.report_of(lamp, is_off)
+            device.silent = True
+            publish, told = Station._publish, list[Publication]()
+
+            async def publish_once(self: Station, one: Publication, *more: Any) -> Any:
+                if told:
+                    raise DeviceTimeout("the broker takes nothing")
+                told.append(one)
+                return await publish(self, one, *more)
+
+            monkeypatch.setattr(Station, "_publish", publish_once)
+            with pytest.raises(DeviceTimeout):
+                await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
+            assert [one.topic for one in told] == ["cmnd/half_told/Dimmer"]
+            with pytest.raises(DeviceTimeout):
+                await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + PATIENCE)
+        device.client.close()
+
+    async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
+        lamp = placed("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            with pytest.raises(DeviceOffline, match="nobody listens to deaf/lamp/set"):
+                await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=60))
+
+    async def test_a_device_that_never_says_anything_is_believed_when_the_broker_has_it(self, broker: Mosquitto) -> None:
+        device = DeviceClient(broker.port)
+        device.listen("blind/set")
+        options = {"dialect": "generic", "confirm": "broker", "command": {"on": {"topic": "blind/set"}}}
+        lamp = placed("blind", DeviceKind.LIGHT, options, known=True)
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            report = await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
+            assert report.reachable
+            assert report.state is None, "nobody knows what it is in"
+            await bench.heard.until(lambda: [payload for _, payload, _ in device.heard] == [b"true"])
+        device.close()
+
+    async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(station, "READ_EVERY", 0.3)
+        device = TasmotaRelays(broker.port, "colourful", Dimmer=10, HSBColor="0,0,10")
+        lamp = placed("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(lamp)
+            await bench.heard.report_of(lamp, is_off)
+            report = await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
+            assert isinstance(report.state, LightState)
+            assert (report.state.on, report.state.level) == (True, 70)
+        device.client.close()

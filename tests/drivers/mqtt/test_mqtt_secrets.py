@@ -1,0 +1,93 @@
+"""Brokers that want a certificate, a password or permission: given, and refusals told without giving the secret away."""
+
+import datetime
+import ipaddress
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from domogate.domain.commands import SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceRefused
+from domogate.domain.reachability import Why
+from domogate.domain.states import Report
+from domogate.drivers.mqtt import MqttBroker
+from support.driver_suite import is_away
+from support.mosquitto import mosquitto
+from support.mqtt_bench import placed, running, zigbee_lamp
+
+pytestmark = pytest.mark.slow
+
+
+def why(report: Report) -> Why:
+    assert report.absence is not None
+    return report.absence.why
+
+
+class TestSecrets:
+    async def test_tls_and_a_password_from_a_file(self, tmp_path: Path) -> None:
+        certificate(tmp_path)
+        (tmp_path / "secret").write_text("correct horse\n")
+        tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
+        with mosquitto(tmp_path, *tls, users={"gateway": "correct horse"}, tls=True) as broker:
+            config = MqttBroker(
+                url=broker.url, username="gateway", password_file=str(tmp_path / "secret"), ca_file=str(tmp_path / "cert.pem")
+            )
+            heater = placed("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
+            async with running(config) as bench:
+                await bench.attach(heater)
+                await bench.heard.until(lambda: bench.driver._stations["main"]._connection is not None)
+
+    async def test_a_certificate_that_nobody_vouches_for_is_not_believed(self, tmp_path: Path) -> None:
+        certificate(tmp_path)
+        tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
+        with mosquitto(tmp_path, *tls, tls=True) as broker:
+            lamp = zigbee_lamp("z")
+            async with running(MqttBroker(url=broker.url)) as bench:
+                await bench.attach(lamp)
+                report = await bench.heard.report_of(lamp, is_away)
+                assert why(report) is Why.CONNECTION_LOST
+                assert report.absence is not None
+                assert "certificate is not believed" in report.absence.evidence
+
+    async def test_a_wrong_password_is_shown_as_a_refusal_and_nowhere_in_words(self, tmp_path: Path) -> None:
+        with mosquitto(tmp_path, users={"gateway": "right"}) as broker:
+            lamp = zigbee_lamp("z")
+            async with running(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
+                await bench.attach(lamp)
+                report = await bench.heard.report_of(lamp, is_away)
+                assert why(report) is Why.REFUSED
+                assert report.absence is not None
+                assert "not authorized" in report.absence.evidence or "bad user name" in report.absence.evidence
+                assert "wrong-secret" not in report.absence.evidence
+
+    async def test_what_the_broker_does_not_let_it_hear_or_say_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "acl").write_text("user gateway\ntopic read #\ntopic write z/+/get\n\nuser device\ntopic readwrite #\n")
+        users = {"gateway": "g", "device": "d"}
+        with mosquitto(tmp_path, f"acl_file {tmp_path / 'acl'}", users=users) as broker:
+            lamp = placed("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
+            async with running(MqttBroker(url=broker.url, username="gateway", password="g")) as bench:
+                await bench.attach(lamp)
+                with pytest.raises(DeviceRefused, match="not authorized"):
+                    await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
+
+
+def certificate(folder: Path) -> None:
+    """Of this machine's loopback, signed by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "broker")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (folder / "key.pem").write_bytes(private)
