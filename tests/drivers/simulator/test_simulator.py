@@ -1,4 +1,4 @@
-import asyncio
+"""The simulator: what is attached, what is ordered, and what wears and moves by itself."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -17,7 +17,6 @@ from domogate.domain.commands import (
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.reachability import Why
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import (
     ActivationState,
@@ -26,7 +25,6 @@ from domogate.domain.states import (
     CameraState,
     Color,
     EmergencyState,
-    EnergyMeterState,
     HeaterState,
     LightState,
     LockState,
@@ -34,55 +32,14 @@ from domogate.domain.states import (
     PlugState,
     Reading,
     RemoteState,
-    Report,
     Unit,
 )
-from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.emergency import Emergency
 from domogate.drivers.simulator.entrance import Activation, Camera, Lock
 from domogate.drivers.simulator.plant import DEVICES
 from domogate.ports import Placed
-from support.devices import NOON, StillClock, make_id, make_module, make_order, make_placed
-
-PLANT = make_id(1)
-
-
-class House:
-    """A simulator with one plant, and all it reported."""
-
-    def __init__(self, *placed: Placed, seed: int = 1) -> None:
-        self.clock = StillClock()
-        self.simulator = Simulator(self.clock, seed=seed, tick=3600.0)
-        self.lists: list[list[Report]] = []
-        self.placed = placed
-
-    async def __aenter__(self) -> "House":
-        async def take(reports):
-            self.lists.append(list(reports))
-
-        await self.simulator.start(take)
-        await self.simulator.attach(PLANT, self.placed)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.simulator.stop()
-
-    async def pass_by(self, seconds: float) -> list[Report]:
-        before = len(self.reports)
-        self.clock.pass_by(seconds)
-        await self.simulator.step()
-        return self.reports[before:]
-
-    @property
-    def reports(self) -> list[Report]:
-        return [report for reports in self.lists for report in reports]
-
-    async def tell(self, command, placed: Placed | None = None):
-        module = (placed or self.placed[0]).module
-        return await self.simulator.execute(make_order(PLANT, module.id, command, deadline=self.clock.now() + 5))
-
-    async def ask(self, placed: Placed | None = None) -> Report:
-        return await self.simulator.read(PLANT, (placed or self.placed[0]).module.id, self.clock.now() + 5)
+from support.devices import NOON, make_id, make_module, make_order, make_placed
+from support.simulated_house import PLANT, House
 
 
 class TestAttaching:
@@ -270,64 +227,6 @@ class TestWhatGoesBackByItself:
             assert (await house.ask()).state == LockState(locked=True)
 
 
-class TestConsumption:
-    async def test_a_plug_that_is_on_draws_power_and_counts_whole_watt_hours(self):
-        plug = make_placed(DeviceKind.PLUG, options={"watts": 1000})
-        async with House(plug) as house:
-            await house.tell(SwitchPlug(on=True))
-            start = (await house.ask()).state.energy.value
-            values = []
-            for _ in range(60):
-                values += [value for report in await house.pass_by(60) for value in report.readings]
-            used = (await house.ask()).state.energy.value - start
-            assert 950 <= used <= 1050
-            assert {what for what, _ in values} == {"power", "energy"}
-            assert all(reading.value == int(reading.value) for _, reading in values)
-            assert len({reading.value for what, reading in values if what == "power"}) > 10, "it is no frozen constant"
-
-    async def test_a_plug_that_is_off_draws_nothing_and_its_counter_stands(self):
-        async with House(make_placed(DeviceKind.PLUG, options={"load": "radiator"})) as house:
-            await house.tell(SwitchPlug(on=True))
-            house.clock.pass_by(600)
-            off = (await house.tell(SwitchPlug(on=False))).state
-            assert off.power == Reading(0.0, Unit.WATT, house.clock.now())
-            assert await house.pass_by(1800) == []
-            assert (await house.ask()).state == off
-
-    async def test_a_counter_past_its_end_starts_again(self):
-        full = PlugState(on=True, power=Reading(2000.0, Unit.WATT, NOON), energy=Reading(99_990.0, Unit.WATT_HOUR, NOON))
-        async with House(make_placed(DeviceKind.PLUG, full)) as house:
-            await house.pass_by(180)
-            assert (await house.ask()).state.energy.value == pytest.approx(90, abs=5)
-
-    async def test_a_plug_goes_on_drawing_what_it_was_given(self):
-        given = PlugState(on=True, power=Reading(733.0, Unit.WATT, NOON), energy=Reading(5.0, Unit.WATT_HOUR, NOON))
-        async with House(make_placed(DeviceKind.PLUG, given)) as house:
-            assert house.reports == []
-            await house.pass_by(200)
-            assert (await house.ask()).state.power.value == pytest.approx(733, rel=0.04)
-
-    async def test_a_meter_sums_the_plugs_of_its_plant(self):
-        plugs = [make_placed(DeviceKind.PLUG, PlugState(on=True), options={"watts": 100 * step}) for step in (1, 2, 3)]
-        meter = make_placed(DeviceKind.ENERGYMETER)
-        async with House(meter, *plugs) as house:
-            first = (await house.ask(meter)).state
-            assert first.power.value == pytest.approx(600, rel=0.05)
-            await house.pass_by(200)
-            state: EnergyMeterState = (await house.ask(meter)).state
-            drawn = [(await house.ask(plug)).state.power.value for plug in plugs]
-            assert state.power.value == sum(drawn)
-            for _ in range(60):
-                await house.pass_by(60)
-            used = (await house.ask(meter)).state.energy.value - state.energy.value
-            assert used == pytest.approx(600, rel=0.07)
-
-    async def test_measures_come_about_once_a_minute_however_short_the_tick(self):
-        async with House(make_placed(DeviceKind.PLUG, PlugState(on=True), options={"watts": 1500})) as house:
-            reports = [report for _ in range(120) for report in await house.pass_by(5)]
-            assert 5 <= len(reports) <= 10
-
-
 class TestWear:
     async def test_a_battery_drains_over_months_and_is_changed_when_very_low(self):
         remote = make_placed(DeviceKind.REMOTE, RemoteState(battery=Battery.FULL, firmware=5), options={"lasts": 5000})
@@ -398,144 +297,3 @@ class TestResidents:
                 await house.simulator.step()
             moved = {report.module_id for reports in house.lists[1:] for report in reports}
             assert moved == {placed.module.id for placed in house.placed[1:]}
-
-
-class TestBehaviour:
-    def option(self, placed: Placed, simulate: object) -> Placed:
-        options = {} if simulate is None else {"simulate": simulate}
-        return Placed(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
-
-    async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self):
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})
-        async with House(lamp) as house:
-            assert [(report.state, report.reachable) for report in house.reports] == [(None, False)]
-            assert not (await house.ask()).reachable
-            with pytest.raises(DeviceOffline):
-                await house.tell(SetLight(on=False))
-            assert await house.pass_by(1e6) == []
-
-    async def test_offline_without_a_state_says_once_what_it_was_last_in(self):
-        async with House(make_placed(DeviceKind.REMOTE, options={"simulate": "offline"})) as house:
-            assert [(type(report.state), report.reachable) for report in house.reports] == [(RemoteState, False)]
-            assert (await house.ask()).state is None
-
-    async def test_cleared_brings_the_module_back(self):
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
-        async with House(lamp) as house:
-            for behaviour in ("offline", "slow"):
-                await house.simulator.attach(PLANT, [self.option(lamp, behaviour)])
-                house.lists.clear()
-                await house.simulator.attach(PLANT, [self.option(lamp, None)])
-                assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=True), True)]
-
-    async def test_slow_says_nothing_and_does_not_answer_in_time(self):
-        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, options={"simulate": "slow"})
-        async with House(thermostat) as house:
-            assert house.reports == []
-            assert await house.pass_by(3600) == []
-            deadline = house.clock.now() + 0.003
-            with pytest.raises(DeviceTimeout):
-                await house.simulator.read(PLANT, thermostat.module.id, deadline)
-            with pytest.raises(DeviceTimeout):
-                await house.simulator.execute(
-                    make_order(PLANT, thermostat.module.id, SetThermostat(set_point=20.0), deadline=deadline)
-                )
-
-    async def test_slow_can_be_given_up_on(self):
-        async with House(make_placed(DeviceKind.LIGHT, options={"simulate": "slow"})) as house:
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.003):
-                    await house.ask()
-
-    async def test_refusing_can_be_read_and_obeys_nothing(self):
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "refusing"})
-        async with House(lamp) as house:
-            with pytest.raises(DeviceRefused):
-                await house.tell(SetLight(on=False))
-            assert (await house.ask()).state == LightState(on=True)
-
-    @pytest.mark.parametrize("nonsense", ["asleep", 3, ["offline"], {}])
-    async def test_unknown_is_a_mistake_that_the_absence_tells(self, nonsense):
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
-        async with House(lamp) as house:
-            (report,) = house.reports
-            assert report.absence.why is Why.MISCONFIGURED
-            assert report.absence.evidence == "simulate: must be one of normal, offline, slow, refusing"
-
-    async def test_offline_keeps_since_when_for_as_long_as_it_lasts(self):
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
-        async with House(lamp) as house:
-            await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
-            house.clock.pass_by(60)
-            await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
-            absence = (await house.ask()).absence
-            assert (absence.why, absence.since) == (Why.SIMULATED, NOON)
-
-
-class TestTicking:
-    async def test_reports_one_list_a_plant(self):
-        async with House(*(make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(30))) as house:
-            house.lists.clear()
-            await house.pass_by(600)
-            assert len(house.lists) == 1
-
-    async def test_goes_on_by_itself(self):
-        clock = StillClock()
-        simulator = Simulator(clock, seed=1, tick=0.001)
-        ticked = asyncio.Event()
-
-        async def take(reports):
-            ticked.set()
-
-        await simulator.start(take)
-        lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
-        await simulator.attach(PLANT, [lock])
-        clock.pass_by(60)
-        await asyncio.wait_for(ticked.wait(), 30)
-        await simulator.stop()
-
-    async def test_of_a_plant_that_breaks_does_not_disturb_another(self, monkeypatch):
-        async with House(make_placed(DeviceKind.HEATER)) as house:
-            lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
-            await house.simulator.attach(make_id(2), [lock])
-            monkeypatch.setattr(DEVICES[DeviceKind.HEATER], "evolve", lambda self, now: 1 / 0)
-            with capture_logs() as logs:
-                reports = await house.pass_by(60)
-            assert [report.state for report in reports] == [LockState(locked=True)]
-            assert [entry["plant_id"] for entry in logs] == [PLANT]
-
-    async def test_of_a_large_plant_lets_others_have_their_turn(self):
-        async with House(*(make_placed(DeviceKind.LIGHT, LightState(on=True)) for _ in range(1000))) as house:
-            turns = 0
-
-            async def others():
-                nonlocal turns
-                while True:
-                    turns += 1
-                    await asyncio.sleep(0)
-
-            task = asyncio.create_task(others())
-            await house.pass_by(5)
-            task.cancel()
-            assert turns >= 10
-
-    async def test_never_overwrites_an_order_carried_out_in_the_middle_of_it(self):
-        plugs = [make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(300)]
-        async with House(*plugs) as house:
-            house.lists.clear()
-            house.clock.pass_by(600)
-            step = asyncio.create_task(house.simulator.step())
-            await asyncio.sleep(0)
-            await house.tell(SwitchPlug(on=False), plugs[0])
-            await step
-            assert not [report for report in house.reports if report.module_id == plugs[0].module.id]
-
-
-class TestAMeter:
-    async def test_counts_on_past_what_a_plug_may_say(self):
-        given = EnergyMeterState(power=Reading(48_210.0, Unit.WATT, NOON), energy=Reading(912_450.0, Unit.WATT_HOUR, NOON))
-        async with House(make_placed(DeviceKind.ENERGYMETER, given, options={"base": 48_000})) as house:
-            await house.pass_by(120)
-            state = (await house.ask()).state
-            assert 912_450 + 48_000 / 30 * 0.7 < state.energy.value < 912_450 + 48_000 / 30 * 1.3
-            assert 35_000 < state.power.value < 60_000
