@@ -147,8 +147,8 @@ class Entrance:
         await self.driving.settled()
 
     def hurry(self) -> None:
-        """Wait for devices for a moment only: for those that do not answer."""
-        self.control._deadline = 0.1
+        """Wait for devices for a moment only, in which they can be told all the same: for those that do not answer."""
+        self.control._deadline = 1.0
 
     async def entries(self) -> list[AuditEntry]:
         await self.audit.flush()

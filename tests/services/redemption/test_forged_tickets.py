@@ -24,6 +24,7 @@ from domogate.services.redemption.redemption import PICTURE_TYP
 from domogate.services.tickets import TICKET_TYP, TicketAction
 from support.entrance import APP, DOOR, GATE, HOUSE, ISSUER, OWNER, PANEL, STRANGER, Entrance, problem_type
 from support.entrance import entrance as open_entrance
+from support.examples import examples
 
 
 def encode(part: object) -> str:
@@ -213,7 +214,7 @@ class TestWhateverIsSigned:
             shown = await entrance.signer.sign(claims, typ=TICKET_TYP)
             return (await entrance.redeem(shown)).status_code
 
-        @settings(max_examples=150, deadline=None)
+        @settings(max_examples=examples(60))
         @given(claim_sets)
         def every(claims: dict[str, Any]) -> None:
             assert asyncio.run_coroutine_threadsafe(show(claims), loop).result(30) in (401, 403, 404)
