@@ -9,7 +9,8 @@ from typing import Any
 import argon2
 import pytest
 
-from domogate.identity.hashing import PasswordHasher, hash_secret, verify_secret
+from domogate.identity import hashing
+from domogate.identity.hashing import PasswordHasher, hash_secret
 
 
 @pytest.fixture
@@ -85,13 +86,68 @@ class TestPasswordHasher:
         assert (parameters.memory_cost, parameters.time_cost, parameters.parallelism) == (19_456, 2, 1)
 
 
+class Hours:
+    """Stands in for the module `time`: passes only where it is told to, and remembers who slept."""
+
+    def __init__(self) -> None:
+        self.at = 1000.0
+        self.slept: list[float] = []
+
+    def monotonic(self) -> float:
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.at += seconds
+
+
+class TestARest:
+    """Between two passwords, so that in a rush the machine is others' for a part of the time (Decision 0032)."""
+
+    @pytest.fixture
+    def hours(self, monkeypatch: pytest.MonkeyPatch) -> Hours:
+        hours = Hours()
+        monkeypatch.setattr(hashing, "time", hours)
+        return hours
+
+    @pytest.fixture
+    async def known(self, hasher: PasswordHasher) -> str:
+        return await hasher.hash_password("x")
+
+    def taking(self, seconds: float, hours: Hours, monkeypatch: pytest.MonkeyPatch) -> None:
+        def verify(_self: Any, _password_hash: str, _password: str) -> bool:
+            hours.at += seconds
+            return True
+
+        monkeypatch.setattr(argon2.PasswordHasher, "verify", verify)
+
+    async def test_is_three_quarters_of_what_the_one_before_took(
+        self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.taking(0.1, hours, monkeypatch)
+        for _ in range(3):
+            assert await hasher.verify_password("x", known)
+        assert hours.slept == [pytest.approx(0.075)] * 2
+
+    async def test_is_not_waited_for_by_who_comes_later(
+        self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.taking(0.1, hours, monkeypatch)
+        for _ in range(3):
+            await hasher.verify_password("x", known)
+            hours.at += 0.1
+        assert hours.slept == []
+
+    async def test_is_short_although_the_machine_stood_still_meanwhile(
+        self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An hour of it must not keep everybody out for three quarters of the next."""
+        self.taking(3600.0, hours, monkeypatch)
+        await hasher.verify_password("x", known)
+        await hasher.verify_password("x", known)
+        assert hours.slept == [pytest.approx(0.5)]
+
+
 class TestSecrets:
     def test_a_secret_is_kept_as_its_sha_256(self) -> None:
         assert hash_secret("s3cret") == hashlib.sha256(b"s3cret").hexdigest()
-
-    def test_only_the_secret_itself_verifies(self) -> None:
-        assert verify_secret("s3cret", hash_secret("s3cret"))
-        assert not verify_secret("S3cret", hash_secret("s3cret"))
-        assert not verify_secret("", None)
-        assert not verify_secret("s3cret", None)
-        assert not verify_secret("s3cret", "")

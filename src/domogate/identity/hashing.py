@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import ctypes
 import hashlib
-import hmac
 import os
 import sys
 import threading
@@ -17,17 +16,14 @@ import argon2
 _NICENESS = 19
 _REST = 0.75
 """Between two passwords, by how long one takes: in a rush the machine belongs to others for a good part of the time."""
+_LONGEST_REST = 0.5
+"""Seconds: when the machine stood still while a password was looked at, that was not work to rest from."""
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
 def hash_secret(secret: str) -> str:
     """SHA-256, for client secrets, subscription keys and other secrets with at least 128 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def verify_secret(secret: str, secret_hash: str | None) -> bool:
-    """In the same time whatever the difference; False without a hash."""
-    return hmac.compare_digest(hash_secret(secret), secret_hash or "")
 
 
 def _be_nice() -> None:
@@ -86,7 +82,7 @@ class PasswordHasher:
             return False
         finally:
             ended = time.monotonic()
-            self._resting_until = ended + _REST * (ended - begun)
+            self._resting_until = ended + min(_REST * (ended - begun), _LONGEST_REST)
 
     def _rest(self) -> float:
         """Before, not after: whoever logs in alone never waits for it. When it is over."""
