@@ -27,6 +27,7 @@ import domogate.cli.user as user
 import domogate.cli.version as version
 import domogate.cli.webhook as webhook
 from domogate.cli._flags import CONFIG_HELP, FLAGS
+from domogate.edge.logs import setup_logs
 
 cli = typer.Typer(
     name="domogate",
@@ -57,4 +58,5 @@ def _before_every_command(
 
 
 def main() -> None:
+    setup_logs("warning")  # on standard error, and redacted; a gateway sets it up anew by its settings
     cli(prog_name="domogate")
