@@ -4,6 +4,7 @@ import asyncio
 import os
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from support import launching
@@ -22,6 +23,9 @@ _SLOW_FOLDERS = {"stores", "cli"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Otherwise every exception that is logged is painted with all its variables, which takes longer than most tests.
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
     config.add_cleanup(launching.preload().close)
     config.add_cleanup(make_tables_at_once())
     config.add_cleanup(compile_statements_once())

@@ -94,7 +94,8 @@ def lines_matching(pattern: re.Pattern[str]) -> list[str]:
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:120]}"
         for path in files_of_the_project()
         if path.name != "uv.lock"  # git-ignored: it names hosts
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1)
+        and pattern.search(text := path.read_text(errors="replace"))
+        for number, line in enumerate(text.splitlines(), 1)
         if pattern.search(line)
     ]
 
