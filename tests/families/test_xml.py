@@ -9,13 +9,13 @@ from domogate.families._xml import to_xml
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
 )
 
 
 class TestTheJsonToXmlPolicy:
-    @given(st.dictionaries(st.text(), _JSON))
+    @given(st.dictionaries(st.text(), _JSON, max_size=4))
     def test_gives_well_formed_xml_or_says_what_cannot_be_carried(self, resource):
         try:
             document = to_xml(resource)

@@ -3,6 +3,7 @@
 import pytest
 
 from domogate.families import FAMILIES
+from support.examples import examples
 from support.extension_operations import WITH_EXTENSIONS
 from support.fuzzing import fuzz, list_documents
 from support.gateway import Gateway
@@ -10,7 +11,7 @@ from support.gateway import Gateway
 pytestmark = pytest.mark.slow
 
 SLUGS = [family.slug for family in FAMILIES]
-EXAMPLES = 20
+EXAMPLES = examples(10)
 USUALLY = {"X6": 400, "X7": 204, "X8": 404}
 """Chance makes up no URL that can be called, so that there is nothing to list and to end."""
 
