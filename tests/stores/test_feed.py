@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import select
 from domogate.domain.events import PlantChanged, StateChanged, UserChanged
 from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore, writer
+from domogate.stores import SqlStore, presence, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.tables import gateways
 from support.stores import CARLA, HOUSE, LAMP, NOW, SMALL, Ear, HandClock, OpenStore, an_id
@@ -124,7 +125,7 @@ class TestForeignChanges:
             import asyncio, sys
             from domogate.domain.ids import new_id
             from domogate.domain.people import User
-            from domogate.stores import SqlStore, writer
+            from domogate.stores import SqlStore, presence, writer
 
             class Clock:
                 def now(self): return 1_800_000_000.0
@@ -179,6 +180,19 @@ class TestWaitApplied:
         command_line = await open_store(database_url, gateway=False)
         await command_line.save_user(CARLA)
         assert not await command_line.wait_applied(0.1)
+
+    async def test_what_was_applied_while_it_looked_for_too_long_is_seen_still(
+        self, open_store: OpenStore, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        command_line = await open_store(database_url, gateway=False)
+        looks = iter((False, True))
+
+        def look_slowly(*_: object) -> bool:
+            time.sleep(0.05)
+            return next(looks)
+
+        monkeypatch.setattr(presence, "all_applied", look_slowly)
+        assert await command_line.wait_applied(0.01)
 
     async def test_true_when_nothing_was_written(self, open_store: OpenStore, database_url: str) -> None:
         await open_store(database_url, poll=30.0)

@@ -97,13 +97,16 @@ class StoreLifecycle:
     async def wait_applied(self, timeout: float) -> bool:
         cursor = self._running().written
         own_id = self._presence.id if self._presence is not None else ""
-        deadline = asyncio.get_running_loop().time() + timeout
-        while not await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while True:
+            # Asked before the look: of a look that itself took too long nobody knows how it would be now.
+            is_last = loop.time() >= deadline
+            if await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
+                return True
+            if is_last:
                 return False
-            await asyncio.sleep(min(left, 0.02))
-        return True
+            await asyncio.sleep(min(deadline - loop.time(), 0.02))
 
     # how
 
