@@ -127,20 +127,21 @@ class TestFewerScopesThanAskedFor:
         }
 
 
-class TestEveryScopeByItself:
-    @pytest.fixture(scope="class")
-    def visitor(self, gateway: Gateway, secrets: Secrets) -> Iterator[Visitor]:
-        """Logged in once, and asked for each scope."""
-        visitor = Visitor(gateway, ANNA, secrets)
-        yield visitor
-        visitor.close()
+@pytest.fixture(scope="module")
+def annas_browser(gateway: Gateway, secrets: Secrets) -> Iterator[Visitor]:
+    """She logs in once, and is asked for each scope."""
+    visitor = Visitor(gateway, ANNA, secrets)
+    yield visitor
+    visitor.close()
 
+
+class TestEveryScopeByItself:
     @pytest.mark.parametrize("scope", ALL_SCOPES)
     def test_it_opens_its_operations_and_no_other(
-        self, gateway: Gateway, visitor: Visitor, app_of: MakeApp, scope: str
+        self, gateway: Gateway, annas_browser: Visitor, app_of: MakeApp, scope: str
     ) -> None:
         app = app_of("demo-app")
-        tokens = app.get_tokens(visitor, only=(scope,), prompt="consent")
+        tokens = app.get_tokens(annas_browser, only=(scope,), prompt="consent")
         opened = {op.name for op, status in call_all(gateway, ANNA, app, tokens).items() if status in (200, 204)}
         wanted = {op.name for op in OPERATIONS if scope in op.scopes and find_target(gateway, op, ANNA) is not None}
         assert opened == wanted | {"E20"}
