@@ -89,6 +89,8 @@ class TestX1SetChronothermostat:
     )
     def test_what_is_wrong_is_400_and_changes_nothing(self, workshop: Gateway, order: Any) -> None:
         who, target = workshop.case(X1)
+        # By hand, so that no program sets it meanwhile.
+        expect_done(X1, tell(workshop, X1, who, target, {"mode": "manual", "setPoint": {"value": "20", "unit": "C"}}))
         told = ("function", "mode", "setPoint", "programs", "activationTime")
         before = {name: read_thermostat(workshop, who, target).get(name) for name in told}
         expect_refusal(X1, tell(workshop, X1, who, target, order), 400)
@@ -132,7 +134,9 @@ class TestX2SetLight:
     )
     def test_what_is_wrong_is_400_and_changes_nothing(self, workshop: Gateway, order: Any) -> None:
         who, target = workshop.case(X2)
-        before = read_light(workshop, who, target)
+        # Once it has come to where it was told to go.
+        expect_done(X2, tell(workshop, X2, who, target, {"status": "on", "level": 35}))
+        before = settled_light(workshop, who, target, {"status": "on", "level": 35})
         expect_refusal(X2, tell(workshop, X2, who, target, order), 400)
         assert read_light(workshop, who, target) == before
 
