@@ -1,26 +1,22 @@
 """Deliveries: everything once while all goes well, each module's in order, and nothing lost while it does not."""
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from cloudevents.core.bindings.http import from_http_event
+from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 from cloudevents.core.formats.json import JSONFormat
 
 from domogate.domain.notices import NoticeKind
-from domogate.domain.people import Scope, Standing
+from domogate.domain.people import Scope
 from domogate.domain.webhooks import WebhookForm
 from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks import course
-from support.deliveries import GIVEN_UP, HOME, LAMPS, PATIENCE, PLUG, SOURCE, THERMOSTAT, Depot, Letterbox, depot
-from support.stores import HandClock
+from support.deliveries import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, Depot, Letterbox
 
 URL = "https://receiver.example/"
 AWAY = Undelivered("The receiver did not answer within 15 s.")
-DAY = 86_400.0
 
 
 class TestAllGoesWell:
@@ -135,8 +131,6 @@ class TestAllGoesWell:
 
 
 def _message(headers: Any, body: bytes) -> Any:
-    from cloudevents.core.bindings.http import HTTPMessage
-
     return HTTPMessage(headers=dict(headers), body=body)
 
 
@@ -329,257 +323,3 @@ class TestAnEventThatIsNotTaken:
         await house.settle()
         assert len(letterbox.got) == 1
         assert house.dispatcher.known == 0
-
-
-class TestRights:
-    Withdrawing = Callable[[Depot], Any]
-
-    async def _withdraw(self, house: Depot, how: str, grant_id: Any) -> None:
-        from support.deliveries import GUEST
-
-        if how == "right":
-            await house.store.withdraw_user(HOME, GUEST.id)
-        elif how == "grant":
-            await house.store.revoke_grant(grant_id, house.clock.now())
-        elif how == "plant":
-            from domogate.domain.plants import PlantStatus
-
-            await house.store.set_plant_status(HOME, PlantStatus.REMOVED, house.clock.now())
-        else:
-            await house.store.delete_user(GUEST.id)
-
-    @pytest.mark.parametrize("how", ["right", "grant", "plant", "user"])
-    async def test_a_right_that_is_withdrawn_ends_it_and_nothing_that_waited_is_told(
-        self, house: Depot, letterbox: Letterbox, how: str
-    ) -> None:
-        from support.deliveries import GUEST
-
-        letterbox.answer = AWAY
-        who = await house.let_in(GUEST)
-        webhook = await house.register(URL, who)
-        await house.report()
-        await house.settle()
-        letterbox.got.clear()
-        letterbox.answer = 200
-        await self._withdraw(house, how, who.grant_id)
-        await house.report()
-        await house.pass_time(7200)
-        assert letterbox.got == []
-        found = await house.store.find_webhook(webhook.id)
-        assert found is None if how == "user" else found is not None and found.ended_at is not None
-        assert house.dispatcher.known == 0
-
-    async def test_a_right_withdrawn_in_the_middle_of_a_page_stops_the_rest_of_it(
-        self, house: Depot, letterbox: Letterbox
-    ) -> None:
-        who = await house.let_in()
-        letterbox.answer = AWAY
-        await house.register(URL, who)
-        for n in range(20):
-            await house.report(LAMPS[0], n)
-        await house.settle()
-        letterbox.got.clear()
-
-        async def take() -> int:
-            if len(letterbox.got) == 3:
-                await house.store.revoke_grant(who.grant_id, house.clock.now())
-            return 200
-
-        letterbox.answer = lambda *_: take()
-        await house.pass_time(10)
-        assert len(letterbox.got) == 3
-        assert [action for action, _ in house.notes.entries][-1] == "webhook ended"
-
-    async def test_who_owes_a_new_password_is_told_afterwards(self, house: Depot, letterbox: Letterbox) -> None:
-        from support.deliveries import OWNER
-
-        def owing(standing: Standing) -> Any:
-            return lambda user: msgspec.structs.replace(user, standing=standing)
-
-        webhook = await house.register(URL)
-        await house.store.change_user(OWNER.id, owing(Standing.PASSWORD_EXPIRED))
-        cursor = await house.report()
-        await house.settle()
-        assert letterbox.got == []
-        assert "renew their password" in (await house.find(webhook)).problem
-        await house.store.change_user(OWNER.id, owing(Standing.GOOD))
-        await house.pass_time(3600)
-        assert letterbox.cursors() == [cursor]
-
-    async def test_a_module_that_is_gone_is_not_spoken_of(self, house: Depot, letterbox: Letterbox) -> None:
-        from domogate.domain.estate import Estate
-        from support.deliveries import APP, GUEST, OTHER, OWNER, a_plant
-
-        letterbox.answer = AWAY
-        await house.register(URL, kinds=[NoticeKind.STATE])
-        await house.report(LAMPS[0], 1)
-        kept = await house.report(LAMPS[1], 1)
-        await house.settle()
-        letterbox.got.clear()
-        without = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(modules=LAMPS[1:]),))
-        await house.store.import_estate(without, prune=True)
-        letterbox.answer = 200
-        await house.pass_time(3600)
-        assert letterbox.cursors() == [kept]
-
-
-class TestSeveralGateways:
-    async def test_exactly_one_delivers_and_another_takes_over(self, database: Path) -> None:
-        clock, first, second = HandClock(), Letterbox(), Letterbox()
-        async with depot(database, first, clock) as one, depot(database, second, clock, estate=None) as two:
-            webhook = await one.register(URL)
-            await two.until(lambda: two.dispatcher.known == 1)
-            cursors = [await one.report(LAMPS[0], n) for n in range(10)]
-            await one.settle()
-            await two.until(lambda: len(first.got) + len(second.got) == 10)
-            await one.dispatcher.stop()
-            cursors.append(await two.report(LAMPS[0], 50))
-            clock.at += 10
-            await two.until(lambda: len(first.got) + len(second.got) == 11)
-            assert sorted(first.cursors() + second.cursors()) == cursors
-            await two.settle()
-            assert (await two.find(webhook)).position == cursors[-1]
-
-    async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path) -> None:
-        clock, first, second = HandClock(), Letterbox(), Letterbox()
-        first.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with depot(database, first, clock) as one:
-            webhook = await one.register(URL)
-            cursor = await one.report()
-            await one.until(lambda: len(first.got) == 1)
-            assert one.dispatcher._watch is not None
-            one.dispatcher._watch.cancel()
-            async with depot(database, second, clock, estate=None) as two:
-                await two.until(lambda: webhook.id in two.dispatcher._courses)
-                await two.settle()
-                assert second.got == []
-                clock.at += 61
-                await two.until(lambda: len(second.got) == 1)
-                assert second.cursors() == [cursor]
-                await two.settle()
-            for task in one.dispatcher._running.values():
-                task.cancel()
-
-    async def test_one_that_is_found_in_the_store_while_it_is_registered_is_known_once(self, house: Depot) -> None:
-        """Whatever its course remembers of deliveries under way must not be forgotten."""
-        webhook = await house.register(URL)
-        course = house.dispatcher._courses[webhook.id]
-        house.dispatcher.know(webhook)
-        assert house.dispatcher._courses[webhook.id] is course
-
-    async def test_what_a_command_replays_or_removes_is_noticed(self, house: Depot, letterbox: Letterbox) -> None:
-        letterbox.answer = AWAY
-        webhook = await house.register(URL)
-        cursor = await house.report()
-        await house.settle()
-        await house.pass_time(GIVEN_UP)
-        await house.pass_time(3600)
-        letterbox.got.clear()
-        letterbox.answer = 200
-        await house.store.replay_dead(webhook.id, None, house.clock.now())
-        await house.until(lambda: letterbox.cursors() == [cursor])
-        await house.store.delete_webhook(webhook.id)
-        await house.until(lambda: house.dispatcher.known == 0)
-
-
-class TestStopping:
-    async def test_what_is_under_way_ends_and_counts(
-        self, database: Path, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", PATIENCE)
-        clock, going = HandClock(), asyncio.Event()
-
-        async def take() -> int:
-            going.set()
-            await one.until(lambda: one.dispatcher._stopping)
-            return 200
-
-        letterbox.answer = lambda *_: take()
-        async with depot(database, letterbox, clock) as one:
-            webhook = await one.register(URL)
-            cursors = [await one.report(LAMPS[0], n) for n in range(5)]
-            await going.wait()
-        assert letterbox.cursors() == cursors[:1]
-        letterbox.answer = 200
-        async with depot(database, letterbox, clock, estate=None) as two:
-            await two.until(lambda: len(letterbox.got) >= 5)
-            await two.settle()
-            assert letterbox.cursors() == cursors
-            assert (await two.find(webhook)).position == cursors[-1]
-
-    async def test_a_receiver_that_hangs_does_not_hold_it_up(
-        self, database: Path, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.05)
-        clock = HandClock()
-        letterbox.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with depot(database, letterbox, clock) as one:
-            await one.register(URL)
-            cursor = await one.report()
-            await one.until(lambda: len(letterbox.got) == 1)
-        letterbox.answer = 200
-        async with depot(database, letterbox, clock, estate=None) as two:
-            await two.until(lambda: letterbox.cursors() == [cursor, cursor])
-
-
-class TestTrouble:
-    async def test_a_failure_of_our_own_is_tried_again(
-        self, house: Depot, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        calls = 0
-        real = house.store.list_changes_of
-
-        async def failing(*arguments: Any) -> Any:
-            nonlocal calls
-            calls += 1
-            if calls == 1:
-                raise OSError("disk")
-            return await real(*arguments)
-
-        monkeypatch.setattr(house.store, "list_changes_of", failing)
-        await house.register(URL)
-        cursor = await house.report()
-        await house.settle()
-        await house.pass_time(5)
-        assert letterbox.cursors() == [cursor]
-
-    async def test_a_store_that_fails_while_a_receiver_takes_its_time_does_not_end_the_watch(
-        self, house: Depot, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Otherwise nothing would be tried again, and nobody would ever notice."""
-        asked, failed, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-        async def take() -> Any:
-            asked.set()
-            await answered.wait()
-            return AWAY
-
-        async def fail(*_: Any) -> None:
-            failed.set()
-            raise OSError("disk")
-
-        letterbox.answer = lambda *_: take()
-        await house.register(URL)
-        cursor = await house.report()
-        await asked.wait()
-        with monkeypatch.context() as patched:
-            patched.setattr(house.store, "claim_webhook", fail)
-            house.clock.at += 6.0  # more than half of the time for which it is held
-            await failed.wait()
-        answered.set()
-        await house.settle()
-        letterbox.answer = 200
-        await house.pass_time(10)
-        assert letterbox.cursors()[-1] == cursor
-        assert len(letterbox.got) == 2
-
-    async def test_dead_letters_past_keeping_go(self, house: Depot, letterbox: Letterbox) -> None:
-        letterbox.answer = AWAY
-        webhook = await house.register(URL)
-        await house.report()
-        await house.settle()
-        await house.pass_time(GIVEN_UP)
-        await house.pass_time(3600)
-        assert await house.store.list_parked(webhook.id, dead=True, limit=9)
-        await house.pass_time(31 * DAY)
-        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
