@@ -257,6 +257,25 @@ class Salon:
         )
 
 
+class House:
+    """Anna's, with Bruno allowed in it; a lamp, a plug and a lock that no operation shows the state of."""
+
+    def __init__(self, salon: Salon) -> None:
+        self.salon = salon
+        self.lamp, self.plug = a_module(DeviceKind.LIGHT), a_module(DeviceKind.PLUG)
+        self.lock = a_module(DeviceKind.LOCK)
+
+    async def build(self) -> "House":
+        self.anna, self.bruno = await self.salon.add_user("Anna"), await self.salon.add_user("Bruno")
+        self.plant = await self.salon.add_plant(self.anna, self.lamp, self.plug, self.lock, allowed=[self.bruno])
+        self.of_anna, self.of_bruno = await self.salon.let_in(self.anna), await self.salon.let_in(self.bruno)
+        return self
+
+    async def switch(self, times: int = 1) -> None:
+        for number in range(times):
+            await self.salon.report(self.plant, self.lamp, on=number % 2 == 0)
+
+
 async def until(true: Callable[[], bool], what: str, patience: float = _PATIENCE) -> None:
     give_up = asyncio.get_running_loop().time() + patience
     for rounds in range(1_000_000):
