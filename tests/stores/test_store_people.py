@@ -16,7 +16,7 @@ from domogate.domain.events import (
     SubscriptionChanged,
     UserChanged,
 )
-from domogate.domain.people import User
+from domogate.domain.people import Client, User
 from domogate.domain.plants import Member, Module, Topology, UnitDetail
 from domogate.domain.safety import SpareParts
 from domogate.ports import SigningKey, Usage
@@ -218,6 +218,53 @@ class TestDeleteUser:
 
     async def test_false_for_an_unknown_user(self, house: SqlStore) -> None:
         assert not await house.delete_user(an_id(404))
+
+
+class TestChangingClients:
+    @pytest.fixture
+    async def both(self, open_store: OpenStore, house: SqlStore, database_url: str) -> list[SqlStore]:
+        """Two processes on one database."""
+        return [house, await open_store(database_url)]
+
+    async def test_two_processes_that_change_different_facts_lose_none(self, both: list[SqlStore]) -> None:
+        def longer(client: Client) -> Client:
+            return msgspec.structs.replace(client, name=f"{client.name}!")
+
+        def wider(client: Client) -> Client:
+            return msgspec.structs.replace(client, scopes=(*client.scopes, f"scope.{len(client.scopes)}"))
+
+        await asyncio.gather(*(both[n % 2].change_client(APP.id, (longer, wider)[n // 2 % 2]) for n in range(20)))
+        changed = await both[0].find_client(APP.id)
+        assert changed is not None
+        assert changed.name == APP.name + "!" * 10
+        assert len(changed.scopes) == len(APP.scopes) + 10
+
+    async def test_no_change_is_none(self, house: SqlStore) -> None:
+        ear = Ear()
+        house.listen(ear)
+        assert await house.change_client(APP.id, lambda client: client) == APP
+        assert ear.events == []
+
+    async def test_what_is_gone_is_not_brought_back(self, house: SqlStore) -> None:
+        assert await house.delete_client(APP.id)
+        assert await house.change_client(APP.id, lambda client: msgspec.structs.replace(client, name="Again")) is None
+        assert await house.list_clients() == []
+
+    async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, house: SqlStore) -> None:
+        def refuse(client: Client) -> Client:
+            raise LookupError(client.id)
+
+        with pytest.raises(LookupError):
+            await house.change_client(APP.id, refuse)
+        with pytest.raises(ValueError, match="keeps its id"):
+            await house.change_client(APP.id, lambda client: msgspec.structs.replace(client, id="other"))
+        assert await house.list_clients() == [APP]
+
+    async def test_of_two_that_add_one_id_at_once_one_succeeds(self, both: list[SqlStore]) -> None:
+        wanted = [Client("panel", f"Panel {number}") for number in range(8)]
+        added = await asyncio.gather(*(both[number % 2].add_client(client) for number, client in enumerate(wanted)))
+        assert added.count(True) == 1
+        assert await both[0].find_client("panel") == wanted[added.index(True)]
 
 
 class TestClientsAndGrants:

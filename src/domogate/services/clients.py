@@ -1,6 +1,5 @@
 """Registered applications: what they may ask for, and the secret that is shown once."""
 
-import asyncio
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -38,24 +37,18 @@ class Clients:
     def __init__(self, store: Store, note: Note) -> None:
         self._store = store
         self._note = note
-        self._changing = asyncio.Lock()
 
     async def get(self, client_id: str) -> Client:
         """Raises NotFound."""
-        client = await self._store.find_client(client_id)
-        if client is None:
-            raise NotFound(f"There is no client {client_id}.")
-        return client
+        return _there(client_id, await self._store.find_client(client_id))
 
     async def add(self, client: Client, *, confidential: bool, by: By = COMMAND_LINE) -> tuple[Client, str | None]:
         """The client as it is kept and, if it can keep one, its secret: this is the one time that it is seen."""
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else digest(secret))
         check_client(client)
-        async with self._changing:
-            if await self._store.find_client(client.id) is not None:
-                raise Conflict(f"There is a client {client.id} already.")
-            await self._store.save_client(client)
+        if not await self._store.add_client(client):
+            raise Conflict(f"There is a client {client.id} already.")
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client.id), kind="confidential" if confidential else "public")
         return client, secret
 
@@ -67,10 +60,14 @@ class Clients:
 
     async def rotate_secret(self, client_id: str, *, by: By = COMMAND_LINE) -> str:
         """The old one is refused from now on."""
-        if not (await self.get(client_id)).confidential:
-            raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
         secret = new_secret()
-        await self._change(client_id, lambda client: msgspec.structs.replace(client, secret_hash=digest(secret)))
+
+        def rotate(client: Client) -> Client:
+            if not client.confidential:
+                raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
+            return msgspec.structs.replace(client, secret_hash=digest(secret))
+
+        await self._change(client_id, rotate)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id), secret="rotated")
         return secret
 
@@ -81,12 +78,18 @@ class Clients:
         self._note(AuditAction.CLIENT_DELETED, by, client_ref(client_id))
 
     async def _change(self, client_id: str, change: Callable[[Client], Client]) -> Client:
-        """One at a time, so that none undoes another."""
-        async with self._changing:
-            changed = change(await self.get(client_id))
+        def checked(client: Client) -> Client:
+            changed = change(client)
             check_client(changed)
-            await self._store.save_client(changed)
-        return changed
+            return changed
+
+        return _there(client_id, await self._store.change_client(client_id, checked))
+
+
+def _there(client_id: str, client: Client | None) -> Client:
+    if client is None:
+        raise NotFound(f"There is no client {client_id}.")
+    return client
 
 
 def new_secret() -> str:

@@ -195,6 +195,25 @@ def save_client(tx: Transaction, client: Client) -> None:
     tx.emit(ClientChanged(client_id=client.id))
 
 
+def add_client(tx: Transaction, client: Client) -> bool:
+    if find_client(tx.connection, client.id) is not None:
+        return False
+    save_client(tx, client)
+    return True
+
+
+def change_client(tx: Transaction, client_id: str, change: Callable[[Client], Client]) -> Client | None:
+    former = find_client(tx.connection, client_id)
+    if former is None:
+        return None
+    changed = change(former)
+    if changed.id != former.id:
+        raise ValueError("a client keeps its id")
+    if changed != former:
+        save_client(tx, changed)
+    return changed
+
+
 def delete_client(tx: Transaction, client_id: str) -> bool:
     if find_client(tx.connection, client_id) is None:
         return False

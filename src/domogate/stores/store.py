@@ -201,6 +201,12 @@ class SqlStore(ReplayRows, WebhookRows, TicketRows, LogbookRows):
     async def save_client(self, client: Client) -> None:
         await self._write(people.save_client, client)
 
+    async def add_client(self, client: Client) -> bool:
+        return await self._write(people.add_client, client)
+
+    async def change_client(self, client_id: str, change: Callable[[Client], Client]) -> Client | None:
+        return await self._write(people.change_client, client_id, change)
+
     async def add_grant(self, grant: Grant) -> None:
         await self._write(grants.add_grant, grant)
 
