@@ -1,7 +1,10 @@
-"""What is logged while a command runs: on standard error, so that scripts read results only, and without anything secret."""
+"""What is said of trouble while a command runs: on standard error, so that scripts read results only, and nothing secret."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -20,3 +23,13 @@ def test_a_store_that_fails_leaves_the_result_alone_and_shows_no_secret(domogate
     assert "audit entries" in done.stderr
     assert "no such table" in done.stderr
     assert key not in done.stderr
+
+
+def test_who_has_read_enough_hears_of_no_broken_pipe(domogate: CommandLine) -> None:
+    domogate.good("estate", "import", "-", input=SMALL_ESTATE)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "domogate.cli", "user", "list", "--json", "--data", str(domogate.data)]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, env=clean_environment({}), timeout=100)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -7,6 +7,8 @@ import asyncio
 import functools
 import inspect
 import os
+import select
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,9 +112,23 @@ def plainly() -> Iterator[None]:
     except typer.Exit:
         raise
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            raise typer.Exit(FAILED) from None
         if os.environ.get(TRACEBACK):
             raise
         fail(_worded(error), FAILED)
+
+
+def _nobody_reads() -> bool:
+    """Whether it is our own output that broke: `| head` has seen enough, and nobody wants to hear of it."""
+    if not hasattr(select, "poll"):  # Windows
+        return False
+    output = select.poll()
+    output.register(sys.stdout.fileno(), 0)
+    if not any(event & select.POLLERR for _, event in output.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains when it ends
+    return True
 
 
 def _worded(error: Exception) -> str:
