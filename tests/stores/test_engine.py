@@ -1,5 +1,8 @@
 """Opening databases."""
 
+import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +161,15 @@ class TestQueries:
         scans = [plan for plan in scans if "SELECT count(*)" not in plan and "SCAN anon_" not in plan]
         assert scans == []
         assert len(plans) > 30
+
+
+def test_a_new_file_that_somebody_else_is_writing_to_is_waited_for(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "new.db", isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        database = open_database(sqlite_url(tmp_path / "new.db"))
+        threading.Timer(0.2, other.execute, ("COMMIT",)).start()
+        try:
+            with database.reading.connect() as connection:
+                assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+        finally:
+            database.close()

@@ -6,6 +6,7 @@ and one whose transactions are read-only snapshots.
 
 import os
 import sqlite3
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -133,7 +134,7 @@ class SqliteDatabase(Database):
         @event.listens_for(engine, "connect")
         def prepare(connection: sqlite3.Connection, _record: Any) -> None:
             connection.isolation_level = None  # transactions are begun below, not guessed by the driver
-            connection.execute("PRAGMA journal_mode = WAL")
+            _enter_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute(f"PRAGMA query_only = {'ON' if query_only else 'OFF'}")
@@ -155,6 +156,19 @@ class SqliteDatabase(Database):
 
     def insert(self, table: Table) -> Any:
         return sqlite.insert(table)
+
+
+def _enter_wal(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for others here, whatever its time-out: two that find a new file at once would fail."""
+    give_up = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= give_up:
+                raise
+        time.sleep(0.01)
 
 
 class PostgresDatabase(Database):
