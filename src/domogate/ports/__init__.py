@@ -7,6 +7,7 @@ from domogate.ports.backends import Courier, Delivered, EchoBackend, Undelivered
 from domogate.ports.clock import Clock
 from domogate.ports.devices import DeviceHost, Driver, Fabric, Picture, Placed, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
+from domogate.ports.identity_store import IdentityStore
 from domogate.ports.notices import FeedStore, LogbookStore, StoredEntry, TicketStore, WebhookStore
 from domogate.ports.store import ImportSummary, Listener, SigningKey, Store, StoredPlant, StoredState, Usage
 
@@ -23,6 +24,7 @@ __all__ = [
     "Fabric",
     "FeedStore",
     "Hasher",
+    "IdentityStore",
     "ImportSummary",
     "Listener",
     "LogbookStore",
