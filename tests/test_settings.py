@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
 from domogate.settings import BadSettings, Mistake, Settings, load_settings
-from domogate.settings_rules import KIND_OF_VALUE, RULES
+from domogate.settings.rules import KIND_OF_VALUE, RULES
 
 NAMES = [field.name for field in msgspec.structs.fields(Settings)]
 DOCS = Path(__file__).parents[1] / "docs" / "settings.md"

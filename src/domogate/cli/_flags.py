@@ -1,6 +1,6 @@
 """Settings as flags: one row per setting, so that `serve` and `demo` take them all and no other command repeats them.
 
-A flag is text here, as an environment variable is; `settings.py` parses and judges both.
+A flag is text here, as an environment variable is; `settings/` parses and judges both.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""What each setting may be, in words an operator understands; `settings.py` says where the value came from."""
+"""What each setting may be, in words an operator understands; `loading.py` says where the value came from."""
 
 import re
 from collections.abc import Callable
