@@ -1,0 +1,195 @@
+"""What is noted is written, once and in order, and names nobody but by pseudonym."""
+
+import asyncio
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domogate.domain.audit import AuditEntry
+from domogate.services.audit import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, user_ref
+from support.auditing import PSEUDONYM, USER, ChainInMemory, note
+from support.examples import examples
+from support.stores import HandClock, an_id
+
+
+async def settle(store: ChainInMemory, records: int) -> None:
+    async with asyncio.timeout(30):
+        while len(store.records) < records:
+            await asyncio.sleep(0.001)
+
+
+class TestNoting:
+    async def test_what_is_noted_is_appended_by_itself_with_who_what_when_where_and_result(
+        self, log: AuditLog, store: ChainInMemory
+    ) -> None:
+        log.note(
+            AuditAction.COMMAND,
+            who=USER,
+            what="E1 plant 1",
+            result=AuditResult.OK,
+            address="192.0.2.7",
+            detail={"status": "on"},
+        )
+        await settle(store, 1)
+        assert store.records[0].entry == AuditEntry(
+            HandClock().now(), "command", PSEUDONYM, "E1 plant 1", "ok", "192.0.2.7", {"status": "on"}
+        )
+
+    async def test_noting_neither_waits_nor_asks_the_store(self, store: ChainInMemory) -> None:
+        note(AuditLog(store, HandClock()))
+        assert store.questions == 0
+        assert store.appends == []
+
+    async def test_many_notes_share_a_write_and_keep_their_order(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock(), batch=4)
+        for number in range(10):
+            note(log, str(number))
+        await log.flush()
+        assert store.appends == [4, 4, 2]
+        assert store.whats == [str(number) for number in range(10)]
+
+    async def test_an_orderly_stop_loses_nothing_that_was_noted_before(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock(), gather=3600.0)
+        await log.start()
+        for number in range(1000):
+            note(log, str(number))
+        await log.stop()
+        assert len(store.records) == 1000
+
+    async def test_a_stop_in_the_middle_of_a_write_writes_nothing_twice(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock(), gather=0.0)
+        await log.start()
+        store.held = asyncio.Event()
+        note(log, "first")
+        await asyncio.sleep(0.01)
+        note(log, "second")
+        stopping = asyncio.create_task(log.stop())
+        await asyncio.sleep(0.01)
+        store.held.set()
+        await stopping
+        assert store.whats == ["first", "second"]
+
+    async def test_a_flush_whose_caller_is_cancelled_writes_nothing_twice(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock())
+        store.held = asyncio.Event()
+        note(log, "once")
+        flushing = asyncio.create_task(log.flush())
+        await asyncio.sleep(0.01)
+        flushing.cancel()
+        store.held.set()
+        await log.flush()
+        assert store.whats == ["once"]
+
+    async def test_what_a_failing_store_did_not_take_is_kept_and_written_later(
+        self, log: AuditLog, store: ChainInMemory
+    ) -> None:
+        store.failures = 3
+        note(log, "patient")
+        await settle(store, 1)
+        assert store.whats == ["patient"]
+
+    async def test_a_stop_tries_again_when_the_store_fails(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock(), retry=0.0)
+        store.failures = 2
+        note(log)
+        await log.stop()
+        assert len(store.records) == 1
+
+    async def test_what_a_full_buffer_drops_is_counted_and_noted_in_its_place(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock(), capacity=3)
+        for number in range(5):
+            note(log, str(number))
+        await log.flush()
+        note(log, "after")
+        await log.flush()
+        assert [it.entry.action for it in store.records] == ["login", "login", "login", "entries dropped", "login"]
+        assert store.records[3].entry.detail == {"entries": "2"}
+        assert store.whats[4] == "after"
+
+    async def test_drops_stand_before_what_is_noted_next(self, store: ChainInMemory) -> None:
+        log = AuditLog(store, HandClock(), capacity=2, batch=1)
+        for number in range(3):
+            note(log, str(number))
+        store.held = asyncio.Event()
+        flushing = asyncio.create_task(log.flush())
+        await asyncio.sleep(0.01)
+        store.held.set()
+        await asyncio.sleep(0)
+        await flushing
+        note(log, "3")
+        await log.flush()
+        assert [it.entry.action for it in store.records] == ["login", "login", "entries dropped", "login"]
+
+    @settings(max_examples=examples(40))
+    @given(st.text(max_size=2000))
+    def test_no_text_is_too_long_or_too_strange(self, text: str) -> None:
+        async def write() -> AuditEntry:
+            store = ChainInMemory()
+            log = AuditLog(store, HandClock())
+            log.note(text, who=f"client:{text}", what=text, result=text, address=text, detail={text: text})
+            await log.flush()
+            return store.records[0].entry
+
+        entry = asyncio.run(write())
+        for said in (entry.action, entry.who, entry.what, entry.result, entry.address, *entry.detail):
+            assert said.isprintable()
+            assert len(said) <= 500
+        msgspec.json.encode(entry)
+
+
+class TestPseudonyms:
+    async def test_a_user_is_known_by_pseudonym_wherever_they_are_named(self, log: AuditLog, store: ChainInMemory) -> None:
+        log.note(
+            AuditAction.WITHDRAWN,
+            who=COMMAND_LINE,
+            what=f"plant 1, {user_ref(USER)}",
+            result="ok",
+            detail={"by": user_ref(USER).upper().replace("USER", "user")},
+        )
+        await log.flush()
+        entry = store.records[0].entry
+        assert (entry.who, entry.what, entry.detail) == (COMMAND_LINE, f"plant 1, {PSEUDONYM}", {"by": PSEUDONYM})
+
+    async def test_a_pseudonym_is_asked_for_once(self, log: AuditLog, store: ChainInMemory) -> None:
+        for _ in range(3):
+            note(log)
+            await log.flush()
+        assert store.questions == 1
+
+    async def test_no_more_users_are_remembered_than_is_allowed(self) -> None:
+        users = [an_id(number) for number in range(5)]
+        store = ChainInMemory(*users)
+        log = AuditLog(store, HandClock(), known_users=2)
+        for user in users:
+            note(log, who=user)
+        await log.flush()
+        store.questions = 0
+        await log.know(users[-1])
+        assert store.questions == 0
+        await log.know(users[0])
+        assert store.questions == 1
+
+    async def test_a_user_who_is_gone_is_not_named(self, log: AuditLog, store: ChainInMemory) -> None:
+        note(log, who=an_id(99))
+        await log.flush()
+        assert store.records[0].entry.who == GONE
+
+    async def test_a_deletion_can_be_noted_after_it(self, log: AuditLog, store: ChainInMemory) -> None:
+        await log.know(USER)
+        del store.pseudonyms[USER]
+        log.note(AuditAction.USER_DELETED, who=COMMAND_LINE, what=user_ref(USER), result="ok")
+        await log.flush()
+        assert store.whats == [PSEUDONYM]
+
+    async def test_others_keep_their_ids(self, log: AuditLog, store: ChainInMemory) -> None:
+        note(log, who=client_ref("app"), what=f"plant {an_id(3)}")
+        await log.flush()
+        assert (store.records[0].entry.who, store.whats) == ("client:app", [f"plant {an_id(3)}"])
+
+    async def test_an_e_mail_never_gets_in(self, log: AuditLog, store: ChainInMemory) -> None:
+        note(log, who="anna@example.com", what="invited <Bruno.B+x@mail.example>, role: allowed", detail={"to": "a@b"})
+        await log.flush()
+        entry = store.records[0].entry
+        assert "@" not in repr(entry)
+        assert entry.what == "invited <(an e-mail)>, role: allowed"
