@@ -7,6 +7,7 @@ from typing import Any
 
 import jwt as pyjwt
 import msgspec
+import pytest
 
 from domogate.domain.events import (
     Change,
@@ -17,6 +18,7 @@ from domogate.domain.events import (
     SubscriptionChanged,
     UserChanged,
 )
+from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, Principal, Subscription, TokenKind, User
 from domogate.identity.signing import KeyRing, TokenSigner
@@ -187,3 +189,10 @@ async def new_identity(**verifier_options: Any) -> Identity:
     identity = Identity(**verifier_options)
     await identity.keyring.start()
     return identity
+
+
+async def refusal(identity: Identity, token: bytes) -> str:
+    with pytest.raises(TokenRefused) as caught:
+        await identity.verify(token)
+    assert identity.verifier.find_verified(token) is None
+    return caught.value.message
