@@ -1,0 +1,180 @@
+"""A token of an external issuer that is wrong or forged is refused."""
+
+import asyncio
+import base64
+import hmac
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domogate.domain.faults import TokenRefused
+from domogate.identity.external import ExternalIssuer, IssuerProfile
+from domogate.identity.tokens import TokenVerifier
+from support.examples import examples
+from support.identity import AUDIENCE, ISSUER, new_identity
+from support.issuer import IssuerKey, StandIn
+from support.issuer_world import KEY, URL, new_world
+
+
+class TestAWrongToken:
+    @pytest.mark.parametrize(
+        ("changed", "word"),
+        [
+            ({"aud": "https://other.example"}, "audience"),
+            ({"aud": f"{AUDIENCE}/"}, "audience"),
+            ({"aud": []}, "aud"),
+            ({"aud": {"x": 1}}, "aud"),
+            ({"aud": None}, "aud"),
+            ({"exp": None}, "exp"),
+            ({"exp": 1}, "expired"),
+            ({"exp": "tomorrow"}, "exp"),
+            ({"exp": 1e300}, "payload"),
+            ({"iat": None}, "iat"),
+            ({"iat": 4_000_000_000}, "iat"),
+            ({"nbf": 4_000_000_000}, "nbf"),
+            ({"sub": None}, "sub"),
+            ({"sub": 7}, "sub"),
+            ({"client_id": "stranger"}, "client"),
+            ({"client_id": None}, "client"),
+            ({"client_id": 7}, "client"),
+            ({"email": None}, "e-mail"),
+            ({"email": ["anna@example.com"]}, "e-mail"),
+            ({"email_verified": None}, "e-mail"),
+            ({"email_verified": False}, "e-mail"),
+            ({"email": "nobody@example.com"}, "user"),
+            ({"iat": 1_799_900_000}, "lives"),
+        ],
+    )
+    async def test_is_refused_for_what_is_wrong(self, changed: dict[str, Any], word: str) -> None:
+        world = await new_world()
+        assert word in await world.refusal(world.access(**changed))
+
+    @pytest.mark.parametrize("iss", [f"{URL}/", URL.upper(), "https://other.example", [URL], None, ""])
+    async def test_of_any_other_issuer_is_refused(self, iss: Any) -> None:
+        world = await new_world()
+        await world.refusal(world.access(iss=iss))
+        assert world.source.fetched == []
+
+    async def test_that_is_an_id_token_for_another_client_is_refused_even_if_it_names_ours_too(self) -> None:
+        world = await new_world()
+        for changed in (
+            {"aud": "stranger"}, {"aud": ["their-app", "stranger"]}, {"aud": "their-app", "azp": "stranger"},
+            {"aud": "stranger", "azp": "their-app"}, {"aud": AUDIENCE},
+        ):  # fmt: skip
+            assert "client" in await world.refusal(world.id(**changed))
+
+    async def test_of_a_profile_without_audiences_is_no_access_token(self) -> None:
+        world = await new_world(audiences=())
+        assert "audience" in await world.refusal(world.access())
+        assert await world.verify(world.id())
+
+    async def test_of_no_known_kind_is_refused(self) -> None:
+        world = await new_world()
+        for token in (world.access(typ="JWT"), world.access(typ="logout+jwt"), world.id(events={"http://x": {}})):
+            assert "neither" in await world.refusal(token)
+
+    async def test_of_a_user_who_is_not_active_is_refused(self) -> None:
+        world = await new_world()
+        await world.identity.store.save_user(msgspec.structs.replace(world.identity.anna, password_hash=None))
+        assert "not active" in await world.refusal(world.access())
+
+    async def test_of_a_client_that_is_not_registered_here_is_refused(self) -> None:
+        world = await new_world()
+        del world.identity.store.clients["demo-app"]
+        assert "not registered" in await world.refusal(world.access())
+
+    async def test_tells_nothing_of_other_users(self) -> None:
+        world = await new_world()
+        unknown = await world.refusal(world.access(email="nobody@example.com"))
+        await world.identity.store.save_user(msgspec.structs.replace(world.identity.anna, password_hash=None))
+        assert await world.refusal(world.access()) == unknown
+
+
+class TestAForgedToken:
+    @pytest.mark.parametrize("alg", ["none", "None", "NONE", "", "HS256", "RS512", "ES512"])
+    async def test_with_an_algorithm_outside_the_allow_list_is_refused_before_any_key_is_fetched(self, alg: str) -> None:
+        world = await new_world()
+        header = base64.urlsafe_b64encode(json.dumps({"alg": alg, "typ": "at+jwt", "kid": "k1"}).encode()).rstrip(b"=")
+        _, payload, signature = world.access().split(b".")
+        for end in (signature, b"AA"):
+            assert "algorithm" in await world.refusal(b".".join((header, payload, end)))
+        assert world.source.fetched == []
+
+    async def test_with_hmac_keyed_by_the_public_key_is_refused(self) -> None:
+        world = await new_world()
+        header = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"at+jwt","kid":"k1"}').rstrip(b"=")
+        signed = header + b"." + world.access().split(b".")[1]
+        signature = hmac.digest(json.dumps(KEY.public).encode(), signed, "sha256")
+        token = signed + b"." + base64.urlsafe_b64encode(signature).rstrip(b"=")
+        assert "algorithm" in await world.refusal(token)
+
+    async def test_with_an_algorithm_its_key_is_not_for_is_refused(self) -> None:
+        world = await new_world()
+        pss = IssuerKey("k1", "PS256")
+        pss.private = KEY.private
+        assert "another algorithm" in await world.refusal(world.access(pss))
+
+    async def test_by_a_strangers_key_is_refused_under_its_own_id_the_issuers_or_with_the_key_enclosed(self) -> None:
+        world = await new_world(IssuerKey("k1"))
+        stranger = IssuerKey("k1")
+        assert "signature" in await world.refusal(world.access(stranger))
+        enclosed = stranger.sign(world.claims(), typ="at+jwt", jwk=stranger.public, jku="https://evil.example/jwks")
+        assert "signature" in await world.refusal(enclosed)
+        stranger.kid = "k2"
+        assert "key set" in await world.refusal(world.access(stranger))
+        assert all(url.startswith(URL) for url in world.source.fetched)
+
+    async def test_by_the_gateways_own_key_in_the_issuers_name_is_refused(self) -> None:
+        world = await new_world()
+        token = world.identity.forge(world.claims())
+        assert "key set" in await world.refusal(token)
+
+    async def test_by_the_issuer_in_the_gateways_name_is_refused(self) -> None:
+        world = await new_world()
+        claims = world.identity.claims()
+        assert "kid" in await world.refusal(IssuerKey("k1").sign(claims, typ="at+jwt"))
+
+    async def test_by_one_issuer_in_anothers_name_is_refused(self) -> None:
+        identity = await new_identity()
+        other = IssuerKey("k1", "RS256")
+        issuers = [
+            ExternalIssuer(IssuerProfile(url=url, clients={"their-app": "demo-app"}), StandIn(url, key), identity.clock)
+            for url, key in ((URL, KEY), ("https://other.example", other))
+        ]
+        verifier = TokenVerifier(identity.keyring, identity.store, identity.clock, ISSUER, AUDIENCE, others=issuers)
+        world = await new_world()
+        assert await verifier.verify(world.id())
+        with pytest.raises(TokenRefused, match="signature"):
+            await verifier.verify(world.id(other))
+
+    async def test_with_a_critical_header_is_refused(self) -> None:
+        world = await new_world()
+        assert "signature" in await world.refusal(KEY.sign(world.claims(), typ="at+jwt", crit=["exp"]))
+
+    @settings(max_examples=examples(40))
+    @given(st.data())
+    def test_with_any_bit_flipped_is_refused(self, data: st.DataObject) -> None:
+        async def flip() -> None:
+            world = await new_world()
+            token = bytearray(world.access())
+            place = data.draw(st.integers(0, len(token) - 1))
+            token[place] ^= 1 << data.draw(st.integers(0, 7))
+            # The last character of an encoding may have bits that say nothing; the decoder refuses those too.
+            await world.refusal(bytes(token))
+
+        asyncio.run(flip())
+
+    @settings(max_examples=examples(40))
+    @given(st.binary(max_size=400))
+    def test_whatever_comes_is_refused_and_nothing_is_fetched_for_it(self, garbage: bytes) -> None:
+        async def send() -> None:
+            world = await new_world()
+            await world.refusal(garbage)
+            await world.refusal(b"e30." + base64.urlsafe_b64encode(garbage) + b".AA")
+            assert world.source.fetched == []
+
+        asyncio.run(send())
