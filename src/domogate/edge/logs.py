@@ -109,8 +109,9 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
         logger.setLevel(logging.NOTSET)
-    # uvicorn tells its own life at info, and we tell ours; its warnings stay
-    logging.getLogger("uvicorn.error").setLevel(max(logging.WARNING, root.level))
+    # uvicorn tells its own life at info, and we tell ours, and alembic what it is made of; their warnings stay
+    for name in ("uvicorn.error", "alembic.runtime.plugins"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
