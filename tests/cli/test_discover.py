@@ -83,6 +83,11 @@ class TestRefusals:
         assert "nothing could be heard of mqtt://127.0.0.1" in result.stderr
         assert "Traceback" not in result.output
 
+    def test_without_a_broker_it_names_both_ways_to_give_one(self) -> None:
+        said = run("--broker", "house").stderr
+        assert "--url" in said
+        assert "--config" in said
+
     @pytest.mark.parametrize("arguments", [(), ("--url", "http://x"), ("--url", "mqtt://x", "--broker", "y")])
     def test_a_command_line_that_names_no_broker_is_wrong(self, arguments: tuple[str, ...]) -> None:
         assert run(*arguments).exit_code == 2

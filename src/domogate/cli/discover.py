@@ -62,7 +62,7 @@ def _from_flags(url: str, username: str | None, password_file: str | None, ca_fi
 def _from_settings(known: tuple[MqttBroker, ...], name: str | None) -> MqttBroker:
     named = ", ".join(one.name for one in known)
     if not known:
-        raise WrongUsage("no MQTT broker is set up; give --url, or list it in the setting mqtt_brokers.")
+        raise WrongUsage("no MQTT broker is set up; give --url, or --config with a file that lists it in mqtt_brokers.")
     if name is None and len(known) > 1:
         raise WrongUsage(f"there are several MQTT brokers ({named}); say which with --broker.")
     for one in known:
