@@ -1,0 +1,91 @@
+"""What the dialect of Tasmota makes of payloads as the real thing sends them, and of commands."""
+
+from typing import Any
+
+import pytest
+
+from domogate.domain.commands import Command, MoveShutter, OpenLock, SetLight, SwitchPlug, SwitchSocket
+from domogate.domain.devices import DeviceKind as Kind
+from domogate.domain.states import Color
+from support.mqtt_dialects import said, tasmo
+
+
+class TestTasmota:
+    # Its pages "MQTT", "Lights", "Blinds and Shutters" and "Sonoff Pow R2".
+    @pytest.mark.parametrize(
+        ("kind", "topic", "payload", "facts"),
+        [
+            (Kind.PLUG, "stat/it/RESULT", '{"POWER":"ON"}', {"on": True}),
+            (Kind.PLUG, "stat/it/POWER", "OFF", {"on": False}),
+            (Kind.PLUG, "stat/it/POWER1", "ON", {"on": True}),
+            (
+                Kind.PLUG,
+                "tele/it/STATE",
+                '{"Time":"2018-02-15T01:00:50","Vcc":3.504,"POWER":"OFF","Wifi":{"AP":1}}',
+                {"on": False},
+            ),
+            (
+                Kind.PLUG,
+                "tele/it/SENSOR",
+                '{"Time":"2018-02-15T17:37:10","ENERGY":{"Total":6.294,"Yesterday":5.340,"Today":0.954,"Power":2635,"Voltage":227}}',
+                {"power": 2635.0, "energy": 6294.0},
+            ),
+            (
+                Kind.ENERGYMETER,
+                "stat/it/STATUS10",
+                '{"StatusSNS":{"ENERGY":{"Total":1.5,"Power":[3,4]}}}',
+                {"power": 7.0, "energy": 1500.0},
+            ),
+            (
+                Kind.LIGHT,
+                "stat/it/RESULT",
+                '{"POWER":"ON","Dimmer":60,"Color":"996245","HSBColor":"21,55,60","Channel":[60,38,27]}',
+                {"on": True, "level": 60, "hue": 21.0, "saturation": 55.0},
+            ),
+            (
+                Kind.AUTOMATION,
+                "stat/it/RESULT",
+                '{"Shutter1":{"Position":27,"Direction":1,"Target":100}}',
+                {"position": 27, "target": 100},
+            ),
+            (Kind.AUTOMATION, "stat/it/RESULT", '{"ShutterPosition1":50}', {"target": 50}),
+            (Kind.AUTOMATION, "stat/it/RESULT", '{"POWER1":"ON"}', {}),
+            (
+                Kind.MULTISOCKET,
+                "tele/it/STATE",
+                '{"POWER1":"ON","POWER2":"OFF","POWER3":"ON"}',
+                {"sockets": {0: True, 1: False, 2: True}},
+            ),
+            (Kind.LOCK, "stat/it/POWER", "ON", {"locked": False}),
+            (Kind.PLUG, "stat/it/RESULT", '{"Command":"Unknown"}', {"refusal": "it does not know the command (Unknown)"}),
+            (Kind.PLUG, "tele/it/LWT", "Online", {"available": True}),
+            (Kind.PLUG, "tele/it/LWT", "Offline", {"available": False}),
+        ],
+    )
+    def test_a_message_is_read(self, kind: Kind, topic: str, payload: str, facts: dict[str, Any]) -> None:
+        speech = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
+        assert topic in speech.topics
+        assert speech.hear(topic, payload.encode()) == facts
+
+    def test_its_own_words_topics_and_relays(self) -> None:
+        speech = tasmo(
+            Kind.PLUG, fullTopic="home/%topic%/%prefix%/", prefixes=["do", "is", "info"], relay=3, states=["AUS", "AN"]
+        )
+        assert speech.hear("home/it/is/POWER3", b"AN") == {"on": True}
+        assert speech.hear("home/it/info/STATE", b'{"POWER": "AN", "POWER3": "AUS"}') == {"on": False}
+        assert said(speech, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
+
+    @pytest.mark.parametrize(
+        ("kind", "command", "told"),
+        [
+            (Kind.LIGHT, SetLight(on=True, level=40), [("cmnd/it/Dimmer", "40"), ("cmnd/it/POWER1", "ON")]),
+            (Kind.LIGHT, SetLight(on=False, level=40), [("cmnd/it/POWER1", "OFF")]),
+            (Kind.LIGHT, SetLight(color=Color(120.4, 99.6, 40)), [("cmnd/it/HSBColor", "120,100,40")]),
+            (Kind.AUTOMATION, MoveShutter(position=0), [("cmnd/it/ShutterPosition1", "0")]),
+            (Kind.MULTISOCKET, SwitchSocket(socket=2, on=False), [("cmnd/it/POWER3", "OFF")]),
+            (Kind.LOCK, OpenLock(), [("cmnd/it/POWER1", "ON")]),
+        ],
+    )
+    def test_a_command_is_told(self, kind: Kind, command: Command, told: list[tuple[str, str]]) -> None:
+        speech = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
+        assert said(speech, kind, command) == told
