@@ -1,0 +1,26 @@
+"""What a device makes of frames and of commands, in words of the bus."""
+
+from domogate.domain.commands import Command
+from domogate.domain.states import State
+from domogate.drivers.openwebnet.addresses import find_key
+from domogate.drivers.openwebnet.device import Device
+from domogate.drivers.openwebnet.frames import DimensionReading, Normal, from_frame
+
+NOW = 1_763_208_000.0
+
+
+def hear(device: Device, *written: str, at: float = NOW) -> State | None:
+    for text in written:
+        frame = from_frame(text)
+        assert isinstance(frame, Normal | DimensionReading), text
+        assert (frame.who, find_key(frame.who, frame.where)) in device.keys, text
+        device.hear(frame, at)
+    return device.state
+
+
+def told(device: Device, command: Command) -> list[str]:
+    return [request.to_frame() for request in device.plan(command).requests]
+
+
+def asked(device: Device) -> list[str]:
+    return [question.to_frame() for question in device.questions]
