@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from domogate.edge import protocol
-from domogate.edge.protocol import GuardedProtocol, Guards, Limits
+from domogate.edge.guards import Guards, Limits
+from domogate.edge.protocol import GuardedProtocol
 from support.edge_server import GET, POST, QUICK, Recorder, Wire, check_refusal, exchange, respond, serving, wire
 
 pytestmark = pytest.mark.slow

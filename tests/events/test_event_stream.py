@@ -21,8 +21,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import new_id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Scope, Standing
+from domogate.edge.guards import Limits
 from domogate.edge.metrics import Metrics
-from domogate.edge.protocol import Limits
 from domogate.edge.stack import Edge
 from domogate.events.query import read_wish
 from domogate.events.surface import EventsApp

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from domogate.edge import server
-from domogate.edge.protocol import Limits
+from domogate.edge.guards import Limits
 
 QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
 """Short enough for a test; what a busy machine makes longer is not counted (`Guards.sweep`)."""

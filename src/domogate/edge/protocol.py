@@ -6,17 +6,17 @@ text, in its turn behind earlier pipelined requests, and the connection is close
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from http import HTTPStatus
 from math import inf
 from typing import Any
 
 import httptools
-import msgspec
 import uvicorn
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from domogate.edge.guards import Guarded, Guards, Refusal
 from domogate.edge.request_ids import next_request_id
 
 STATUS_LINE.update(
@@ -50,51 +50,6 @@ _STAND_IN_METHOD = b"SEARCH"
 _ALLOW = b"allow: GET, HEAD, POST, OPTIONS\r\n"
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much and how long a client may take; bytes and seconds."""
-
-    max_header: int = 32_768
-    header_deadline: float = 10.0
-    body_deadline: float = 30.0
-    keep_alive: float = 75.0
-
-
-class Refusal(Exception):
-    """What a client gets that is not understood, or not waited for."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-
-
-class Guards:
-    """What all connections of one server share: limits, a coarse clock, and the sweep."""
-
-    def __init__(self, limits: Limits, on_refused: Callable[[int], None] | None = None) -> None:
-        self.limits = limits
-        self.on_refused = on_refused
-        self.now = 0.0
-        shortest = min(limits.header_deadline, limits.body_deadline, limits.keep_alive)
-        self.sweep_interval = min(0.5, max(0.05, shortest / 4))
-
-    def sweep(self, connections: Iterable[object], now: float) -> None:
-        """Cut what is overdue, or would be before the next sweep: a limit is a promise, not an average.
-
-        A sweep that comes late tells that nothing was read meanwhile either: that time is not held against the clients.
-        """
-        late = now - self.now - self.sweep_interval if self.now else 0.0
-        self.now = now
-        guarded = [c for c in connections if isinstance(c, GuardedProtocol)]
-        if late > self.sweep_interval / 4:
-            for connection in guarded:
-                connection.extend(late)
-        due = now + self.sweep_interval
-        for connection in guarded:
-            if connection.is_due(due):
-                connection.expire(now)
-
-
 class GuardedConfig(uvicorn.Config):
     """uvicorn's configuration, and the guards its connections obey."""
 
@@ -116,7 +71,7 @@ class _Flow(FlowControl):
         super().resume_reading()
 
 
-class GuardedProtocol(HttpToolsProtocol):
+class GuardedProtocol(HttpToolsProtocol, Guarded):
     """One connection: uvicorn's, plus Host, size, framing and time."""
 
     def __init__(self, config: GuardedConfig, *args: Any, **options: Any) -> None:

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from domogate.edge.protocol import GuardedConfig, Guards, Limits
+from domogate.edge.guards import Guards, Limits
+from domogate.edge.protocol import GuardedConfig
 
 __all__ = ["CannotListen", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
 
