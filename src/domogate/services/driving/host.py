@@ -1,12 +1,8 @@
-"""Where the drivers live: the far end of the fabric.
-
-Expected and unexpected errors are kept apart: what a device may say (offline, no answer, refused) passes through as it is;
-anything else a driver raises is logged and becomes a refusal, and nobody else notices.
-"""
+"""Where the drivers live: the far end of the fabric."""
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,20 +11,20 @@ import structlog
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.events import Change, PlantChanged
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, OrderKeyTaken
+from domogate.domain.faults import DeviceOffline, DeviceTimeout, Fault, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import Absence, Why
 from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Picture, Store
 from domogate.services.driving.alerts import Alerts
+from domogate.services.driving.asking import Asking
 from domogate.services.driving.attaching import Attaching, AwakePlant
 from domogate.services.driving.awake import AwakePlants
 from domogate.services.driving.errands import Errand, Errands, Outcome
 from domogate.services.driving.hearing import Hearing
-from domogate.services.driving.limits import find_breach, find_breach_of_picture
 from domogate.services.driving.recording import Recording
-from domogate.services.driving.supervision import DriverHealth, Supervisor, absence_after
+from domogate.services.driving.supervision import DriverHealth, Supervisor
 from domogate.services.driving.waking import wake_plants
 from domogate.services.orders import Orders, fault_of, is_same_wish
 
@@ -60,6 +56,7 @@ class Driving:
         self._supervisor = Supervisor(
             drivers, clock, sink_of=self._hearing.sink_of, on_up=self._driver_came, on_down=self._driver_went
         )
+        self._asking = Asking(self._supervisor, clock)
         attaching = Attaching(
             store,
             self._supervisor,
@@ -183,7 +180,7 @@ class Driving:
         try:
             self._check_time(order, errand)
             errand.give_to_driver(on_late=partial(self._expire, order))
-            report = await self._answer_of(plant, driver, partial(driver.execute, order), order.module_id, is_order=True)
+            report = await self._asking.report_of(plant, driver, partial(driver.execute, order), order.module_id, is_order=True)
         except Fault as fault:
             if not (errand.at_driver and errand.is_late()):
                 errand.take_back()
@@ -204,7 +201,7 @@ class Driving:
     def _driver_for(self, order: Order, plant: AwakePlant) -> Driver:
         if plant.covering and plant.covering.find(order.module_id, InjectedFault.OFFLINE, self._clock.now()):
             raise DeviceOffline("the device is offline")
-        return self._driver_of(plant, order.module_id)
+        return self._asking.driver_of(plant, order.module_id)
 
     def _check_time(self, order: Order, errand: Errand) -> None:
         if errand.is_late() or self._clock.now() >= order.deadline:
@@ -243,12 +240,12 @@ class Driving:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
             if plant.covering and (away := plant.covering.report_absence(plant_id, module_id, self._clock.now())):
                 return away
-            if (absence := self._absence_in(plant, module_id)) is not None:
+            if (absence := self._asking.absence_in(plant, module_id)) is not None:
                 answer = Report(plant_id, module_id, self._clock.now(), reachable=False, absence=absence)
                 return await self._hearing.take_answer(answer, always=always)
-            driver = self._driver_of(plant, module_id)
+            driver = self._asking.driver_of(plant, module_id)
             errand.give_to_driver()
-            answer = await self._answer_of(plant, driver, partial(driver.read, plant_id, module_id, deadline), module_id)
+            answer = await self._asking.report_of(plant, driver, partial(driver.read, plant_id, module_id, deadline), module_id)
             errand.take_back()
             if plant.covering:
                 state = plant.covering.cover_state(module_id, answer.state, self._clock.now()) if answer.state else None
@@ -270,71 +267,15 @@ class Driving:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
             if plant.covering and plant.covering.find(module_id, InjectedFault.OFFLINE, now):
                 raise DeviceOffline("the device is offline")
-            driver = self._driver_of(plant, module_id)
+            driver = self._asking.driver_of(plant, module_id)
             errand.give_to_driver()
-            picture = await self._ask_driver(
+            picture = await self._asking.picture_of(
                 plant, driver, partial(driver.take_picture, plant_id, module_id, deadline), module_id
             )
             errand.take_back()
+            return picture
         finally:
             self._awake.give_back(plant)
-        breach = find_breach_of_picture(picture)
-        if breach is not None:
-            _log.warning("picture refused", driver=driver.name, module_id=module_id, breach=breach)
-            raise DeviceRefused("the device gave a picture that cannot be shown")
-        return picture
-
-    # who is asked
-
-    def _driver_of(self, plant: AwakePlant, module_id: Id) -> Driver:
-        name = plant.driver_of.get(module_id)
-        if name is None:
-            raise DeviceOffline("nobody drives this module: it is not in the plant any more")
-        driver = self._supervisor.find(name)
-        if driver is None:
-            raise DeviceOffline(f"nobody drives this module: no driver '{name}' is running")
-        if name in plant.failed:
-            raise DeviceOffline(f"nobody drives this module: its driver '{name}' could not take it on")
-        return driver
-
-    def _absence_in(self, plant: AwakePlant, module_id: Id) -> Absence | None:
-        """Why its driver cannot be asked, if it cannot."""
-        name = plant.driver_of.get(module_id)
-        if name is None:
-            return None
-        if self._supervisor.find(name) is None:
-            return self._supervisor.absence_of(name)
-        error = plant.failed.get(name)
-        return None if error is None else absence_after(error, self._clock.now())
-
-    async def _answer_of(
-        self, plant: AwakePlant, driver: Driver, ask: Callable[[], Awaitable[Report]], module_id: Id, *, is_order: bool = False
-    ) -> Report:
-        """Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        report = await self._ask_driver(plant, driver, ask, module_id, is_order=is_order)
-        breach = find_breach(report)
-        if breach is not None:
-            _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
-            raise DeviceRefused("the device answered with a value out of its bounds")
-        return report
-
-    async def _ask_driver(
-        self, plant: AwakePlant, driver: Driver, ask: Callable[[], Awaitable[T]], module_id: Id, *, is_order: bool = False
-    ) -> T:
-        """The device's answer, or that of a fault injected in its place. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        if plant.covering:
-            now = self._clock.now()
-            if plant.covering.find(module_id, InjectedFault.SLOW, now):
-                await asyncio.get_running_loop().create_future()  # for ever: the deadline ends it
-            if is_order and plant.covering.find(module_id, InjectedFault.REFUSING, now):
-                raise DeviceRefused("the device refuses all commands")
-        try:
-            return await ask()
-        except (DeviceOffline, DeviceTimeout, DeviceRefused):
-            raise
-        except Exception as error:
-            _log.error("driver failed", driver=driver.name, module_id=module_id, exc_info=error)
-            raise DeviceRefused("the device's driver failed") from error
 
     # faults that are gone
 
