@@ -13,7 +13,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
 from domogate.drivers.mqtt import Mqtt, MqttBroker
 from domogate.ports import Clock, Placed
-from support.driver_suite import PATIENCE, PLANT, Heard
+from support.driver_bench import PATIENCE, PLANT, Heard
 
 
 class WallClock:

@@ -12,7 +12,7 @@ from domogate.domain.states import Report
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
 from domogate.ports import Placed
 from support.devices import make_placed
-from support.driver_suite import PATIENCE, Heard
+from support.driver_bench import PATIENCE, Heard
 from support.openwebnet_gateway import BusGateway
 from support.steady import LoopClock
 

@@ -16,7 +16,7 @@ from domogate.drivers.mqtt import MqttBroker, link, outbox, station
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.ports import Placed
 from support.devices import StillClock
-from support.driver_suite import PATIENCE, PLANT, is_away, is_off, is_on
+from support.driver_bench import PATIENCE, PLANT, is_away, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
 from support.mqtt_bench import Running, placed, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge

@@ -13,7 +13,7 @@ from domogate.domain.states import LightState
 from domogate.drivers.mqtt import MqttBroker, station
 from domogate.drivers.mqtt.facts import Publication
 from domogate.drivers.mqtt.station import Station
-from support.driver_suite import PATIENCE, PLANT, is_off
+from support.driver_bench import PATIENCE, PLANT, is_off
 from support.mosquitto import DeviceClient, Mosquitto
 from support.mqtt_bench import placed, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge

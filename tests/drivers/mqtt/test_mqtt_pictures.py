@@ -16,7 +16,7 @@ from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.pictures import Pictures, read_picture
 from domogate.ports import Picture
-from support.driver_suite import PATIENCE, PLANT
+from support.driver_bench import PATIENCE, PLANT
 from support.mosquitto import DeviceClient, Mosquitto
 from support.mqtt_bench import Running, placed, running
 

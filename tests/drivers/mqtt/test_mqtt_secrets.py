@@ -15,7 +15,7 @@ from domogate.domain.faults import DeviceRefused
 from domogate.domain.reachability import Why
 from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker
-from support.driver_suite import is_away
+from support.driver_bench import is_away
 from support.mosquitto import mosquitto
 from support.mqtt_bench import placed, running, zigbee_lamp
 

@@ -10,7 +10,8 @@ from domogate.domain.commands import Command, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt import Mqtt, MqttBroker
 from domogate.ports import Placed
-from support.driver_suite import Bench, DriverSuite
+from support.driver_bench import Bench
+from support.driver_suite import DriverSuite
 from support.mosquitto import Mosquitto
 from support.mqtt_bench import WallClock, placed
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge

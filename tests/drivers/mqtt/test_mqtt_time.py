@@ -17,7 +17,7 @@ from domogate.drivers.mqtt.outbox import BATCH, LONGEST_SHARE, Outbox
 from domogate.drivers.mqtt.packets import V5, V311
 from domogate.drivers.mqtt.station import Station
 from support.devices import StillClock
-from support.driver_suite import PLANT
+from support.driver_bench import PLANT
 from support.mqtt_bench import zigbee_lamp
 from support.steady import LoopClock, hold_up, steady
 

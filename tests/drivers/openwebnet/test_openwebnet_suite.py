@@ -11,7 +11,8 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening, outbox
 from domogate.ports import Placed
-from support.driver_suite import Bench, DriverSuite
+from support.driver_bench import Bench
+from support.driver_suite import DriverSuite
 from support.openwebnet_gateway import BusGateway, BusLight, BusMeter
 from support.steady import LoopClock
 

@@ -13,7 +13,8 @@ from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.comfort import Light
 from domogate.ports import Placed
 from support.devices import StillClock, make_id, make_module, make_placed
-from support.driver_suite import PLANT, Bench, DriverSuite
+from support.driver_bench import PLANT, Bench
+from support.driver_suite import DriverSuite
 
 
 class SimulatorBench(Bench):
