@@ -20,7 +20,7 @@ from domogate.domain.states import (
     ThermostatState,
 )
 from domogate.drivers.openwebnet import bus
-from support.openwebnet_gateway import BusLight, BusMeter, BusScenarios, BusShutter, BusZone
+from support.openwebnet_bus import BusLight, BusMeter, BusScenarios, BusShutter, BusZone
 from support.openwebnet_house import house_with, place, until
 
 pytestmark = pytest.mark.usefixtures("steady_time", "hasty")

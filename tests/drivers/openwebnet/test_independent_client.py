@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.openwebnet_gateway import BusGateway, BusLight, BusMeter, BusScenarios, BusShutter, BusZone
+from support.openwebnet_bus import BusLight, BusMeter, BusScenarios, BusShutter, BusZone
+from support.openwebnet_gateway import BusGateway
 
 pytestmark = pytest.mark.slow
 

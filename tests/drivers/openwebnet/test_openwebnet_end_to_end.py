@@ -13,7 +13,8 @@ import pytest
 from support.backstage import let_in
 from support.extension_operations import X1, X2
 from support.gateway import Gateway, running, serve_estate
-from support.openwebnet_gateway import BusGateway, BusLight, BusMeter, BusZone
+from support.openwebnet_bus import BusLight, BusMeter, BusZone
+from support.openwebnet_gateway import BusGateway
 from support.spec_operations import ALL_SCOPES, E1, E4, E8, E12, Operation
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,8 @@ from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening
 from domogate.ports import Placed
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
-from support.openwebnet_gateway import BusGateway, BusLight, BusMeter
+from support.openwebnet_bus import BusLight, BusMeter
+from support.openwebnet_gateway import BusGateway
 from support.steady import LoopClock
 
 pytestmark = pytest.mark.usefixtures("steady_time")

@@ -13,7 +13,7 @@ from domogate.domain.states import (
     LightState,
 )
 from domogate.drivers.openwebnet import asking, line
-from support.openwebnet_gateway import BusLight, BusScenarios
+from support.openwebnet_bus import BusLight, BusScenarios
 from support.openwebnet_house import PLANT, house_with, place
 
 pytestmark = pytest.mark.usefixtures("steady_time", "hasty")

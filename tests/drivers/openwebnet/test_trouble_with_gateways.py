@@ -14,7 +14,8 @@ from domogate.domain.states import (
 )
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, line, listening
 from support.devices import make_placed
-from support.openwebnet_gateway import BusGateway, BusLight
+from support.openwebnet_bus import BusLight
+from support.openwebnet_gateway import BusGateway
 from support.openwebnet_house import PLANT, config, house_with, living, place, until
 from support.steady import LoopClock
 
