@@ -1,0 +1,151 @@
+"""An order is on disk before it is sent, and its end with it."""
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.commands import Order, OrderEnd, OrderState, SceneStep
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
+from domogate.domain.ids import Id
+from domogate.domain.states import LightState
+from domogate.services.orders import Orders
+from domogate.services.world import World
+from support.devices import NOON, LoopClock, StillClock, make_module, make_order
+from support.ordering import LAMP, ON, House
+
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
+
+class TestTheLifeOfAnOrder:
+    async def test_it_is_on_disk_as_sent_before_the_driver_is_told(self, house, store, driver):
+        plant = store.add_plant(LAMP)
+        seen: list[OrderState] = []
+        execute = driver.execute
+
+        async def look(order: Order) -> object:
+            seen.append(store.orders[order.id].state)
+            return await execute(order)
+
+        driver.execute = look
+        async with house:
+            await house.control.execute(plant, LAMP.id, ON)
+        assert seen == [OrderState.SENT]
+        (record,) = store.orders.values()
+        assert (record.state, record.sent_at, record.ended_at) == (OrderState.CONFIRMED, NOON, NOON)
+
+    async def test_one_that_cannot_be_kept_is_not_sent(self, house, store, driver):
+        plant = store.add_plant(LAMP)
+        store.keeps_orders = False
+        async with house:
+            with capture_logs(), pytest.raises(Internal):
+                await house.control.execute(plant, LAMP.id, ON)
+        assert driver.orders == []
+
+    @pytest.mark.parametrize(
+        ("fault", "end"),
+        [
+            (DeviceOffline("gone"), OrderState.FAILED),
+            (DeviceRefused("will not"), OrderState.FAILED),
+            (DeviceTimeout("no answer"), OrderState.EXPIRED),
+        ],
+    )
+    async def test_what_the_device_said_is_kept_with_its_end(self, house, store, driver, fault, end):
+        plant = store.add_plant(LAMP)
+        driver.trouble = fault
+        async with house:
+            with pytest.raises(type(fault)):
+                await house.control.execute(plant, LAMP.id, ON)
+        (record,) = store.orders.values()
+        assert (record.state, record.problem) == (end, fault.message)
+        assert record.sent_at == NOON
+
+    async def test_one_that_nobody_can_carry_out_was_never_sent(self, house, store):
+        stranger = make_module(DeviceKind.LIGHT, driver="telepathy")
+        plant = store.add_plant(stranger)
+        with capture_logs():
+            async with house:
+                with pytest.raises(DeviceOffline):
+                    await house.control.execute(plant, stranger.id, ON)
+        (record,) = store.orders.values()
+        assert (record.state, record.sent_at) == (OrderState.FAILED, None)
+
+    async def test_one_whose_confirmation_cannot_be_kept_stays_open_until_it_is_settled(self, house, store, clock):
+        plant = store.add_plant(LAMP)
+        store.fails_on = lambda reports: bool(reports)
+        async with house:
+            with capture_logs(), pytest.raises(Internal):
+                await house.control.execute(plant, LAMP.id, ON)
+            assert house.states() == [OrderState.SENT]
+            clock.pass_by(100)
+            assert await house.orders.settle() == 1
+        assert house.states() == [OrderState.UNKNOWN]
+
+
+class TestAnOrderThatWasQueued:
+    async def queue(self, house: House, plant: Id) -> Order:
+        (order,) = await house.control.queue(plant, [SceneStep(LAMP.id, ON)])
+        return order
+
+    async def test_and_is_not_on_disk_any_more_is_not_sent(self, house, store, driver):
+        async with house:
+            order = await self.queue(house, store.add_plant(LAMP))
+            store.orders.clear()
+            with pytest.raises(Internal):
+                await house.control.send(order)
+        assert driver.orders == []
+
+    async def test_whose_time_runs_out_while_it_is_put_on_disk_was_not_sent_and_says_so(self, house, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        mark_sent = store.mark_sent
+
+        async def mark_late(order_id: str, at: float) -> bool:
+            return await mark_sent(order_id, at + 60)
+
+        store.mark_sent = mark_late
+        async with house:
+            order = await self.queue(house, plant)
+            with pytest.raises(DeviceTimeout, match="not sent"):
+                await house.control.send(order)
+        assert driver.orders == []
+        assert store.orders[order.id].sent_at is None
+
+    async def test_and_never_sent_is_not_remembered_beyond_its_time(self, house, store, clock):
+        async with house:
+            await self.queue(house, store.add_plant(LAMP))
+            clock.pass_by(60)
+            await house.orders.settle()
+            assert house.states() == [OrderState.EXPIRED]
+            assert not house.orders._queued_here
+
+
+class TestAQuestionBesideAnOrder:
+    async def test_never_shows_what_was_true_before_the_order(self, store, driver):
+        """The answer and the device's confirmation are on their way to the disk together; the confirmation is the newer one."""
+        clock = driver.clock = LoopClock()
+        plant = store.add_plant(LAMP)
+        world = World(store, max_modules=100)
+        store.listen(world.apply)
+        async with House(store, clock, driver) as house:
+            view = (await world.get_plant(plant)).modules[LAMP.id]
+            store.gate = asyncio.Event()
+            driver.answer = LightState(on=False)
+            asked = asyncio.create_task(house.control.read_state(view))
+            await asyncio.sleep(0.1)
+            driver.answer = LightState(on=True)
+            ordered = asyncio.create_task(house.control.execute(plant, LAMP.id, ON))
+            await asyncio.sleep(0.1)
+            store.gate.set()
+            await asyncio.gather(asked, ordered)
+            assert view.state == LightState(on=True)
+            assert house.control.find_fresh(view) == LightState(on=True)
+
+
+class TestAnEndThatComesTwice:
+    async def test_changes_nothing(self, store):
+        order = make_order(store.add_plant(LAMP), LAMP.id, ON)
+        await store.add_orders([order], NOON, sent=True)
+        await store.end_order(OrderEnd(order.id, OrderState.CONFIRMED, NOON))
+        await Orders(store, StillClock()).end(order, DeviceTimeout("late"))
+        assert store.orders[order.id].state is OrderState.CONFIRMED

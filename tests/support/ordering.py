@@ -1,0 +1,38 @@
+"""The way of an order from control to driver, and two lamps to send it to."""
+
+from domogate.domain.commands import OrderState, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.fabric.in_process import InProcessFabric
+from domogate.services.control import Control
+from domogate.services.driving import Driving
+from domogate.services.orders import Orders
+from domogate.services.scenes import Scenes
+from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
+
+LAMP = make_module(DeviceKind.LIGHT, make_id(100))
+OTHER = make_module(DeviceKind.LIGHT, make_id(101))
+ON, OFF = SetLight(on=True), SetLight(on=False)
+
+
+class House:
+    """A gateway's middle: control, fabric and driving on one store, with one driver."""
+
+    def __init__(self, store: FakeStore, clock: StillClock, driver: ObedientDriver) -> None:
+        self.store, self.driver, self.clock = store, driver, clock
+        self.orders = Orders(store, clock)
+        self.driving = Driving(store, {driver.name: driver}, clock, self.orders, awake_plants=10)
+        store.listen(self.driving.apply)
+        fabric = InProcessFabric(clock)
+        fabric.serve(self.driving)
+        self.control = Control(fabric, self.orders, clock, deadline=5.0, max_age=60.0, max_ages={})
+        self.scenes = Scenes(self.control)
+
+    async def __aenter__(self) -> "House":
+        await self.driving.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.driving.stop()
+
+    def states(self) -> list[OrderState]:
+        return [record.state for record in self.store.orders.values()]
