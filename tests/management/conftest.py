@@ -3,8 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.plants import Topology
 from support.management import Office
 from support.management import office as open_office
+from support.stores import ANNA
+from support.villa import MODULE_OF, STATES, VILLA
 
 
 @pytest.fixture
@@ -24,3 +28,16 @@ async def driven(office: Office) -> AsyncIterator[Office]:
     finally:
         await office.workshop.scenes.finish()
         await driving.stop()
+
+
+@pytest.fixture
+async def villa(driven: Office) -> Office:
+    """With a plant that has a module of every kind."""
+    modules = tuple(MODULE_OF.values())
+    states = tuple(FirstState(MODULE_OF[kind].id, state) for kind, state in STATES.items() if state is not None)
+    estate = Estate(users=(ANNA,), plants=(EstatePlant(VILLA, Topology(modules=modules), states),))
+    await driven.village.store.import_estate(estate, prune=False)
+    driver = driven.workshop.drivers["simulator"]
+    driver.answers = {MODULE_OF[kind].id: state for kind, state in STATES.items() if state is not None}
+    await driven.workshop.driving.settled()
+    return driven
