@@ -1,0 +1,22 @@
+"""The gateway that faults are injected into, and the bench that injects them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.gateway import QUICK, Gateway, running, start
+from support.injecting import Bench
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """Asks devices anew for every read, and gives up on them soon."""
+    with running(start("demo", tmp_path_factory.mktemp("faults"), QUICK)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def bench(gateway: Gateway) -> Iterator[Bench]:
+    bench = Bench(gateway)
+    yield bench
+    bench.close()
