@@ -210,6 +210,22 @@ class TestParking:
             (9, NOW),
         ]
 
+    async def test_what_is_wrong_is_said_for_as_long_as_something_waits_because_of_it(self, hooked: SqlStore) -> None:
+        async def problem_after(position: int, *items: Parked) -> str:
+            await hooked.move_webhook(an_id(700), "one", position, items)
+            found = await hooked.find_webhook(an_id(700))
+            assert found is not None
+            return found.problem
+
+        await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
+        behind = a_parked(5, a_webhook(), attempts=0, next_at=1e12, problem="It waits behind another.")
+        assert await problem_after(5, a_parked(4, a_webhook()), behind) == "It answered 500."
+        assert await problem_after(6) == "It answered 500."
+        await hooked.unpark(an_id(700), 4)
+        assert await problem_after(7) == ""
+        assert await problem_after(8, a_parked(8, a_webhook(), dead_at=NOW, problem="It is gone.")) == "It is gone."
+        assert await problem_after(9) == ""
+
     async def test_a_replay_is_seen_in_the_row_of_the_webhook(self, hooked: SqlStore) -> None:
         await hooked.park(a_parked(4, a_webhook(), dead_at=NOW))
         await hooked.replay_dead(an_id(700), None, NOW + 7)

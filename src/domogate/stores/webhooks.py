@@ -32,11 +32,24 @@ _NEXT_PARKED = (
     .where(parked.c.webhook_id == webhooks.c.id, parked.c.dead_at.is_(None))
     .scalar_subquery()
 )
-# When something is parked it is to be tried again at some time: the row itself says when, for those who look at all rows.
+_OLDEST_PROBLEM = (
+    select(parked.c.problem)
+    .where(parked.c.webhook_id == webhooks.c.id, parked.c.dead_at.is_(None), parked.c.attempts > 0)
+    .order_by(parked.c.cursor)
+    .limit(1)
+    .scalar_subquery()
+)
+# When something is parked it is to be tried again at some time: the row itself says when and why, for who looks at all rows.
 _MOVE = (
     update(webhooks)
     .where(_HELD)
-    .values(position=bindparam("to"), failing_since=None, failures=0, next_at=_NEXT_PARKED, problem=bindparam("words"))
+    .values(
+        position=bindparam("to"),
+        failing_since=None,
+        failures=0,
+        next_at=_NEXT_PARKED,
+        problem=func.coalesce(_OLDEST_PROBLEM, bindparam("words")),
+    )
 )
 _HOLD = (
     update(webhooks)

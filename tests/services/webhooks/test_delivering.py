@@ -261,7 +261,7 @@ class TestAnEventThatIsNotTaken:
         assert waiting[0].problem == "The receiver answered 500."
         found = await house.find(webhook)
         assert (found.position, found.failing_since) == (third, None)
-        assert found.next_at == waiting[0].next_at
+        assert (found.next_at, found.problem) == (waiting[0].next_at, "The receiver answered 500.")
         letterbox.answer = 200
         letterbox.got.clear()
         await house.pass_time(5)
