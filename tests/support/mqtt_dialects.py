@@ -24,5 +24,5 @@ def tasmo(kind: Kind, **options: Any) -> Speech:
 
 
 def said(speech: Speech, kind: Kind, command: Command) -> list[tuple[str, Any]]:
-    spoken = [(one.topic, one.payload.decode()) for one in speech.say(wish(kind, command))]
+    spoken = [(one.topic, one.payload.decode()) for one in speech.say(wish(kind, command, speech.always))]
     return [(topic, json.loads(text) if text.startswith("{") else text) for topic, text in spoken]

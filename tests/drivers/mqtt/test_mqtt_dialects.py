@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from domogate.domain.commands import SetLight, SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind as Kind
-from domogate.domain.states import Color, Reading, ThermostatMode
+from domogate.domain.states import Color, Reading, ThermostatFunction, ThermostatMode
 from domogate.drivers.mqtt.dialects import generic, tasmota, zigbee2mqtt
 from domogate.drivers.mqtt.facts import Facts, Speech, Unreadable, Unsayable
 from domogate.drivers.mqtt.kinds import UNITS, fold, still_wanted, wish
@@ -91,6 +91,23 @@ class TestGeneric:
         with pytest.raises(Unsayable, match="boost"):
             said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))
 
+    def test_a_thermostat_without_a_word_for_what_it_always_is(self) -> None:
+        speech = speak(
+            Kind.CHRONOTHERMOSTAT,
+            dialect="generic",
+            state={"setPoint": {"topic": "t"}},
+            command={"setPoint": {"topic": "t/set"}},
+        )
+        heating, manual = ThermostatFunction.HEATING, ThermostatMode.MANUAL
+        assert said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating, mode=manual, set_point=21)) == [
+            ("t/set", "21")
+        ]
+        assert said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating)) == []
+        with pytest.raises(Unsayable, match="function"):
+            said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(function=ThermostatFunction.COOLING, set_point=21))
+        with pytest.raises(Unsayable, match="mode"):
+            said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.AUTOMATIC))
+
 
 EVERY_SPEECH = [
     *(
@@ -167,14 +184,14 @@ class TestConfirming:
     @given(st.integers(0, 100))
     def test_a_level_comes_back_near_enough(self, level: int) -> None:
         lamp = zigbee(Kind.LIGHT)
-        wanted = wish(Kind.LIGHT, SetLight(on=True, level=level))
+        wanted = wish(Kind.LIGHT, SetLight(on=True, level=level), Facts())
         payload = lamp.say(wanted)[0].payload
         assert not still_wanted(wanted, lamp.hear("zigbee2mqtt/it", payload))
 
     @given(st.floats(0, 360), st.floats(0, 100))
     def test_a_colour_comes_back_near_enough(self, hue: float, saturation: float) -> None:
         lamp = tasmo(Kind.LIGHT)
-        wanted = wish(Kind.LIGHT, SetLight(color=Color(hue, saturation, 80)))
+        wanted = wish(Kind.LIGHT, SetLight(color=Color(hue, saturation, 80)), Facts())
         (told,) = lamp.say(wanted)
         answer = json.dumps({"POWER": "ON", "Dimmer": 80, "HSBColor": told.payload.decode()})
         assert not still_wanted(wanted, lamp.hear("stat/it/RESULT", answer.encode()))

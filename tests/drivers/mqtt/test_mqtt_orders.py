@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from domogate.domain.commands import SetLight
+from domogate.domain.commands import SetLight, SetThermostat
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceOffline, DeviceTimeout
-from domogate.domain.states import LightState
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.states import LightState, ThermostatFunction, ThermostatMode, ThermostatState
 from domogate.drivers.mqtt import MqttBroker, station
 from domogate.drivers.mqtt.facts import Publication
 from domogate.drivers.mqtt.station import Station
@@ -38,6 +38,26 @@ class TestOrders:
             assert expiry is not None
             assert 30 - took - 1 <= expiry <= 30
         bridge.client.close()
+
+    async def test_what_a_thermostat_always_is_needs_no_word_and_no_confirmation(self, broker: Mosquitto) -> None:
+        device = DeviceClient(broker.port)
+        device.answer = lambda _, payload: device.publish("hall/target", payload.decode(), retain=True)
+        device.listen("hall/set")
+        device.publish("hall/target", "19", retain=True)
+        tables = {"state": {"setPoint": {"topic": "hall/target"}}, "command": {"setPoint": {"topic": "hall/set"}}}
+        thermostat = placed("hall", DeviceKind.CHRONOTHERMOSTAT, {"dialect": "generic", **tables})
+        async with running(MqttBroker(url=broker.url)) as bench:
+            await bench.attach(thermostat)
+            heating, manual = ThermostatFunction.HEATING, ThermostatMode.MANUAL
+            whole = SetThermostat(function=heating, mode=manual, set_point=21.5)
+            told = await bench.driver.execute(bench.order(thermostat, whole, within=30))
+            assert told.state == ThermostatState(function=heating, mode=manual, set_point=21.5, load_active=False)
+            again = await bench.driver.execute(bench.order(thermostat, SetThermostat(function=heating), within=30))
+            assert again.state == told.state
+            with pytest.raises(DeviceRefused, match="function"):
+                await bench.driver.execute(bench.order(thermostat, SetThermostat(function=ThermostatFunction.COOLING)))
+        assert [payload for _, payload, _ in device.heard] == [b"21.5"]
+        device.close()
 
     async def test_of_a_device_that_was_told_a_part_only_nothing_is_taken_for_granted(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch

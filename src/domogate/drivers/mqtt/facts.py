@@ -54,6 +54,10 @@ ABOUT_THE_WAY = frozenset(("available", "refusal", "picture"))
 """Facts that say nothing of the state the module is in."""
 
 
+UNSAID_OF_A_THERMOSTAT = Facts(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
+"""What one is in that never speaks of it."""
+
+
 class Unreadable(Exception):
     """A payload that makes no sense here. It is counted, and changes nothing."""
 
@@ -90,6 +94,11 @@ class Speech(Protocol):
     @property
     def confirmed_by_broker(self) -> bool:
         """True: the device never says what it did, and the broker's acknowledgement has to do."""
+        ...
+
+    @property
+    def always(self) -> Facts:
+        """What holds without a word: it is neither told nor waited for."""
         ...
 
     def hear(self, topic: str, payload: bytes) -> Facts:

@@ -33,12 +33,10 @@ from domogate.domain.states import (
     Reading,
     RemoteState,
     State,
-    ThermostatFunction,
-    ThermostatMode,
     ThermostatState,
     Unit,
 )
-from domogate.drivers.mqtt.facts import Facts, Unsayable
+from domogate.drivers.mqtt.facts import UNSAID_OF_A_THERMOSTAT, Facts, Unsayable
 
 UNITS: Mapping[str, Unit] = MappingProxyType(
     {"power": Unit.WATT, "energy": Unit.WATT_HOUR, "temperature": Unit.CELSIUS, "humidity": Unit.PERCENT}
@@ -80,8 +78,8 @@ def _thermostat(facts: Facts, readings: Readings) -> State | None:
     if "set_point" not in facts:
         return None
     return ThermostatState(
-        function=facts.get("function", ThermostatFunction.HEATING),
-        mode=facts.get("mode", ThermostatMode.MANUAL),
+        function=facts.get("function", UNSAID_OF_A_THERMOSTAT["function"]),
+        mode=facts.get("mode", UNSAID_OF_A_THERMOSTAT["mode"]),
         set_point=facts["set_point"],
         load_active=facts.get("load_active", False),
         temperature=readings.get("temperature"),
@@ -199,12 +197,13 @@ _WISHES: Mapping[DeviceKind, tuple[type, Callable[[Any], Facts]]] = MappingProxy
 )
 
 
-def wish(kind: DeviceKind, command: Command) -> Facts:
-    """What is to hold once the command is carried out. Raises Unsayable."""
+def wish(kind: DeviceKind, command: Command, always: Facts) -> Facts:
+    """What is to hold once the command is carried out, beside what holds `always`. Raises Unsayable."""
     wanted, of = _WISHES.get(kind, (None, None))
     if wanted is None or of is None or not isinstance(command, wanted):
         raise Unsayable(f"a {kind} does not take this command")
-    return of(command)
+    told = {what: value for what, value in of(command).items() if (what, value) not in always.items()}
+    return cast(Facts, told)  # its keys are those of Facts
 
 
 # Whether it holds. Devices count in steps of their own, so what comes back is near what was sent.

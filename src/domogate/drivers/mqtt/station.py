@@ -235,14 +235,15 @@ class Station:
 
     async def execute(self, module: DrivenModule, order: Order) -> Report:
         try:
-            wanted = wish(module.kind, order.command)
+            wanted = wish(module.kind, order.command, module.speech.always)
             said = module.speech.say(wanted)
         except Unsayable as unsayable:
             raise DeviceRefused(str(unsayable)) from None
         await self._until_settled(module, order.deadline)
         if (absence := module.absence) is not None:
             raise DeviceOffline(f"the device cannot be reached ({absence.why}): {absence.evidence}")
-        await self._converse(module, wanted, said, order.deadline, by_broker=module.speech.confirmed_by_broker)
+        if said:
+            await self._converse(module, wanted, said, order.deadline, by_broker=module.speech.confirmed_by_broker)
         return module.report(self._clock.now())
 
     async def read(self, module: DrivenModule, deadline: float) -> Report:

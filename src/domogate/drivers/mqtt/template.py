@@ -95,18 +95,19 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What each value is called; a value that is not in it cannot be told."""
     scale: float = 1.0
     offset: float = 0.0
-    decimals: int = 0
+    decimals: int | None = None
+    """None: as many as the fact is worth."""
 
     def find_problems(self) -> Iterator[Problem]:
         if problem := find_problem_of_topic(self.topic):
             yield ("topic",), problem
         if not (math.isfinite(self.scale) and math.isfinite(self.offset)):
             yield ("scale",), "scale and offset are numbers"
-        if not 0 <= self.decimals <= 6:
+        if self.decimals is not None and not 0 <= self.decimals <= 6:
             yield ("decimals",), "0 to 6 decimals"
 
-    def fill(self, value: object) -> bytes:
-        """Raises Unsayable."""
+    def fill(self, value: object, decimals: int = 0) -> bytes:
+        """`decimals`: how many the fact is worth. Raises Unsayable."""
         if self.map:
             told = self.map.get(_spell(value))
             if told is None:
@@ -114,7 +115,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return self.payload.replace(_VALUE, _spell(told)).encode()
         number = as_number(value)
         if number is not None:
-            rounded = round(number * self.scale + self.offset, self.decimals)
+            rounded = round(number * self.scale + self.offset, decimals if self.decimals is None else self.decimals)
             return self.payload.replace(_VALUE, _spell(rounded)).encode()
         return self.payload.replace(_VALUE, _spell(value)).encode()
 

@@ -10,6 +10,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.mqtt.dialects.options import DialectOptions, Problem, find_problem_of_topic, refuse_kind
 from domogate.drivers.mqtt.facts import (
+    UNSAID_OF_A_THERMOSTAT,
     Facts,
     Keep,
     Listening,
@@ -81,6 +82,8 @@ _FACTS: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
     }
 )
 """By the name that options use: what it is called within, and how a value is read."""
+_DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
+"""Of what is told; everything else in whole numbers."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _LIGHT = frozenset(("on", "level", "hue", "saturation"))
@@ -196,8 +199,8 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         if sockets != [*range(len(sockets))]:
             yield ("state",), "sockets are numbered from 1 on, without a gap"
 
-    def speech_for(self, kind: DeviceKind) -> Speech:  # noqa: ARG002 - its options say all
-        return Generic(self)
+    def speech_for(self, kind: DeviceKind) -> Speech:
+        return Generic(self, kind)
 
 
 def _as_source(availability: Availability) -> Source:
@@ -207,9 +210,12 @@ def _as_source(availability: Availability) -> Source:
 class Generic:
     """Speaks as the options say."""
 
-    def __init__(self, options: GenericOptions) -> None:
+    def __init__(self, options: GenericOptions, kind: DeviceKind) -> None:
         self._options = options
         self.confirmed_by_broker = options.confirm == "broker"
+        unsaid = UNSAID_OF_A_THERMOSTAT if kind is DeviceKind.CHRONOTHERMOSTAT else {}
+        spoken_of = options.state.keys() | options.command.keys()
+        self.always = cast(Facts, {fact: value for fact, value in unsaid.items() if fact not in spoken_of})
         self._sources: dict[str, list[tuple[str, Source]]] = {}
         for name, source in options.state.items():
             self._sources.setdefault(source.topic, []).append((name, source))
@@ -259,7 +265,7 @@ class Generic:
             target = self._options.command.get(name)
             if target is None:
                 raise Unsayable(f"the module's options do not say how to tell it {name}")
-            said.append(Publication(target.topic, target.fill(value)))
+            said.append(Publication(target.topic, target.fill(value, _DECIMALS.get(name, 0))))
         return said
 
     def ask(self) -> Sequence[Publication]:

@@ -81,6 +81,7 @@ class Tasmota:
     """Speaks with one relay, light, shutter or meter of one Tasmota device."""
 
     confirmed_by_broker = False
+    always = Facts()
 
     def __init__(self, kind: DeviceKind, options: TasmotaOptions) -> None:
         self._kind = kind

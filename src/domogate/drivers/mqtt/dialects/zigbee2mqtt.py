@@ -89,6 +89,7 @@ class Zigbee2Mqtt:
     """Speaks with one device of one Zigbee2MQTT."""
 
     confirmed_by_broker = False
+    always = Facts()
 
     def __init__(self, kind: DeviceKind, options: Zigbee2MqttOptions) -> None:
         self._kind = kind
