@@ -1,4 +1,4 @@
-"""What the two detailed lists of plants print alike (Spec 2.1, 2.2)."""
+"""What families print alike of plants: people in the detailed lists (Spec 2.1, 2.2), and the short list whole (Spec 2.3)."""
 
 from typing import Annotated
 
@@ -6,6 +6,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.plants import Plant
+from domogate.families._call import Call, Services
+from domogate.families._wire import Answer, Uuid, kept_answer, nothing_found
 
 ShortText = Annotated[str, Meta(max_length=50)]
 LongText = Annotated[str, Meta(max_length=500)]
@@ -19,6 +21,28 @@ class AllowedUser(msgspec.Struct):
 
 class InvitedUser(msgspec.Struct):
     email: str
+
+
+class PlantSummary(msgspec.Struct):
+    """Spec 2.3."""
+
+    id: Uuid
+    name: str
+    type: str
+
+
+class Plants(msgspec.Struct):
+    plants: list[PlantSummary]
+
+
+async def list_summaries(services: Services, call: Call) -> Answer:
+    person = await services.world.get_person(call.principal.user_id)
+    plants = person.active_plants()
+    if not plants:
+        return nothing_found()
+    return kept_answer(
+        person.encodings, "summaries", lambda: Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
+    )
 
 
 def allowed_to_wire(plant: Plant) -> list[AllowedUser]:

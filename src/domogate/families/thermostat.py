@@ -19,6 +19,7 @@ from domogate.families._chronothermostats import ChronothermostatStatus, Sender,
 from domogate.families._errors import shape_b
 from domogate.families._family import DELETE, GET, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
+from domogate.families._plants import Plants, list_summaries
 from domogate.families._subscriptions import (
     NewSubscription,
     Subscription,
@@ -33,7 +34,6 @@ from domogate.families._wire import (
     empty_answer,
     json_answer,
     kept_answer,
-    nothing_found,
     print_time,
 )
 from domogate.services.audit import AuditAction
@@ -54,20 +54,6 @@ class ProgramList(msgspec.Struct):
     """E13's answer (Spec 2.9)."""
 
     chronothermostats: list[ProgramsOfOne]
-
-
-class PlantSummary(msgspec.Struct):
-    """Spec 2.3."""
-
-    id: Uuid
-    name: str
-    type: str
-
-
-class Plants(msgspec.Struct):
-    """X3's answer."""
-
-    plants: list[PlantSummary]
 
 
 class WireModule(msgspec.Struct):
@@ -114,16 +100,6 @@ async def set_thermostat(services: Services, call: Call) -> Answer:
     await services.control.execute(call.plant.plant.id, call.module.module.id, command)
     call.note(services.audit, AuditAction.COMMAND, what=f"X1 set chronothermostat:{call.module.module.id}")
     return empty_answer()
-
-
-async def list_plants(services: Services, call: Call) -> Answer:
-    person = await services.world.get_person(call.principal.user_id)
-    plants = person.active_plants()
-    if not plants:
-        return nothing_found()
-    return kept_answer(
-        person.encodings, "X3", lambda: Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
-    )
 
 
 async def read_topology(_: Services, call: Call) -> Answer:
@@ -197,7 +173,7 @@ FAMILY = Family(
             summary="Get plants",
             method=GET,
             path="plants",
-            handler=list_plants,
+            handler=list_summaries,
             scopes=any_of(Scope.COMFORT_READ),
             answer=Plants,
             may_be_empty=True,

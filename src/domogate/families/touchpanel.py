@@ -10,23 +10,10 @@ from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
 from domogate.families._family import DEPRECATED, GET, Family, Operation, any_of
-from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found
+from domogate.families._plants import Plants, list_summaries
+from domogate.families._wire import Answer, Uuid, json_answer
 from domogate.services.audit import AuditAction
 from domogate.services.tickets import TicketAction
-
-
-class PlantSummary(msgspec.Struct):
-    """Spec 2.3."""
-
-    id: Uuid
-    name: str
-    type: str
-
-
-class Plants(msgspec.Struct):
-    """E14's answer."""
-
-    plants: list[PlantSummary]
 
 
 class SenderPlant(msgspec.Struct):
@@ -48,16 +35,6 @@ class CameraTicket(msgspec.Struct):
     """E15's answer."""
 
     audiovideounits: list[AudiovideoUnit]
-
-
-async def list_plants(services: Services, call: Call) -> Answer:
-    person = await services.world.get_person(call.principal.user_id)
-    plants = person.active_plants()
-    if not plants:
-        return nothing_found()
-    return kept_answer(
-        person.encodings, "E14", lambda: Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
-    )
 
 
 async def switch_on_camera(services: Services, call: Call) -> Answer:
@@ -85,7 +62,7 @@ FAMILY = Family(
             summary="Get plants",
             method=GET,
             path="plants",
-            handler=list_plants,
+            handler=list_summaries,
             scopes=any_of(Scope.TOPOLOGY_READ),
             answer=Plants,
             may_be_empty=True,
