@@ -11,10 +11,9 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.states import Report
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
 from domogate.ports import Placed
-from support.devices import make_placed
+from support.devices import LoopClock, make_placed
 from support.driver_bench import PATIENCE, Heard
 from support.openwebnet_gateway import BusGateway
-from support.steady import LoopClock
 
 PLANT = Id("00000000-0000-4000-8000-00000000e001")
 

@@ -2,33 +2,18 @@
 
 import http.client
 import os
-import random
-import socket
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from support.gateway import Gateway
 from support.launching import Process, launch
+from support.ports import free_port
 
 START_PATIENCE = 100.0
 _GLANCE = 0.01
-
-
-def free_port() -> int:
-    """A loopback port that nobody has now; the gateway is to have it in every one of its lives.
-
-    Below those that the system hands out by itself: between two lives nobody else is given it, and whoever knocks there cannot
-    be connected to themselves.
-    """
-    for port in random.SystemRandom().sample(range(20_000, 30_000), 100):
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-    raise AssertionError("no loopback port is free")
 
 
 def is_ready(port: int) -> bool:

@@ -9,9 +9,6 @@ import asyncio
 import time
 from typing import Any
 
-NOON = 1_763_208_000.0
-"""2025-11-15 12:00 UTC"""
-
 
 class _SteadySelector:
     """Counts how long it waited in vain, and never more than it was to wait."""
@@ -42,10 +39,3 @@ def steady(loop: asyncio.AbstractEventLoop) -> None:
 def hold_up(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
     """As if the loop had been kept from running for so long, and that were counted: what was to come meanwhile is there."""
     loop._selector.now += seconds  # type: ignore[attr-defined]  # it is steady
-
-
-class LoopClock:
-    """Shows the time of the loop that asks, as a date."""
-
-    def now(self) -> float:
-        return NOON + asyncio.get_running_loop().time()

@@ -16,10 +16,10 @@ from domogate.drivers.mqtt.module import BrokenModule, Wait
 from domogate.drivers.mqtt.outbox import BATCH, LONGEST_SHARE, Outbox
 from domogate.drivers.mqtt.packets import V5, V311
 from domogate.drivers.mqtt.station import Station
-from support.devices import StillClock
+from support.devices import LoopClock, StillClock
 from support.driver_bench import PLANT
 from support.mqtt_bench import zigbee_lamp
-from support.steady import LoopClock, hold_up, steady
+from support.steady import hold_up, steady
 
 BROKER = MqttBroker(url="mqtt://broker.lan")
 

@@ -11,9 +11,10 @@ from domogate.drivers.openwebnet import OpenWebNetGateway, line, session
 from domogate.drivers.openwebnet.frames import Frame, Normal, StatusRequest
 from domogate.drivers.openwebnet.line import CommandLine, NoTime, NotSent, Unanswered
 from domogate.drivers.openwebnet.session import SessionKind, SessionLost, SessionRefused, open_session
+from support.devices import LoopClock
 from support.openwebnet_bus import BusLight
 from support.openwebnet_gateway import ACK, BusGateway
-from support.steady import LoopClock, hold_up
+from support.steady import hold_up
 
 pytestmark = pytest.mark.usefixtures("steady_time")
 

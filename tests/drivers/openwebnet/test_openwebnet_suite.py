@@ -11,11 +11,11 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening, outbox
 from domogate.ports import Placed
+from support.devices import LoopClock
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
 from support.openwebnet_bus import BusLight, BusMeter
 from support.openwebnet_gateway import BusGateway
-from support.steady import LoopClock
 
 pytestmark = pytest.mark.usefixtures("steady_time")
 

@@ -13,11 +13,10 @@ from domogate.domain.states import (
     LightState,
 )
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, line, listening
-from support.devices import make_placed
+from support.devices import LoopClock, make_placed
 from support.openwebnet_bus import BusLight
 from support.openwebnet_gateway import BusGateway
 from support.openwebnet_house import PLANT, config, house_with, living, place, until
-from support.steady import LoopClock
 
 pytestmark = pytest.mark.usefixtures("steady_time", "hasty")
 
