@@ -14,6 +14,7 @@ from end_to_end.test_rights import KEY, Beside, Rights, first_estate
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
 from soak.properties import try_properties
+from soak.stalls import try_while_stalling
 from soak.streams import stream_to_thousands
 from soak.webhooks import kill_with_webhooks
 from support.backstage import let_in
@@ -138,6 +139,10 @@ def try_every_property(soak: Soak) -> str:
     return try_properties(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
 
 
+def stall_again_and_again(soak: Soak) -> str:
+    return try_while_stalling(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+
+
 CAMPAIGNS = {
     "kills": Campaign("kill -9 in the middle of commands", 0.5, kill_again_and_again),
     "fuzzing": Campaign("requests made from the OpenAPI documents by chance", 0.2, fuzz_every_document),
@@ -147,5 +152,6 @@ CAMPAIGNS = {
     "mqtt": Campaign("a broker that talks without end, reads that stay quick, memory that stays flat", 0.15, flood_by_mqtt),
     "streams": Campaign("two thousand listeners, two hundred changes a second, and reads that stay quick", 0.1, stream_events),
     "webhooks": Campaign("kill -9 with deliveries under way to many receivers", 0.15, kill_between_deliveries),
+    "stalls": Campaign("the tests on a machine that stands still for moments", 0.15, stall_again_and_again),
     "bodies": Campaign("request bodies without end, and memory that stays flat", 0.05, send_bodies_without_end),
 }
