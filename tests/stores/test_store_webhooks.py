@@ -11,7 +11,7 @@ from hypothesis import given
 from domogate.domain.events import Change, Event, PlantChanged, StateChanged
 from domogate.domain.notices import NoticeKind
 from domogate.domain.states import LightState
-from domogate.domain.webhooks import Parked, Webhook, WebhookForm
+from domogate.domain.webhooks import Parked, TooManyWebhooks, Webhook, WebhookForm
 from domogate.stores import SqlStore
 from domogate.stores.codec import decode_event, to_json
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, NOW, PLUG, SMALL, OpenStore, an_id
@@ -68,6 +68,21 @@ class TestAdding:
         assert await hooked.end_webhook(an_id(700), "gone", NOW)
         assert await hooked.add_webhook(a_webhook(701))
         assert [one.id for one in await hooked.list_webhooks()] == [an_id(701)]
+
+    async def test_there_are_at_most_so_many_that_have_not_ended_however_many_processes_add_them(
+        self, open_store: OpenStore, house: SqlStore, database_url: str
+    ) -> None:
+        both = [house, await open_store(database_url)]
+        wanted = [a_webhook(700 + n, url=f"{URL}/{n}") for n in range(8)]
+        added = await asyncio.gather(
+            *(both[n % 2].add_webhook(webhook, most=3) for n, webhook in enumerate(wanted)), return_exceptions=True
+        )
+        assert added.count(True) == 3
+        assert sum(isinstance(one, TooManyWebhooks) for one in added) == 5
+        assert await house.add_webhook(a_webhook(720, client_id="other"), most=3)
+        living = next(one.id for one in await house.list_webhooks(client_id=a_webhook().client_id))
+        await house.end_webhook(living, "gone", NOW)
+        assert await house.add_webhook(a_webhook(721, url=f"{URL}/again"), most=3)
 
     @pytest.mark.parametrize("nobody", [{"user_id": an_id(999)}, {"plant_id": an_id(999)}])
     async def test_nobody_and_nowhere_have_none(self, house: SqlStore, nobody: dict[str, Any]) -> None:

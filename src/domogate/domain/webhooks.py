@@ -17,6 +17,10 @@ class WebhookForm(StrEnum):
     """As the thermostat family's own clients expect it; states of thermostats only."""
 
 
+class TooManyWebhooks(Exception):
+    """An application has as many for this user and plant as it may."""
+
+
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """One application's wish, for one user and plant. What it may be told is decided by the grant, at every delivery."""
 

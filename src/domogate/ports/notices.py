@@ -26,10 +26,11 @@ class FeedStore(Protocol):
 class WebhookStore(Protocol):
     """Webhooks, how far each has come, and what its receiver did not take."""
 
-    async def add_webhook(self, webhook: Webhook) -> bool:
+    async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
         """False when this client has one for this user, plant and URL already, ended ones apart: those are replaced.
 
-        Of the thermostat form there is one for each client, user and plant.
+        Of the thermostat form there is one for each client, user and plant. Raises TooManyWebhooks when so many of theirs, for
+        this user and plant, have not ended.
         """
         ...
 

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
-from domogate.domain.webhooks import Parked, Webhook, WebhookForm
+from domogate.domain.webhooks import Parked, TooManyWebhooks, Webhook, WebhookForm
 from domogate.stores.codec import NUL, decode_event, decode_texts, to_json
 from domogate.stores.engine import chunked
 from domogate.stores.lifecycle import StoreLifecycle
@@ -64,7 +64,7 @@ _HOLD = (
 _INSERT = insert(webhooks)
 
 
-def add_webhook(tx: Transaction, webhook: Webhook) -> bool:
+def add_webhook(tx: Transaction, webhook: Webhook, most: int | None) -> bool:
     """ValueError when there is no such user or plant."""
     for table, wanted in ((users, webhook.user_id), (plants, webhook.plant_id)):
         if tx.connection.execute(select(table.c.id).where(table.c.id == wanted)).first() is None:
@@ -74,6 +74,9 @@ def add_webhook(tx: Transaction, webhook: Webhook) -> bool:
         webhooks.c.user_id == webhook.user_id,
         webhooks.c.plant_id == webhook.plant_id,
     )
+    living = select(func.count()).select_from(webhooks).where(theirs, _LIVES)
+    if most is not None and tx.connection.execute(living).scalar_one() >= most:
+        raise TooManyWebhooks
     alike = webhooks.c.url == webhook.url
     if webhook.form is WebhookForm.THERMOSTAT:
         alike = or_(alike, webhooks.c.form == webhook.form.value)
@@ -292,8 +295,8 @@ def prune_parked(tx: Transaction, dead_before: float) -> bool:
 class WebhookRows(StoreLifecycle):
     """Webhooks and what they could not deliver."""
 
-    async def add_webhook(self, webhook: Webhook) -> bool:
-        return await self._write(add_webhook, webhook)
+    async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
+        return await self._write(add_webhook, webhook, most)
 
     async def find_webhook(self, webhook_id: Id) -> Webhook | None:
         return await self._read(find_webhook, webhook_id)

@@ -1,6 +1,5 @@
 """Webhooks as applications deal with their own: those of the same client for the same user."""
 
-import asyncio
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -9,7 +8,7 @@ from domogate.domain.faults import ScopeMissing
 from domogate.domain.ids import Id, new_id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Principal
-from domogate.domain.webhooks import Parked, Webhook, WebhookForm
+from domogate.domain.webhooks import Parked, TooManyWebhooks, Webhook, WebhookForm
 from domogate.ports import Audit, Clock, Courier, Store, Undelivered
 from domogate.services.audit import AuditAction
 from domogate.services.events.passes import check_plant
@@ -58,7 +57,6 @@ class Webhooks:
         self._forms = forms
         self._delivering = delivering
         self._desk = WebhookDesk(store, clock, audit, delivering)
-        self._adding = asyncio.Lock()
 
     async def register(
         self,
@@ -99,14 +97,13 @@ class Webhooks:
         return webhook
 
     async def _add(self, webhook: Webhook) -> None:
-        async with self._adding:
-            theirs = await self._store.list_webhooks(
-                client_id=webhook.client_id, user_id=webhook.user_id, plant_id=webhook.plant_id
-            )
-            if sum(one.ended_at is None for one in theirs) >= MOST:
-                raise Conflict(f"There are {MOST} webhooks of this application for this plant already; remove one first.")
-            if not await self._store.add_webhook(webhook):
-                raise Conflict("There is a webhook of this application for this plant and URL already.")
+        try:
+            added = await self._store.add_webhook(webhook, most=MOST)
+        except TooManyWebhooks:
+            words = f"There are {MOST} webhooks of this application for this plant already; remove one first."
+            raise Conflict(words) from None
+        if not added:
+            raise Conflict("There is a webhook of this application for this plant and URL already.")
         self._delivering.know(webhook)
         self._delivering.wake(webhook.id)
 
