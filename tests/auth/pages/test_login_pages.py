@@ -1,6 +1,6 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
@@ -15,6 +15,11 @@ class TestTheLoginPage:
         (form,) = forms_of(page.text)
         assert (form.method, form.action) == ("post", "/auth/login")
         assert {"csrf", "email", "password"} <= set(form.fields)
+
+    async def test_speaks_of_an_application_only_to_who_comes_from_one(self, visitor: Visitor, home: House) -> None:
+        from_an_application = await visitor.get("/auth/login?return_to=" + quote(home.authorize_path(), safe=""))
+        assert "Log in to go on to the application." in from_an_application.text
+        assert "application" not in (await visitor.get("/auth/login?return_to=/auth/account/password")).text
 
     async def test_shows_the_login_hint(self, visitor: Visitor) -> None:
         page = await visitor.get("/auth/login?login_hint=anna%40example.com")
