@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from domogate.cli._command import Mistake
+from domogate.cli._command import Mistake, _given
 from domogate.cli._flags import FLAGS
 from domogate.cli._words import parse_duration
 from domogate.settings import Settings
@@ -90,3 +90,10 @@ class TestHelp:
 
         assert __version__ in domogate.bare("version").stdout
         assert __version__ in domogate.bare("version", "--json").stdout
+
+
+def test_only_variables_with_our_prefix_count_as_given() -> None:
+    assert _given({"port": "1", "host": None}, {"DATA": "/srv", "DOMOGATE_LOG_LEVEL": "debug", "DOMOGATE_DATABASE": ""}) == {
+        "port",
+        "log_level",
+    }

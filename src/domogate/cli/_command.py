@@ -29,8 +29,6 @@ SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
 running, so that neither a busy gateway nor a dead one makes a failure of what was done."""
 
 TRACEBACK = "DOMOGATE_TRACEBACK"
-NO_SETTINGS = {TRACEBACK, "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"}
-"""Variables with our prefix that are for this file and for ./dev; any other that is no setting is a mistake."""
 
 
 class Mistake(Exception):
@@ -59,10 +57,9 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
             chosen = {flag: arguments.pop(flag) for flag in (*flags, "config")}
             # Those given before the command's name count less.
             chosen = {**context.find_root().params, **{flag: text for flag, text in chosen.items() if text is not None}}
-            environ = {variable: text for variable, text in os.environ.items() if variable not in NO_SETTINGS}
             if wants_given:
-                arguments["given"] = _given(chosen, environ)
-            run_to_end(lambda: body(_settings(chosen, environ), **arguments))
+                arguments["given"] = _given(chosen, os.environ)
+            run_to_end(lambda: body(_settings(chosen, os.environ), **arguments))
 
         shown = [parameter for parameter in own if parameter.name != "given"]
         every = [inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context), *shown]
@@ -85,7 +82,8 @@ def _settings(chosen: dict[str, Any], environ: Mapping[str, str]) -> Settings:
 
 def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]:
     by_flag = {name for name, text in chosen.items() if text is not None}
-    return frozenset(by_flag | {name.removeprefix("DOMOGATE_").lower() for name, text in environ.items() if text})
+    ours = [(name, text) for name, text in environ.items() if name.startswith("DOMOGATE_")]
+    return frozenset(by_flag | {name.removeprefix("DOMOGATE_").lower() for name, text in ours if text})
 
 
 def run_to_end(body: Callable[[], Awaitable[None]]) -> None:

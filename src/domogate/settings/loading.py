@@ -84,7 +84,7 @@ def load_settings(
 _PREFIX = "DOMOGATE_"
 _FILE_VARIABLE = "DOMOGATE_CONFIG"
 _NO_SETTINGS = frozenset((_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"))
-"""Variables of the command line and of ./dev."""
+"""Variables of the command line and of ./dev; any other with our prefix that is no setting is a mistake."""
 _ALL_ADDRESSES = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared with, not bound to
 
 
