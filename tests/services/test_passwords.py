@@ -1,29 +1,17 @@
 """Passwords: set by a link or by who knows the former, and what they must be like."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from domogate.domain.ids import Id
 from domogate.domain.people import Standing
 from domogate.services.people import (
     Invalid,
     NotFound,
 )
 from domogate.services.people_rules import check_password
-from support.people import GOOD_PASSWORD, LINK_LIFETIME, Village, token_of
-from support.people import village as open_village
+from support.people import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, Village, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
-
-NOBODY = Id("00000000-0000-4000-8000-00000000dead")
-
-
-@pytest.fixture
-async def village(tmp_path: Path) -> AsyncIterator[Village]:
-    async with open_village(tmp_path) as opened:
-        yield opened
 
 
 class TestPasswordsByLink:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from domogate.domain.ids import Id, new_id
+from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, Standing
 from domogate.services.people import (
     Conflict,
@@ -21,17 +21,8 @@ from domogate.services.people import (
 )
 from domogate.services.people_rules import check_email, check_name
 from domogate.stores import SqlStore, sqlite_url
-from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, Village, token_of
-from support.people import village as open_village
+from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, NOBODY, Village, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
-
-NOBODY = Id("00000000-0000-4000-8000-00000000dead")
-
-
-@pytest.fixture
-async def village(tmp_path: Path) -> AsyncIterator[Village]:
-    async with open_village(tmp_path) as opened:
-        yield opened
 
 
 @asynccontextmanager

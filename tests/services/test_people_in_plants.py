@@ -1,8 +1,5 @@
 """Who is in a plant: invited, allowed, withdrawn, leaving."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from domogate.domain.ids import Id
@@ -17,17 +14,8 @@ from domogate.services.people import (
     InvitedAs,
     NotFound,
 )
-from support.people import GOOD_PASSWORD, Village, token_of
-from support.people import village as open_village
+from support.people import GOOD_PASSWORD, NOBODY, Village, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
-
-NOBODY = Id("00000000-0000-4000-8000-00000000dead")
-
-
-@pytest.fixture
-async def village(tmp_path: Path) -> AsyncIterator[Village]:
-    async with open_village(tmp_path) as opened:
-        yield opened
 
 
 class TestInviting:

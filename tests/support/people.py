@@ -18,6 +18,7 @@ from support.stores import SMALL, HandClock
 BASE_URL = "https://gateway.example"
 LINK_LIFETIME = 3600.0
 GOOD_PASSWORD = "seven green bottles"
+NOBODY = Id("00000000-0000-4000-8000-00000000dead")
 
 
 class QuickHasher:

@@ -1,5 +1,6 @@
 """What families print alike of plants: people in the detailed lists (Spec 2.1, 2.2), and the short list whole (Spec 2.3)."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import msgspec
@@ -35,14 +36,25 @@ class Plants(msgspec.Struct):
     plants: list[PlantSummary]
 
 
-async def list_summaries(services: Services, call: Call) -> Answer:
+async def answer_plants(
+    services: Services,
+    call: Call,
+    kept_as: str,
+    to_wire: Callable[[Sequence[Plant]], object],
+    *,
+    wanted: Callable[[Plant], bool] = lambda _: True,
+) -> Answer:
+    """Those active plants of the person that are wanted, if there are any; its bytes are kept under `kept_as`."""
     person = await services.world.get_person(call.principal.user_id)
-    plants = person.active_plants()
-    if not plants:
-        return nothing_found()
-    return kept_answer(
-        person.encodings, "summaries", lambda: Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
-    )
+    plants = [plant for plant in person.active_plants() if wanted(plant)]
+    return kept_answer(person.encodings, kept_as, lambda: to_wire(plants)) if plants else nothing_found()
+
+
+async def list_summaries(services: Services, call: Call) -> Answer:
+    def to_wire(plants: Sequence[Plant]) -> Plants:
+        return Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
+
+    return await answer_plants(services, call, "summaries", to_wire)
 
 
 def allowed_to_wire(plant: Plant) -> list[AllowedUser]:

@@ -20,10 +20,11 @@ from domogate.families._plants import (
     LongText,
     ShortText,
     allowed_to_wire,
+    answer_plants,
     digits_to_wire,
     invited_to_wire,
 )
-from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found
+from domogate.families._wire import Answer, Uuid, json_answer
 from domogate.services.audit import AuditAction
 from domogate.services.tickets import TicketAction
 
@@ -78,11 +79,7 @@ class LockTicket(msgspec.Struct):
 
 
 async def list_plants(services: Services, call: Call) -> Answer:
-    person = await services.world.get_person(call.principal.user_id)
-    plants = person.active_plants()
-    if not plants:
-        return nothing_found()
-    return kept_answer(person.encodings, "E10", lambda: [_plant_to_wire(plant) for plant in plants])
+    return await answer_plants(services, call, "E10", lambda plants: [_plant_to_wire(plant) for plant in plants])
 
 
 async def open_lock(services: Services, call: Call) -> Answer:

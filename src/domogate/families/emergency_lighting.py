@@ -1,5 +1,6 @@
 """Emergency lighting: sites, controllers and units with failures, spare parts (E17-E19, Spec 2.15)."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,7 +14,8 @@ from domogate.domain.safety import Failure, FailureType, SparePartType
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
 from domogate.families._family import CURRENT, GET, Family, Operation, any_of
-from domogate.families._wire import Answer, Uuid, json_answer, kept_answer, nothing_found, print_date_time
+from domogate.families._plants import answer_plants
+from domogate.families._wire import Answer, Uuid, json_answer, nothing_found, print_date_time
 from domogate.services.safety import ControllerReport, UnitReport, list_controllers
 
 WirePartType = Literal["Battery", "Emergency lamp"]
@@ -68,11 +70,10 @@ class WirePart(msgspec.Struct):
 
 
 async def list_sites(services: Services, call: Call) -> Answer:
-    person = await services.world.get_person(call.principal.user_id)
-    sites = [plant for plant in person.active_plants() if plant.emergency_lighting]
-    if not sites:
-        return nothing_found()
-    return kept_answer(person.encodings, "E17", lambda: [_site_to_wire(plant) for plant in sites])
+    def to_wire(sites: Sequence[Plant]) -> list[Site]:
+        return [_site_to_wire(plant) for plant in sites]
+
+    return await answer_plants(services, call, "E17", to_wire, wanted=lambda plant: plant.emergency_lighting)
 
 
 async def list_modules(_: Services, call: Call) -> Answer:

@@ -1,5 +1,6 @@
 """Home control (legacy, deprecated): plugs, consumption, remotes and topology (E1-E4, X5, Spec 2.6, 2.12, 2.13)."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -9,12 +10,13 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.ids import HEX32
 from domogate.domain.people import GrantType, Scope, TokenKind
-from domogate.domain.plants import Ambient, Module
+from domogate.domain.plants import Ambient, Module, Plant
 from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Unit
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, GET, POST, Family, Operation, any_of
-from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, nothing_found, print_time
+from domogate.families._plants import answer_plants
+from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, print_time
 from domogate.services.audit import AuditAction
 from domogate.services.world import PlantView
 
@@ -159,13 +161,10 @@ async def read_topology(_: Services, call: Call) -> Answer:
 
 
 async def list_plants(services: Services, call: Call) -> Answer:
-    person = await services.world.get_person(call.principal.user_id)
-    plants = person.active_plants()
-    if not plants:
-        return nothing_found()
-    return kept_answer(
-        person.encodings, "X5", lambda: Plants([PlantSummary(print_id(plant.id), plant.name, plant.type) for plant in plants])
-    )
+    def to_wire(plants: Sequence[Plant]) -> Plants:
+        return Plants([PlantSummary(print_id(plant.id), plant.name, plant.type) for plant in plants])
+
+    return await answer_plants(services, call, "X5", to_wire)
 
 
 async def read_consumptions(services: Services, call: Call) -> Answer:
