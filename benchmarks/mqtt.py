@@ -16,7 +16,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
 from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import Mqtt, MqttBroker
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 
 # The broker and the sender are the tests' own.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -34,10 +34,10 @@ class _Clock:
         return time.time()
 
 
-def _lamp(number: int) -> Placed:
+def _lamp(number: int) -> AttachedModule:
     options = {"dialect": "zigbee2mqtt", "base": BASE, "name": f"lamp_{number}"}
     identity = new_id()
-    return Placed(
+    return AttachedModule(
         Module(identity, identity, f"Lamp {number}", DeviceKind.LIGHT, driver="mqtt", options=options), FirstState(identity)
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.scenarios import Row, Scenario
-from domogate.backends.courier import HttpCourier
+from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
@@ -133,13 +133,13 @@ async def _house() -> AsyncIterator[tuple[Depot, Connection]]:
     receiver = multiprocessing.get_context("spawn").Process(target=_receive, args=(far_end,), daemon=True)
     receiver.start()
     port = await asyncio.to_thread(pipe.recv)
-    courier = HttpCourier(("127.0.0.0/8",))
-    await courier.start()
+    webhook_sender = HttpWebhookSender(("127.0.0.0/8",))
+    await webhook_sender.start()
     plants = tuple(a_plant(_plant_id(number), (_plug(number),)) for number in range(_PLANTS))
     estate = Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
     try:
         with TemporaryDirectory() as folder:
-            async with depot(Path(folder) / "domogate.db", courier, _Clock(), estate=estate, poll=5.0) as house:
+            async with depot(Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate, poll=5.0) as house:
                 who = await house.let_in()
                 for number in range(_PLANTS * _EACH):
                     url = f"http://127.0.0.1:{port}/{number}"
@@ -147,7 +147,7 @@ async def _house() -> AsyncIterator[tuple[Depot, Connection]]:
                 yield house, pipe
     finally:
         pipe.send(None)
-        await courier.stop()
+        await webhook_sender.stop()
         await asyncio.to_thread(receiver.join, 10)
 
 

@@ -17,7 +17,7 @@ from domogate.families._errors import shape_a
 from domogate.families._family import CURRENT, DEPRECATED, Family, Operation
 from domogate.families._serve import FamilyApp
 from domogate.families._serve import _lifecycle_headers as lifecycle_headers
-from domogate.services.safety import SafetyStatus
+from domogate.services.safety.status import SafetyStatus
 from domogate.settings import Settings
 from support.markdown import headings, links, section, tables
 
@@ -294,7 +294,7 @@ class TestAMistakeOfOurs:
     )
     async def test_is_500_in_the_familys_shape_and_tells_nothing(self, family: Family, operation: Operation) -> None:
         broken: Any = Breaks()
-        services: Any = SimpleNamespace(world=None)
+        services: Any = SimpleNamespace(read_model=None)
         app = FamilyApp(family, services, admission=broken, verifier=broken, max_body=1, sunset={})
         path = re.sub(r"\{\w+\}", "x", f"{family.prefix}/{operation.contract_path}").encode()
         scope = {"method": operation.method, "raw_path": path, "headers": [(b"ocp-apim-subscription-key", b"hidden")]}

@@ -10,7 +10,7 @@ import pytest
 from domogate.auth.pages import COOKIE
 from domogate.domain.people import Standing
 from domogate.services.authorization.secrets import half_hash
-from domogate.services.sessions import Entered
+from domogate.services.people.sessions import Entered
 from support.identity import AUDIENCE, ISSUER
 from support.oauth import CLASSIC, NATIVE, PAGE, PASSWORD, VERIFIER, WEB, Browser, Provider, credentials, returned
 

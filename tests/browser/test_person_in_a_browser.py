@@ -5,7 +5,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from domogate.domain.people import Standing
-from domogate.services.people import digest
+from domogate.services.people.people import digest
 from support.browsing import PATIENCE, Screen
 from support.pages import ANNA, APP_NAME, BRUNO, PASSWORD, SECRET, House
 

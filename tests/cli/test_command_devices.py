@@ -17,7 +17,7 @@ from domogate.app import Tools, open_tools
 from domogate.domain.commands import MoveShutter, Order, OrderEnd, OrderState, SwitchPlug
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
 from domogate.domain.states import EmergencyState, PlugState, Reading, Report, Unit
 from domogate.settings import Settings
@@ -86,7 +86,7 @@ def report(domogate: CommandLine, *reports: Report) -> None:
 
 class TestModules:
     def test_they_are_listed_with_their_states_and_why_one_is_away(self, home: CommandLine) -> None:
-        away = Absence(Why.SILENT, 1_800_000_000.0, "last heard on z2m/kettle")
+        away = Absence(AbsenceReason.SILENT, 1_800_000_000.0, "last heard on z2m/kettle")
         power = Reading(12.5, Unit.WATT, 1_799_999_990.0)
         report(home, Report(PLANT, PLUG, 1_800_000_000.0, PlugState(on=True, power=power), reachable=False, absence=away))
         printed = home.good("module", "list", "Home")
@@ -111,7 +111,7 @@ class TestModules:
 
     @pytest.mark.parametrize("named", ["Kettle", PLUG, PLUG.upper(), PLUG.replace("-", "")])
     def test_one_is_shown_with_its_evidence(self, home: CommandLine, named: str) -> None:
-        report(home, Report(PLANT, PLUG, 5.0, reachable=False, absence=Absence(Why.REFUSED, 4.0, "no such address")))
+        report(home, Report(PLANT, PLUG, 5.0, reachable=False, absence=Absence(AbsenceReason.REFUSED, 4.0, "no such address")))
         printed = home.good("module", "show", named)
         assert "Kettle, plug in Home" in printed
         assert "evidence: no such address" in printed

@@ -7,7 +7,7 @@ from pathlib import Path
 from domogate.cli.demo import _allow_own_receivers
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.states import LightState
-from domogate.domain.webhooks import Parked, Webhook
+from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
 from support.command_line import CommandLine
@@ -32,8 +32,8 @@ async def _prepare(data: Path) -> None:
         await store.add_webhook(webhook)
         event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
         for cursor in (4, 5):
-            await store.park(
-                Parked(
+            await store.save_pending(
+                PendingDelivery(
                     webhook_id=webhook.id, change=Change(cursor, NOW, event), module_id=LAMP.id, attempts=9, next_at=NOW,
                     problem="The receiver answered 500.", dead_at=NOW,
                 )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind, entries_of
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
 from domogate.domain.states import EmergencyState, LightState
 
@@ -86,14 +86,14 @@ class TestFailures:
 
 class TestReachability:
     def test_silence_says_why_and_contact_follows(self) -> None:
-        absence = Absence(Why.CONNECTION_LOST, 4000.0, "bus 3, address 17")
+        absence = Absence(AbsenceReason.CONNECTION_LOST, 4000.0, "bus 3, address 17")
         (silence,) = log(WELL, heard(WELL, reachable=False, turned=True, absence=absence))
         assert (silence.kind, silence.words) == (LogbookKind.SILENCE, "connection lost")
         (contact,) = log(WELL, heard(WELL, turned=True))
         assert (contact.kind, contact.words) == (LogbookKind.CONTACT, "")
 
     def test_still_away_for_another_reason_is_no_entry(self) -> None:
-        assert log(WELL, heard(WELL, reachable=False, absence=Absence(Why.SILENT, 1.0))) == []
+        assert log(WELL, heard(WELL, reachable=False, absence=Absence(AbsenceReason.SILENT, 1.0))) == []
 
     def test_a_unit_that_never_said_anything_can_fall_silent(self) -> None:
         assert [entry.kind for entry in log(None, heard(None, reachable=False, turned=True))] == [LogbookKind.SILENCE]

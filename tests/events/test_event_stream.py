@@ -26,9 +26,9 @@ from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.events.query import read_wish
 from domogate.events.surface import EventsApp
+from domogate.http_api.problems import Problem
 from domogate.identity.subscriptions import new_key, new_subscription
-from domogate.services.audit import AuditAction
-from domogate.shown.problems import Problem
+from domogate.services.audit.log import AuditAction
 from support.edge_server import serving
 from support.listening import Credentials, Salon, a_module, open_salon, until
 

@@ -13,42 +13,42 @@ from domogate.identity.remote_keys import REFETCH_PAUSE
 from domogate.identity.tokens import TokenVerifier
 from support.identity import AUDIENCE, ISSUER, new_identity
 from support.issuer import IssuerKey, StandIn, serve_issuer
-from support.issuer_world import KEY, URL, World, new_world
+from support.issuer_world import KEY, URL, IssuerFixture, new_issuers
 
 
 class TestAnIssuerInTrouble:
     async def test_that_is_down_at_first_refuses_and_says_why_then_works(self) -> None:
-        world = await new_world()
-        world.source.down = True
-        assert "try again later" in await world.refusal(world.access())
-        world.source.down = False
-        world.clock.advance(5.0)
-        assert await world.verify(world.access())
+        issuers = await new_issuers()
+        issuers.source.down = True
+        assert "try again later" in await issuers.refusal(issuers.access())
+        issuers.source.down = False
+        issuers.clock.advance(5.0)
+        assert await issuers.verify(issuers.access())
 
     async def test_that_goes_down_later_changes_nothing_for_its_known_keys(self) -> None:
-        world = await new_world()
-        await world.verify(world.access())
-        world.source.down = True
-        world.clock.advance(4000.0)
-        assert await world.verify(world.access())
+        issuers = await new_issuers()
+        await issuers.verify(issuers.access())
+        issuers.source.down = True
+        issuers.clock.advance(4000.0)
+        assert await issuers.verify(issuers.access())
 
     async def test_whose_key_was_rotated_is_believed_with_the_new_one(self) -> None:
-        world = await new_world()
-        await world.verify(world.access())
+        issuers = await new_issuers()
+        await issuers.verify(issuers.access())
         new = IssuerKey("k2")
-        world.source.keys.append(new)
-        world.clock.advance(REFETCH_PAUSE)
-        assert await world.verify(world.access(new))
-        assert await world.verify(world.access(jti="another"))
+        issuers.source.keys.append(new)
+        issuers.clock.advance(REFETCH_PAUSE)
+        assert await issuers.verify(issuers.access(new))
+        assert await issuers.verify(issuers.access(jti="another"))
 
     async def test_does_not_hold_up_the_gateways_own_tokens(self) -> None:
-        world = await new_world()
-        world.source.held = asyncio.Event()
-        waiting = asyncio.create_task(world.verify(world.access()))
+        issuers = await new_issuers()
+        issuers.source.held = asyncio.Event()
+        waiting = asyncio.create_task(issuers.verify(issuers.access()))
         await asyncio.sleep(0.01)
-        assert await world.verify(await world.identity.mint())
+        assert await issuers.verify(await issuers.identity.mint())
         assert not waiting.done()
-        world.source.held.set()
+        issuers.source.held.set()
         assert await waiting
 
 
@@ -58,12 +58,12 @@ class TestOverHttp:
     async def verify(self, http: JsonFetcher, issuer_url: str, key: IssuerKey) -> Principal:
         identity = await new_identity()
         source = StandIn(issuer_url, key)
-        world = World(identity, source, True)
+        issuers = IssuerFixture(identity, source, True)
         profile = IssuerProfile(url=issuer_url, audiences=(AUDIENCE,), clients={"their-app": "demo-app"})
         issuer = ExternalIssuer(profile, http, identity.clock)
         verifier = TokenVerifier(identity.keyring, identity.store, identity.clock, ISSUER, AUDIENCE, others=[issuer])
         try:
-            return await verifier.verify(world.access(key))
+            return await verifier.verify(issuers.access(key))
         finally:
             await issuer.stop()
 

@@ -17,7 +17,7 @@ from domogate.identity.tokens import TokenVerifier
 from support.examples import examples
 from support.identity import AUDIENCE, ISSUER, new_identity
 from support.issuer import IssuerKey, StandIn
-from support.issuer_world import KEY, URL, new_world
+from support.issuer_world import KEY, URL, new_issuers
 
 
 class TestAWrongToken:
@@ -50,93 +50,93 @@ class TestAWrongToken:
         ],
     )
     async def test_is_refused_for_what_is_wrong(self, changed: dict[str, Any], word: str) -> None:
-        world = await new_world()
-        assert word in await world.refusal(world.access(**changed))
+        issuers = await new_issuers()
+        assert word in await issuers.refusal(issuers.access(**changed))
 
     @pytest.mark.parametrize("iss", [f"{URL}/", URL.upper(), "https://other.example", [URL], None, ""])
     async def test_of_any_other_issuer_is_refused(self, iss: Any) -> None:
-        world = await new_world()
-        await world.refusal(world.access(iss=iss))
-        assert world.source.fetched == []
+        issuers = await new_issuers()
+        await issuers.refusal(issuers.access(iss=iss))
+        assert issuers.source.fetched == []
 
     async def test_that_is_an_id_token_for_another_client_is_refused_even_if_it_names_ours_too(self) -> None:
-        world = await new_world()
+        issuers = await new_issuers()
         for changed in (
             {"aud": "stranger"}, {"aud": ["their-app", "stranger"]}, {"aud": "their-app", "azp": "stranger"},
             {"aud": "stranger", "azp": "their-app"}, {"aud": AUDIENCE},
         ):  # fmt: skip
-            assert "client" in await world.refusal(world.id(**changed))
+            assert "client" in await issuers.refusal(issuers.id(**changed))
 
     async def test_of_a_profile_without_audiences_is_no_access_token(self) -> None:
-        world = await new_world(audiences=())
-        assert "audience" in await world.refusal(world.access())
-        assert await world.verify(world.id())
+        issuers = await new_issuers(audiences=())
+        assert "audience" in await issuers.refusal(issuers.access())
+        assert await issuers.verify(issuers.id())
 
     async def test_of_no_known_kind_is_refused(self) -> None:
-        world = await new_world()
-        for token in (world.access(typ="JWT"), world.access(typ="logout+jwt"), world.id(events={"http://x": {}})):
-            assert "neither" in await world.refusal(token)
+        issuers = await new_issuers()
+        for token in (issuers.access(typ="JWT"), issuers.access(typ="logout+jwt"), issuers.id(events={"http://x": {}})):
+            assert "neither" in await issuers.refusal(token)
 
     async def test_of_a_user_who_is_not_active_is_refused(self) -> None:
-        world = await new_world()
-        await world.identity.store.save_user(msgspec.structs.replace(world.identity.anna, password_hash=None))
-        assert "not active" in await world.refusal(world.access())
+        issuers = await new_issuers()
+        await issuers.identity.store.save_user(msgspec.structs.replace(issuers.identity.anna, password_hash=None))
+        assert "not active" in await issuers.refusal(issuers.access())
 
     async def test_of_a_client_that_is_not_registered_here_is_refused(self) -> None:
-        world = await new_world()
-        del world.identity.store.clients["demo-app"]
-        assert "not registered" in await world.refusal(world.access())
+        issuers = await new_issuers()
+        del issuers.identity.store.clients["demo-app"]
+        assert "not registered" in await issuers.refusal(issuers.access())
 
     async def test_tells_nothing_of_other_users(self) -> None:
-        world = await new_world()
-        unknown = await world.refusal(world.access(email="nobody@example.com"))
-        await world.identity.store.save_user(msgspec.structs.replace(world.identity.anna, password_hash=None))
-        assert await world.refusal(world.access()) == unknown
+        issuers = await new_issuers()
+        unknown = await issuers.refusal(issuers.access(email="nobody@example.com"))
+        await issuers.identity.store.save_user(msgspec.structs.replace(issuers.identity.anna, password_hash=None))
+        assert await issuers.refusal(issuers.access()) == unknown
 
 
 class TestAForgedToken:
     @pytest.mark.parametrize("alg", ["none", "None", "NONE", "", "HS256", "RS512", "ES512"])
     async def test_with_an_algorithm_outside_the_allow_list_is_refused_before_any_key_is_fetched(self, alg: str) -> None:
-        world = await new_world()
+        issuers = await new_issuers()
         header = base64.urlsafe_b64encode(json.dumps({"alg": alg, "typ": "at+jwt", "kid": "k1"}).encode()).rstrip(b"=")
-        _, payload, signature = world.access().split(b".")
+        _, payload, signature = issuers.access().split(b".")
         for end in (signature, b"AA"):
-            assert "algorithm" in await world.refusal(b".".join((header, payload, end)))
-        assert world.source.fetched == []
+            assert "algorithm" in await issuers.refusal(b".".join((header, payload, end)))
+        assert issuers.source.fetched == []
 
     async def test_with_hmac_keyed_by_the_public_key_is_refused(self) -> None:
-        world = await new_world()
+        issuers = await new_issuers()
         header = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"at+jwt","kid":"k1"}').rstrip(b"=")
-        signed = header + b"." + world.access().split(b".")[1]
+        signed = header + b"." + issuers.access().split(b".")[1]
         signature = hmac.digest(json.dumps(KEY.public).encode(), signed, "sha256")
         token = signed + b"." + base64.urlsafe_b64encode(signature).rstrip(b"=")
-        assert "algorithm" in await world.refusal(token)
+        assert "algorithm" in await issuers.refusal(token)
 
     async def test_with_an_algorithm_its_key_is_not_for_is_refused(self) -> None:
-        world = await new_world()
+        issuers = await new_issuers()
         pss = IssuerKey("k1", "PS256")
         pss.private = KEY.private
-        assert "another algorithm" in await world.refusal(world.access(pss))
+        assert "another algorithm" in await issuers.refusal(issuers.access(pss))
 
     async def test_by_a_strangers_key_is_refused_under_its_own_id_the_issuers_or_with_the_key_enclosed(self) -> None:
-        world = await new_world(IssuerKey("k1"))
+        issuers = await new_issuers(IssuerKey("k1"))
         stranger = IssuerKey("k1")
-        assert "signature" in await world.refusal(world.access(stranger))
-        enclosed = stranger.sign(world.claims(), typ="at+jwt", jwk=stranger.public, jku="https://evil.example/jwks")
-        assert "signature" in await world.refusal(enclosed)
+        assert "signature" in await issuers.refusal(issuers.access(stranger))
+        enclosed = stranger.sign(issuers.claims(), typ="at+jwt", jwk=stranger.public, jku="https://evil.example/jwks")
+        assert "signature" in await issuers.refusal(enclosed)
         stranger.kid = "k2"
-        assert "key set" in await world.refusal(world.access(stranger))
-        assert all(url.startswith(URL) for url in world.source.fetched)
+        assert "key set" in await issuers.refusal(issuers.access(stranger))
+        assert all(url.startswith(URL) for url in issuers.source.fetched)
 
     async def test_by_the_gateways_own_key_in_the_issuers_name_is_refused(self) -> None:
-        world = await new_world()
-        token = world.identity.forge(world.claims())
-        assert "key set" in await world.refusal(token)
+        issuers = await new_issuers()
+        token = issuers.identity.forge(issuers.claims())
+        assert "key set" in await issuers.refusal(token)
 
     async def test_by_the_issuer_in_the_gateways_name_is_refused(self) -> None:
-        world = await new_world()
-        claims = world.identity.claims()
-        assert "kid" in await world.refusal(IssuerKey("k1").sign(claims, typ="at+jwt"))
+        issuers = await new_issuers()
+        claims = issuers.identity.claims()
+        assert "kid" in await issuers.refusal(IssuerKey("k1").sign(claims, typ="at+jwt"))
 
     async def test_by_one_issuer_in_anothers_name_is_refused(self) -> None:
         identity = await new_identity()
@@ -146,25 +146,25 @@ class TestAForgedToken:
             for url, key in ((URL, KEY), ("https://other.example", other))
         ]
         verifier = TokenVerifier(identity.keyring, identity.store, identity.clock, ISSUER, AUDIENCE, others=issuers)
-        world = await new_world()
-        assert await verifier.verify(world.id())
+        issuers = await new_issuers()
+        assert await verifier.verify(issuers.id())
         with pytest.raises(TokenRefused, match="signature"):
-            await verifier.verify(world.id(other))
+            await verifier.verify(issuers.id(other))
 
     async def test_with_a_critical_header_is_refused(self) -> None:
-        world = await new_world()
-        assert "signature" in await world.refusal(KEY.sign(world.claims(), typ="at+jwt", crit=["exp"]))
+        issuers = await new_issuers()
+        assert "signature" in await issuers.refusal(KEY.sign(issuers.claims(), typ="at+jwt", crit=["exp"]))
 
     @settings(max_examples=examples(40))
     @given(st.data())
     def test_with_any_bit_flipped_is_refused(self, data: st.DataObject) -> None:
         async def flip() -> None:
-            world = await new_world()
-            token = bytearray(world.access())
+            issuers = await new_issuers()
+            token = bytearray(issuers.access())
             place = data.draw(st.integers(0, len(token) - 1))
             token[place] ^= 1 << data.draw(st.integers(0, 7))
             # The last character of an encoding may have bits that say nothing; the decoder refuses those too.
-            await world.refusal(bytes(token))
+            await issuers.refusal(bytes(token))
 
         asyncio.run(flip())
 
@@ -172,9 +172,9 @@ class TestAForgedToken:
     @given(st.binary(max_size=400))
     def test_whatever_comes_is_refused_and_nothing_is_fetched_for_it(self, garbage: bytes) -> None:
         async def send() -> None:
-            world = await new_world()
-            await world.refusal(garbage)
-            await world.refusal(b"e30." + base64.urlsafe_b64encode(garbage) + b".AA")
-            assert world.source.fetched == []
+            issuers = await new_issuers()
+            await issuers.refusal(garbage)
+            await issuers.refusal(b"e30." + base64.urlsafe_b64encode(garbage) + b".AA")
+            assert issuers.source.fetched == []
 
         asyncio.run(send())

@@ -7,9 +7,9 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Module
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import PlugState, Report
-from domogate.shown.states import SHOWN
+from domogate.wire.states import SHOWN
 from support.management import Office
 from support.stores import HOUSE, KITCHEN, LAMP, NOW, PLUG, SCENE, an_id
 from support.villa import STATES, VILLA, of_house
@@ -39,7 +39,7 @@ class TestModules:
         assert await office.good("GET", of_house(LAMP)) == lamp
 
     async def test_one_that_is_away_says_why_since_when_and_by_what(self, office: Office) -> None:
-        absence = Absence(Why.SAID_SO, NOW - 30, "zigbee2mqtt/plug/availability: offline")
+        absence = Absence(AbsenceReason.SAID_SO, NOW - 30, "zigbee2mqtt/plug/availability: offline")
         report = Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False), reachable=False, absence=absence)
         await office.village.store.record((report,))
         shown = await office.good("GET", of_house(PLUG))

@@ -8,7 +8,7 @@ import pytest
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
-from domogate.domain.webhooks import Parked, Webhook
+from domogate.domain.webhooks import PendingDelivery, Webhook
 from support.management import Office
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, NOW, an_id
 
@@ -24,9 +24,9 @@ def a_webhook(number: int, **told: Any) -> Webhook:
     )  # fmt: skip
 
 
-def a_dead_letter(cursor: int, webhook_id: Id) -> Parked:
+def a_dead_letter(cursor: int, webhook_id: Id) -> PendingDelivery:
     event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
-    return Parked(
+    return PendingDelivery(
         webhook_id=webhook_id, change=Change(cursor, NOW, event), module_id=LAMP.id, attempts=9, next_at=NOW,
         problem="The receiver answered 500.", dead_at=NOW,
     )  # fmt: skip
@@ -38,7 +38,7 @@ async def hooked(office: Office) -> Office:
     await store.add_webhook(a_webhook(700))
     await store.add_webhook(a_webhook(701, user_id=BRUNO.id))
     for cursor in (4, 5, 6):
-        await store.park(a_dead_letter(cursor, an_id(700)))
+        await store.save_pending(a_dead_letter(cursor, an_id(700)))
     return office
 
 
@@ -74,7 +74,7 @@ class TestDeadLetters:
         assert await hooked.good("POST", at, {}) == {"replayed": 2}
         assert await hooked.good("POST", at, {}) == {"replayed": 0}
         assert (await hooked.village.noted()).count("dead letters replayed") == 2
-        waiting = await hooked.village.store.list_parked(an_id(700), dead=False, limit=9)
+        waiting = await hooked.village.store.list_pending(an_id(700), dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [4, 5, 6]
         for wrong in ({"ids": ["x"]}, {"ids": 5}, {"more": 1}, []):
             await hooked.refused("POST", at, wrong, status=400)

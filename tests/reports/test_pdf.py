@@ -17,7 +17,7 @@ from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.reports import fonts, print_pdf
 from domogate.reports.directions import to_visual
 from domogate.reports.fonts import Typeface, choose_typeface
-from domogate.services.logbook import SafetyReport
+from domogate.services.safety import SafetyReport
 from support.reporting import read_pages, report_of
 from support.safety_site import DAY, NASTY, SITE, WELL, a_test, a_unit, after_tests, failing, unit_id
 from support.stores import NOW

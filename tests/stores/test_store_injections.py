@@ -11,7 +11,7 @@ from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Module, Topology
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Battery, RemoteState, Report, State
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores import SqlStore
@@ -146,7 +146,7 @@ class TestEstates:
         await estate.inject(HUT.id, [LOW])
         await estate.inject(HOUSE.id, [OFFLINE])
         await report(estate, EMPTY)
-        absence = Absence(Why.INJECTED, NOW)
+        absence = Absence(AbsenceReason.INJECTED, NOW)
         await estate.record([Report(HOUSE.id, LAMP.id, NOW, LAMP_IS_ON, reachable=False, absence=absence)])
         assert await estate.export_estate() == exported
 

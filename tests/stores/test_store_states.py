@@ -3,7 +3,7 @@
 import pytest
 
 from domogate.domain.events import StateChanged
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, states
@@ -99,7 +99,7 @@ class TestRecord:
 
 
 class TestAbsence:
-    GONE = Absence(Why.SILENT, NOW - 60, "zigbee2mqtt/lamp")
+    GONE = Absence(AbsenceReason.SILENT, NOW - 60, "zigbee2mqtt/lamp")
 
     async def test_why_a_module_is_away_is_kept_and_told(self, house: SqlStore) -> None:
         ear = Ear()
@@ -110,7 +110,7 @@ class TestAbsence:
 
     async def test_another_reason_is_news_and_the_same_or_none_is_not(self, house: SqlStore) -> None:
         ear = Ear()
-        lost = Absence(Why.CONNECTION_LOST, NOW, "broker gone")
+        lost = Absence(AbsenceReason.CONNECTION_LOST, NOW, "broker gone")
         await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
         house.listen(ear)
         for absence in (self.GONE, None, lost, lost):
@@ -119,7 +119,7 @@ class TestAbsence:
         assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW + 1, lost)
 
     async def test_a_module_that_was_never_heard_of_is_away_without_a_state(self, house: SqlStore) -> None:
-        never = Absence(Why.NEVER_SEEN, NOW)
+        never = Absence(AbsenceReason.NEVER_SEEN, NOW)
         await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False, absence=never)])
         assert await state_of(house, PLUG.id) == StoredState(None, False, NOW, never)
 
@@ -130,7 +130,9 @@ class TestAbsence:
 
     async def test_one_since_no_time_at_all_is_refused(self, house: SqlStore) -> None:
         with pytest.raises(ValueError, match="not finite"):
-            await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=Absence(Why.SILENT, float("nan")))])
+            await house.record(
+                [Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=Absence(AbsenceReason.SILENT, float("nan")))]
+            )
 
 
 class TestPrune:

@@ -11,7 +11,7 @@ from hypothesis import given
 from domogate.domain.events import Change, Event, PlantChanged, StateChanged
 from domogate.domain.notices import NoticeKind
 from domogate.domain.states import LightState
-from domogate.domain.webhooks import Parked, TooManyWebhooks, Webhook, WebhookForm
+from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores import SqlStore
 from domogate.stores.codec import decode_event, to_json
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, NOW, PLUG, SMALL, OpenStore, an_id
@@ -27,10 +27,10 @@ def a_webhook(number: int = 700, **fields: Any) -> Webhook:
     return Webhook(**{**told, **fields})
 
 
-def a_parked(cursor: int, webhook: Webhook, **fields: Any) -> Parked:
+def a_parked(cursor: int, webhook: Webhook, **fields: Any) -> PendingDelivery:
     event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
     told: dict[str, Any] = {"module_id": LAMP.id, "attempts": 1, "next_at": NOW + 5, "problem": "It answered 500."}
-    return Parked(webhook_id=webhook.id, change=Change(cursor, NOW, event), **{**told, **fields})
+    return PendingDelivery(webhook_id=webhook.id, change=Change(cursor, NOW, event), **{**told, **fields})
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ async def hooked(house: SqlStore) -> SqlStore:
 
 class TestAdding:
     async def test_what_was_added_is_found_as_it_was(self, house: SqlStore) -> None:
-        full = a_webhook(kinds=(NoticeKind.STATE, NoticeKind.SAFETY), form=WebhookForm.THERMOSTAT)
+        full = a_webhook(kinds=(NoticeKind.STATE, NoticeKind.SAFETY), form=WebhookFormat.THERMOSTAT)
         assert await house.add_webhook(full)
         assert await house.find_webhook(full.id) == full
 
@@ -60,7 +60,7 @@ class TestAdding:
         assert await hooked.add_webhook(a_webhook(701, **other))
 
     async def test_there_is_one_of_the_thermostat_form_for_a_plant_whatever_its_address(self, hooked: SqlStore) -> None:
-        of_thermostats = {"form": WebhookForm.THERMOSTAT}
+        of_thermostats = {"form": WebhookFormat.THERMOSTAT}
         assert await hooked.add_webhook(a_webhook(701, url=f"{URL}/a", **of_thermostats))
         assert not await hooked.add_webhook(a_webhook(702, url=f"{URL}/b", **of_thermostats))
 
@@ -100,15 +100,15 @@ class TestListing:
 
     async def test_they_go_with_their_user(self, hooked: SqlStore) -> None:
         await hooked.add_webhook(a_webhook(701, user_id=CARLA.id))
-        await hooked.park(a_parked(4, a_webhook(701)))
+        await hooked.save_pending(a_parked(4, a_webhook(701)))
         await hooked.delete_user(CARLA.id)
         assert [one.id for one in await hooked.list_webhooks()] == [an_id(700)]
 
     async def test_a_deleted_one_takes_everything_with_it(self, hooked: SqlStore) -> None:
-        await hooked.park(a_parked(4, a_webhook()))
+        await hooked.save_pending(a_parked(4, a_webhook()))
         assert await hooked.delete_webhook(an_id(700))
         assert not await hooked.delete_webhook(an_id(700))
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
 
     async def test_a_secret_is_replaced_while_the_webhook_lives(self, hooked: SqlStore) -> None:
         assert await hooked.set_webhook_secret(an_id(700), "whsec_BBBB")
@@ -153,7 +153,7 @@ class TestMoving:
         assert not await hooked.move_webhook(an_id(700), "two", 9, [a_parked(8, a_webhook())])
         assert not await hooked.hold_webhook(an_id(700), "two", NOW, NOW + 5, "away")
         assert await hooked.find_webhook(an_id(700)) == a_webhook()
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
 
     async def test_a_move_keeps_what_was_not_taken_in_the_same_write(self, hooked: SqlStore) -> None:
         await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
@@ -161,7 +161,7 @@ class TestMoving:
         before = hooked.commits
         assert await hooked.move_webhook(an_id(700), "one", 9, left)
         assert hooked.commits - before == 1
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == left[::-1]
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == left[::-1]
 
     async def test_a_receiver_that_is_away_is_counted_until_it_is_back(self, hooked: SqlStore) -> None:
         await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
@@ -178,29 +178,29 @@ class TestParking:
     async def test_by_cursor_in_pages_and_only_those_that_are_due(self, hooked: SqlStore) -> None:
         items = [a_parked(cursor, a_webhook(), next_at=NOW + cursor) for cursor in (6, 5, 4)]
         for item in items:
-            await hooked.park(item)
-        assert await hooked.list_parked(an_id(700), dead=False, limit=2) == [items[2], items[1]]
-        assert await hooked.list_parked(an_id(700), dead=False, after=5, limit=2) == [items[0]]
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9, due_at=NOW + 5) == [items[2], items[1]]
+            await hooked.save_pending(item)
+        assert await hooked.list_pending(an_id(700), dead=False, limit=2) == [items[2], items[1]]
+        assert await hooked.list_pending(an_id(700), dead=False, after=5, limit=2) == [items[0]]
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9, due_at=NOW + 5) == [items[2], items[1]]
 
     async def test_parking_again_replaces(self, hooked: SqlStore) -> None:
-        await hooked.park(a_parked(4, a_webhook()))
+        await hooked.save_pending(a_parked(4, a_webhook()))
         again = a_parked(4, a_webhook(), attempts=2, next_at=NOW + 10, problem="It answered 502.")
-        await hooked.park(again)
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == [again]
-        assert await hooked.unpark(an_id(700), 4)
-        assert not await hooked.unpark(an_id(700), 4)
+        await hooked.save_pending(again)
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == [again]
+        assert await hooked.remove_pending(an_id(700), 4)
+        assert not await hooked.remove_pending(an_id(700), 4)
 
     async def test_dead_letters_are_listed_apart_and_can_be_replayed(self, hooked: SqlStore) -> None:
         for cursor in (4, 5, 6):
-            await hooked.park(a_parked(cursor, a_webhook(), dead_at=NOW + cursor, attempts=9))
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
+            await hooked.save_pending(a_parked(cursor, a_webhook(), dead_at=NOW + cursor, attempts=9))
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
         assert await hooked.replay_dead(an_id(700), [5, 77], NOW + 50) == 1
-        living = await hooked.list_parked(an_id(700), dead=False, limit=9)
+        living = await hooked.list_pending(an_id(700), dead=False, limit=9)
         assert living == [a_parked(5, a_webhook(), attempts=0, next_at=NOW + 50)]
         assert await hooked.replay_dead(an_id(700), [], NOW) == 0
         assert await hooked.replay_dead(an_id(700), None, NOW + 60) == 2
-        assert await hooked.list_parked(an_id(700), dead=True, limit=9) == []
+        assert await hooked.list_pending(an_id(700), dead=True, limit=9) == []
 
     async def test_what_waits_behind_another_comes_when_that_is_out_of_the_way(self, hooked: SqlStore) -> None:
         await hooked.claim_webhook(an_id(700), "one", NOW, NOW + 60)
@@ -213,12 +213,12 @@ class TestParking:
         found = await hooked.find_webhook(an_id(700))
         assert found is not None
         assert (found.next_at, found.problem) == (NOW + 5, "It answered 500.")
-        await hooked.unpark(an_id(700), 4)
-        await hooked.unpark(an_id(700), 8)
-        due = await hooked.list_parked(an_id(700), dead=False, limit=9, due_at=NOW + 10)
+        await hooked.remove_pending(an_id(700), 4)
+        await hooked.remove_pending(an_id(700), 8)
+        due = await hooked.list_pending(an_id(700), dead=False, limit=9, due_at=NOW + 10)
         assert [item.change.cursor for item in due] == [5, 9]
-        await hooked.park(a_parked(5, a_webhook(), dead_at=NOW + 20, next_at=NOW + 20))
-        heads = await hooked.list_parked(an_id(700), dead=False, limit=9, due_at=1e11)
+        await hooked.save_pending(a_parked(5, a_webhook(), dead_at=NOW + 20, next_at=NOW + 20))
+        heads = await hooked.list_pending(an_id(700), dead=False, limit=9, due_at=1e11)
         assert [(item.change.cursor, item.next_at) for item in heads] == [
             (6, NOW + 20),
             (7, NOW + 50),
@@ -226,7 +226,7 @@ class TestParking:
         ]
 
     async def test_what_is_wrong_is_said_for_as_long_as_something_waits_because_of_it(self, hooked: SqlStore) -> None:
-        async def problem_after(position: int, *items: Parked) -> str:
+        async def problem_after(position: int, *items: PendingDelivery) -> str:
             await hooked.move_webhook(an_id(700), "one", position, items)
             found = await hooked.find_webhook(an_id(700))
             assert found is not None
@@ -236,13 +236,13 @@ class TestParking:
         behind = a_parked(5, a_webhook(), attempts=0, next_at=1e12, problem="It waits behind another.")
         assert await problem_after(5, a_parked(4, a_webhook()), behind) == "It answered 500."
         assert await problem_after(6) == "It answered 500."
-        await hooked.unpark(an_id(700), 4)
+        await hooked.remove_pending(an_id(700), 4)
         assert await problem_after(7) == ""
         assert await problem_after(8, a_parked(8, a_webhook(), dead_at=NOW, problem="It is gone.")) == "It is gone."
         assert await problem_after(9) == ""
 
     async def test_a_replay_is_seen_in_the_row_of_the_webhook(self, hooked: SqlStore) -> None:
-        await hooked.park(a_parked(4, a_webhook(), dead_at=NOW))
+        await hooked.save_pending(a_parked(4, a_webhook(), dead_at=NOW))
         await hooked.replay_dead(an_id(700), None, NOW + 7)
         found = await hooked.find_webhook(an_id(700))
         assert found is not None
@@ -250,25 +250,25 @@ class TestParking:
 
     async def test_an_end_forgets_what_waited_and_keeps_the_dead(self, hooked: SqlStore) -> None:
         dead = a_parked(4, a_webhook(), dead_at=NOW)
-        await hooked.park(dead)
-        await hooked.park(a_parked(5, a_webhook()))
+        await hooked.save_pending(dead)
+        await hooked.save_pending(a_parked(5, a_webhook()))
         await hooked.end_webhook(an_id(700), "the right was withdrawn", NOW)
-        await hooked.park(a_parked(6, a_webhook()))
-        assert await hooked.list_parked(an_id(700), dead=False, limit=9) == []
-        assert await hooked.list_parked(an_id(700), dead=True, limit=9) == [dead]
+        await hooked.save_pending(a_parked(6, a_webhook()))
+        assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
+        assert await hooked.list_pending(an_id(700), dead=True, limit=9) == [dead]
 
     async def test_what_is_parked_for_nobody_is_not_kept(self, house: SqlStore) -> None:
-        await house.park(a_parked(4, a_webhook(999)))
-        assert await house.list_parked(an_id(999), dead=False, limit=9) == []
+        await house.save_pending(a_parked(4, a_webhook(999)))
+        assert await house.list_pending(an_id(999), dead=False, limit=9) == []
 
     async def test_dead_letters_past_keeping_are_pruned(self, hooked: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("domogate.stores.webhooks.PRUNE_CHUNK", 2)
         for cursor in range(4, 9):
-            await hooked.park(a_parked(cursor, a_webhook(), dead_at=NOW + cursor))
-        await hooked.park(a_parked(9, a_webhook(), module_id=PLUG.id))
-        await hooked.prune_parked(NOW + 8)
-        assert [one.change.cursor for one in await hooked.list_parked(an_id(700), dead=True, limit=9)] == [8]
-        assert len(await hooked.list_parked(an_id(700), dead=False, limit=9)) == 1
+            await hooked.save_pending(a_parked(cursor, a_webhook(), dead_at=NOW + cursor))
+        await hooked.save_pending(a_parked(9, a_webhook(), module_id=PLUG.id))
+        await hooked.prune_pending(NOW + 8)
+        assert [one.change.cursor for one in await hooked.list_pending(an_id(700), dead=True, limit=9)] == [8]
+        assert len(await hooked.list_pending(an_id(700), dead=False, limit=9)) == 1
 
 
 _events: st.SearchStrategy[Event] = st.from_type(StateChanged).filter(

@@ -16,13 +16,13 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, Principal, Scope, TokenKind, User
 from domogate.domain.plants import Member, Module, Plant, PlantType, Topology
 from domogate.domain.states import LightState, PlugState, Report, State, ThermostatFunction, ThermostatMode, ThermostatState
-from domogate.domain.webhooks import Webhook, WebhookForm
+from domogate.domain.webhooks import Webhook, WebhookFormat
 from domogate.families._chronothermostats import print_notification
-from domogate.ports import Courier, Delivered
+from domogate.ports import Delivered, WebhookSender
+from domogate.services.plants.read_model import ReadModel
 from domogate.services.webhooks.dispatcher import Dispatcher
-from domogate.services.webhooks.forms import Forms
-from domogate.services.webhooks.registering import Webhooks
-from domogate.services.world import World
+from domogate.services.webhooks.formats import WebhookFormats
+from domogate.services.webhooks.registration import Webhooks
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import HandClock, an_id
 
@@ -93,15 +93,15 @@ class Notes:
 class Depot:
     """A gateway's part that delivers: store, read model, dispatcher, and the service by which webhooks are registered."""
 
-    def __init__(self, store: SqlStore, clock: HandClock, courier: Courier, **arguments: Any) -> None:
+    def __init__(self, store: SqlStore, clock: HandClock, webhook_sender: WebhookSender, **arguments: Any) -> None:
         self.store = store
         self.clock = clock
-        self.world = World(store, max_modules=100_000)
+        self.read_model = ReadModel(store, max_modules=100_000)
         self.notes = Notes()
-        self.forms = Forms(SOURCE, {WebhookForm.THERMOSTAT: print_notification})
+        self.forms = WebhookFormats(SOURCE, {WebhookFormat.THERMOSTAT: print_notification})
         told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.1, **arguments}
-        self.dispatcher = Dispatcher(store, self.world, courier, clock, self.forms, self.notes, **told)
-        self.webhooks = Webhooks(store, self.world, courier, clock, self.notes, self.forms, self.dispatcher)
+        self.dispatcher = Dispatcher(store, self.read_model, webhook_sender, clock, self.forms, self.notes, **told)
+        self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.forms, self.dispatcher)
         self.changes: list[Change] = []
         self._rounds = 0
         self._ring, self.dispatcher._ring = self.dispatcher._ring, self._count_round  # type: ignore[method-assign]  # a witness
@@ -113,7 +113,7 @@ class Depot:
 
     def _apply(self, changes: Any) -> None:
         self.changes += changes
-        self.world.apply(changes)
+        self.read_model.apply(changes)
         self.dispatcher.apply(changes)
 
     async def let_in(self, user: User = OWNER, client: Client = APP, scopes: tuple[str, ...] = tuple(Scope)) -> Principal:
@@ -186,12 +186,17 @@ def migrated(folder: Path) -> Path:
 
 @asynccontextmanager
 async def depot(
-    path: Path, courier: Courier, clock: HandClock | None = None, *, estate: Estate | None = ESTATE, **arguments: Any
+    path: Path,
+    webhook_sender: WebhookSender,
+    clock: HandClock | None = None,
+    *,
+    estate: Estate | None = ESTATE,
+    **arguments: Any,
 ) -> AsyncIterator[Depot]:
     """Open, started, and stopped in the end; another on the same path is another gateway on the same store."""
     clock = clock or HandClock()
     store = SqlStore(sqlite_url(path), clock=clock)
-    one = Depot(store, clock, courier, **arguments)
+    one = Depot(store, clock, webhook_sender, **arguments)
     await store.start()
     try:
         if estate is not None:

@@ -18,7 +18,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType, Topology
 from domogate.domain.states import LightState, Reading, Report, State
-from domogate.ports import Listener, Placed, ReportSink, StoredPlant, StoredState
+from domogate.ports import AttachedModule, Listener, ReportSink, StoredPlant, StoredState
 
 NOON = 1_763_208_000.0
 """2025-11-15 12:00 UTC"""
@@ -63,9 +63,9 @@ def make_module(kind: DeviceKind, module_id: Id | None = None, **fields: Any) ->
     return Module(id=module_id, internal_id=module_id, name=f"a {kind}", kind=kind, **fields)
 
 
-def make_placed(kind: DeviceKind, state: State | None = None, *, reachable: bool = True, **fields: Any) -> Placed:
+def make_placed(kind: DeviceKind, state: State | None = None, *, reachable: bool = True, **fields: Any) -> AttachedModule:
     module = make_module(kind, **fields)
-    return Placed(module, FirstState(module.id, state, reachable), 0.0 if state is None else NOON)
+    return AttachedModule(module, FirstState(module.id, state, reachable), 0.0 if state is None else NOON)
 
 
 def make_order(
@@ -237,8 +237,8 @@ class FakeStore:
 
     def _fill(self, stored: StoredPlant, injection: Injection) -> Injection:
         known = stored.states.get(injection.module_id) if injection.module_id else None
-        covering = injection.fault in (InjectedFault.BATTERY, InjectedFault.FAILURE)
-        return msgspec.structs.replace(injection, covers=known.state) if known and covering else injection
+        overlay = injection.fault in (InjectedFault.BATTERY, InjectedFault.FAILURE)
+        return msgspec.structs.replace(injection, covers=known.state) if known and overlay else injection
 
     async def clear_injections(
         self,
@@ -292,7 +292,7 @@ class ObedientDriver:
     def __init__(self, clock: StillClock, name: str = "simulator") -> None:
         self.name = name
         self.clock = clock
-        self.attached: dict[Id, dict[Id, Placed]] = {}
+        self.attached: dict[Id, dict[Id, AttachedModule]] = {}
         self.most_attached = 0
         self.attachments: list[Id] = []
         self.orders: list[Order] = []
@@ -326,7 +326,7 @@ class ObedientDriver:
         self.running = False
         self.attached.clear()
 
-    async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
+    async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         if self.attach_pause is not None:
             await self.attach_pause.wait()
         if plant_id in self.attach_trouble:

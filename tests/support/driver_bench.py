@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from domogate.domain.commands import Command, Order
 from domogate.domain.ids import Id, new_id
 from domogate.domain.states import LightState, Report
-from domogate.ports import Clock, Driver, Placed
+from domogate.ports import AttachedModule, Clock, Driver
 
 PLANT = Id("00000000-0000-4000-8000-00000000d001")
 NEIGHBOUR = Id("00000000-0000-4000-8000-00000000d002")
@@ -45,7 +45,7 @@ class Heard:
             if not waiting.done() and holds():
                 waiting.set_result(None)
 
-    def of(self, placed: Placed) -> list[Report]:
+    def of(self, placed: AttachedModule) -> list[Report]:
         return [report for report in self.reports if report.module_id == placed.module.id]
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -59,7 +59,7 @@ class Heard:
         finally:
             del self._waiting[waiting]
 
-    async def report_of(self, placed: Placed, fits: Callable[[Report], bool] = lambda _: True) -> Report:
+    async def report_of(self, placed: AttachedModule, fits: Callable[[Report], bool] = lambda _: True) -> Report:
         """The newest report of the module, as soon as it fits."""
         found: list[Report] = []
 
@@ -104,63 +104,63 @@ class Bench(ABC):
         """End what `set_up` began."""
 
     @abstractmethod
-    def lamp(self, number: int) -> Placed:
+    def lamp(self, number: int) -> AttachedModule:
         """A lamp that is off, there to be driven; up to eight of them, always the same for the same number."""
 
     @abstractmethod
-    def meter(self) -> Placed:
+    def meter(self) -> AttachedModule:
         """A plug or meter that measures power."""
 
     @abstractmethod
-    def misconfigured(self) -> Placed:
+    def misconfigured(self) -> AttachedModule:
         """A lamp whose options do not say how to reach it."""
 
     @abstractmethod
-    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+    async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         """Somebody uses the switch on the wall."""
 
     @abstractmethod
-    async def measure(self, meter: Placed, watts: float) -> None:
+    async def measure(self, meter: AttachedModule, watts: float) -> None:
         """It now measures this."""
 
     @abstractmethod
-    async def vanish(self, lamp: Placed) -> None:
+    async def vanish(self, lamp: AttachedModule) -> None:
         """It goes, in the way that this driver can notice. Others may go with it."""
 
     @abstractmethod
-    async def come_back(self, lamp: Placed) -> None:
+    async def come_back(self, lamp: AttachedModule) -> None:
         """After `vanish`."""
 
     @abstractmethod
-    async def fall_silent(self, lamp: Placed) -> None:
+    async def fall_silent(self, lamp: AttachedModule) -> None:
         """It still seems to be there, hears everything, does nothing and never answers again."""
 
     @abstractmethod
-    async def make_refuse(self, lamp: Placed) -> Command:
+    async def make_refuse(self, lamp: AttachedModule) -> Command:
         """From now on the lamp answers with a no: the command that it refuses."""
 
     @abstractmethod
-    def times_told(self, lamp: Placed) -> int:
+    def times_told(self, lamp: AttachedModule) -> int:
         """How many commands have reached the device, carried out or not."""
 
     # the driver
 
-    async def attach(self, *placed: Placed, plant_id: Id = PLANT) -> None:
+    async def attach(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
         await self.driver.attach(plant_id, placed)
 
-    async def attach_and_hear(self, *placed: Placed, plant_id: Id = PLANT) -> None:
+    async def attach_and_hear(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
         await self.attach(*placed, plant_id=plant_id)
         for one in placed:
             await self.heard.report_of(one)
 
-    def order(self, placed: Placed, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Order:
+    def order(self, placed: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Order:
         return Order(new_id(), plant_id, placed.module.id, command, self.clock.now() + within)
 
-    async def tell(self, placed: Placed, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
+    async def tell(self, placed: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
         async with asyncio.timeout(within + PATIENCE):
             return await self.driver.execute(self.order(placed, command, within=within, plant_id=plant_id))
 
-    async def ask(self, placed: Placed, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
+    async def ask(self, placed: AttachedModule, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Report:
         async with asyncio.timeout(within + PATIENCE):
             return await self.driver.read(plant_id, placed.module.id, self.clock.now() + within)
 

@@ -6,7 +6,7 @@ import pytest
 
 from domogate.domain.commands import Command, OpenLock, SetLight
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from support.driver_bench import PLANT, Bench, is_away, is_off, is_on
 
 
@@ -111,7 +111,7 @@ class OrderSuite:
         await bench.vanish(lamp)
         report = await bench.heard.report_of(lamp, is_away)
         assert report.absence is not None
-        assert report.absence.why in Why
+        assert report.absence.why in AbsenceReason
         assert 0 < report.absence.since <= bench.clock.now()
 
     async def test_a_device_that_is_gone_takes_no_order_and_is_read_as_absent(self, bench: Bench) -> None:

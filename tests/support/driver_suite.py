@@ -21,7 +21,7 @@ import pytest
 
 from domogate.domain.commands import SetLight
 from domogate.domain.faults import DeviceOffline, Fault
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import Report
 from support.driver_bench import NEIGHBOUR, PATIENCE, PLANT, Bench, is_away, is_off, is_on
 from support.driver_orders import OrderSuite
@@ -102,7 +102,7 @@ class DriverSuite(OrderSuite):
         await bench.attach(bad, lamp)
         report = await bench.heard.report_of(bad, is_away)
         assert report.absence is not None
-        assert report.absence.why is Why.MISCONFIGURED
+        assert report.absence.why is AbsenceReason.MISCONFIGURED
         assert report.absence.evidence, "it says what is wrong"
         assert is_on(await bench.tell(lamp, SetLight(on=True)))
         with pytest.raises(DeviceOffline):

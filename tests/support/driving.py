@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from domogate.services.driving import Driving
-from domogate.services.orders import Orders
+from domogate.services.plants.orders import Orders
 from support.devices import FakeStore, ObedientDriver
 
 

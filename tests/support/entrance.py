@@ -27,13 +27,13 @@ from domogate.drivers.simulator import Simulator
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.ports import Clock
-from domogate.services.audit import AuditLog
-from domogate.services.control import Control
+from domogate.services.audit.log import AuditLog
 from domogate.services.driving import Driving
-from domogate.services.orders import Orders
-from domogate.services.redemption import Redemption
-from domogate.services.tickets import TicketAction, Tickets
-from domogate.services.world import World
+from domogate.services.plants.control import Control
+from domogate.services.plants.orders import Orders
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.tickets import Redemption
+from domogate.services.tickets.issuing import TicketAction, Tickets
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import HandClock, an_id
 
@@ -74,7 +74,7 @@ class Entrance:
         self.keyring = KeyRing(store, clock)
         self.signer = TokenSigner(self.keyring, clock, ISSUER, BASE_URL, access_lifetime=3600.0, id_lifetime=3600.0)
         self.tickets = Tickets(self.signer, clock, ISSUER, 60.0)
-        self.world = World(store, max_modules=1000)
+        self.read_model = ReadModel(store, max_modules=1000)
         self.orders = Orders(store, clock)
         simulator = Simulator(clock, seed=1, tick=3600.0)
         self.driving = Driving(store, {"simulator": simulator}, clock, self.orders, awake_plants=10)
@@ -82,8 +82,8 @@ class Entrance:
         fabric.serve(self.driving)
         self.control = Control(fabric, self.orders, clock, deadline=PATIENCE, max_age=30.0, max_ages={})
         self.audit = AuditLog(store, clock)
-        self.redemption = Redemption(store, self.signer, self.world, self.control, clock, self.audit, ISSUER)
-        for listener in (self.keyring.apply, self.world.apply, self.driving.apply):
+        self.redemption = Redemption(store, self.signer, self.read_model, self.control, clock, self.audit, ISSUER)
+        for listener in (self.keyring.apply, self.read_model.apply, self.driving.apply):
             store.listen(listener)
         self.http = self.from_address(ADDRESS)
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from domogate.app import Tools, open_tools
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
-from domogate.services.injections import FaultDesk
+from domogate.services.plants.fault_injection import FaultInjector
 from domogate.settings import Settings
 from support.gateway import Gateway
 from support.http import PATIENCE
@@ -42,7 +42,7 @@ class Bench:
         self._runner.close()
 
     def inject(self, *wishes: Wish) -> None:
-        async def all_of_them(desk: FaultDesk) -> None:
+        async def all_of_them(desk: FaultInjector) -> None:
             for wish in wishes:
                 module = None if wish.module is None else Id(wish.module)
                 await desk.inject(Id(wish.plant), module, InjectedFault(wish.fault), wish.value, wish.until)
@@ -68,9 +68,9 @@ class Bench:
     def now(self) -> float:
         return self._tools.clock.now()
 
-    def _act(self, act: Callable[[FaultDesk], Awaitable[T]]) -> T:
+    def _act(self, act: Callable[[FaultInjector], Awaitable[T]]) -> T:
         async def run(tools: Tools) -> T:
-            result = await act(FaultDesk(tools.store, tools.clock, tools.audit))
+            result = await act(FaultInjector(tools.store, tools.clock, tools.audit))
             assert await tools.store.wait_applied(PATIENCE), "the running gateway did not take up the change"
             return result
 

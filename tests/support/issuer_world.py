@@ -16,7 +16,7 @@ KEY = IssuerKey("k1", "RS256")
 ALL_SCOPES = ("topology.read", "light.read", "plug.read")
 
 
-class World:
+class IssuerFixture:
     """A gateway's identity that also believes an external issuer, in which Anna is known."""
 
     def __init__(self, identity: Identity, source: StandIn, own: bool, **profile: Any) -> None:
@@ -63,5 +63,5 @@ class World:
         return caught.value.message
 
 
-async def new_world(*keys: IssuerKey, own: bool = True, **profile: Any) -> World:
-    return World(await new_identity(), StandIn(URL, *(keys or (KEY,))), own, **profile)
+async def new_issuers(*keys: IssuerKey, own: bool = True, **profile: Any) -> IssuerFixture:
+    return IssuerFixture(await new_identity(), StandIn(URL, *(keys or (KEY,))), own, **profile)

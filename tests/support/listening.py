@@ -22,11 +22,11 @@ from domogate.identity.admission import KeyAdmission
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key, new_subscription
 from domogate.identity.tokens import TokenVerifier
-from domogate.services.credentials import Caller, let_in
+from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import Hub
 from domogate.services.events.stream import Stream
-from domogate.services.events.wishes import Wish
-from domogate.services.world import World
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.credentials import Caller, let_in
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import migrate
@@ -145,10 +145,10 @@ class Salon:
         self.signer = TokenSigner(self.keyring, clock, f"{SOURCE}/auth", SOURCE, 3600.0, 3600.0)
         self.admission = KeyAdmission(store, clock)
         self.verifier = TokenVerifier(self.keyring, store, clock, f"{SOURCE}/auth", SOURCE)
-        self.world = World(store, max_modules=10_000)
+        self.read_model = ReadModel(store, max_modules=10_000)
         self.hub = Hub(
             store,
-            self.world,
+            self.read_model,
             self.verifier,
             self.admission,
             clock,
@@ -166,7 +166,7 @@ class Salon:
         try:
             for listener in self.before:
                 listener(changes)
-            self.world.apply(changes)
+            self.read_model.apply(changes)
             for part in (self.keyring, self.verifier, self.admission):
                 part.apply(changes)
             self.hub.apply(changes)
@@ -227,14 +227,14 @@ class Salon:
     async def listen(
         self,
         credentials: Credentials,
-        wish: Wish | None = None,
+        event_filter: EventFilter | None = None,
         last_event_id: bytes | None = None,
         *,
         on_heard: Callable[[Heard], None] = lambda heard: None,
         ready: bool = True,
     ) -> Listener:
         """Open a stream and read from it; with `ready`, return once it is told what is new."""
-        stream = await self.hub.open(await self.call(credentials), wish or Wish(), last_event_id)
+        stream = await self.hub.open(await self.call(credentials), event_filter or EventFilter(), last_event_id)
         listener = Listener(stream, on_heard)
         listener.reading.set()
         self.listeners.append(listener)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from domogate.services.sessions import Entered, HalfWay, LoggedIn, SecondFactorNeeded
+from domogate.services.people.sessions import Entered, HalfWay, LoggedIn, SecondFactorNeeded
 from support.pages import ADDRESS, ANNA, PASSWORD, House
 
 AGENT = "A browser/1.0"

@@ -17,13 +17,13 @@ from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as keep_subscription
 from domogate.identity.tokens import TokenVerifier
-from domogate.services.control import Control
 from domogate.services.driving import Driving
-from domogate.services.history import History
-from domogate.services.injections import FaultDesk
-from domogate.services.orders import Orders
-from domogate.services.scenes import Scenes
-from domogate.services.world import World
+from domogate.services.plants.control import Control
+from domogate.services.plants.fault_injection import FaultInjector
+from domogate.services.plants.history import History
+from domogate.services.plants.orders import Orders
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.plants.scenes import Scenes
 from support.devices import ObedientDriver
 from support.people import BASE_URL, Village, village
 
@@ -64,14 +64,14 @@ class Workshop:
         fabric.serve(self.driving)
         control = Control(fabric, orders, of.clock, deadline=5.0, max_age=30.0, max_ages={})
         self.scenes = Scenes(control)
-        world = World(of.store, max_modules=1000)
-        of.store.listen(world.apply)
+        read_model = ReadModel(of.store, max_modules=1000)
+        of.store.listen(read_model.apply)
         of.store.listen(self.driving.apply)
         self.devices = management.Devices(
-            world,
+            read_model,
             control,
             self.scenes,
-            FaultDesk(of.store, of.clock, of.audit),
+            FaultInjector(of.store, of.clock, of.audit),
             History(
                 of.store,
                 of.clock,

@@ -12,7 +12,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
 from domogate.drivers.mqtt import Mqtt, MqttBroker
-from domogate.ports import Clock, Placed
+from domogate.ports import AttachedModule, Clock
 from support.driver_bench import PATIENCE, PLANT, Heard
 
 
@@ -21,13 +21,13 @@ class WallClock:
         return time.time()
 
 
-def placed(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> Placed:
+def placed(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> AttachedModule:
     identity = Id(str(uuid.uuid5(uuid.NAMESPACE_URL, name)))
     module = Module(identity, identity, name, kind, driver="mqtt", options=options)
-    return Placed(module, FirstState(identity), time.time() if known else 0.0)
+    return AttachedModule(module, FirstState(identity), time.time() if known else 0.0)
 
 
-def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> Placed:
+def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> AttachedModule:
     return placed(f"{base}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": base, "name": name, **options})
 
 
@@ -39,10 +39,10 @@ class Running:
         self.driver = Mqtt(self.clock, brokers)
         self.heard = Heard()
 
-    async def attach(self, *modules: Placed) -> None:
+    async def attach(self, *modules: AttachedModule) -> None:
         await self.driver.attach(PLANT, modules)
 
-    def order(self, module: Placed, command: Command, within: float = PATIENCE) -> Order:
+    def order(self, module: AttachedModule, command: Command, within: float = PATIENCE) -> Order:
         return Order(new_id(), PLANT, module.module.id, command, self.clock.now() + within)
 
 

@@ -26,8 +26,8 @@ from domogate.identity.hashing import PasswordHasher, hash_secret
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
-from domogate.services.sessions import Entered, LoggedIn, Sessions
-from domogate.services.throttle import Throttle
+from domogate.services.people.login_throttle import Throttle
+from domogate.services.people.sessions import Entered, LoggedIn, Sessions
 from domogate.stores import SqlStore, sqlite_url
 from support.identity import AUDIENCE, ISSUER, ManualClock
 

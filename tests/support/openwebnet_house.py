@@ -10,7 +10,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id, new_id
 from domogate.domain.states import Report
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import LoopClock, make_placed
 from support.driver_bench import PATIENCE, Heard
 from support.openwebnet_gateway import BusGateway
@@ -18,7 +18,7 @@ from support.openwebnet_gateway import BusGateway
 PLANT = Id("00000000-0000-4000-8000-00000000e001")
 
 
-def place(kind: DeviceKind, **options: Any) -> Placed:
+def place(kind: DeviceKind, **options: Any) -> AttachedModule:
     return make_placed(kind, driver="openwebnet", options=options)
 
 
@@ -30,21 +30,21 @@ class House:
         self.driver = OpenWebNet(self.clock, gateways)
         self.heard = Heard()
 
-    async def attach(self, *placed: Placed) -> None:
+    async def attach(self, *placed: AttachedModule) -> None:
         await self.driver.attach(PLANT, placed)
         for one in placed:
             await self.heard.report_of(one)
 
-    async def tell(self, placed: Placed, command: Command, within: float = PATIENCE) -> Report:
+    async def tell(self, placed: AttachedModule, command: Command, within: float = PATIENCE) -> Report:
         return await self.tell_by(self.clock.now() + within, placed, command)
 
-    async def tell_by(self, deadline: float, placed: Placed, command: Command) -> Report:
+    async def tell_by(self, deadline: float, placed: AttachedModule, command: Command) -> Report:
         return await self.driver.execute(Order(new_id(), PLANT, placed.module.id, command, deadline))
 
-    async def ask(self, placed: Placed, within: float = PATIENCE) -> Report:
+    async def ask(self, placed: AttachedModule, within: float = PATIENCE) -> Report:
         return await self.driver.read(PLANT, placed.module.id, self.clock.now() + within)
 
-    async def shown(self, placed: Placed, state: object) -> Report:
+    async def shown(self, placed: AttachedModule, state: object) -> Report:
         return await self.heard.report_of(placed, lambda report: report.state == state)
 
 

@@ -3,10 +3,10 @@
 from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.fabric.in_process import InProcessFabric
-from domogate.services.control import Control
 from domogate.services.driving import Driving
-from domogate.services.orders import Orders
-from domogate.services.scenes import Scenes
+from domogate.services.plants.control import Control
+from domogate.services.plants.orders import Orders
+from domogate.services.plants.scenes import Scenes
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))

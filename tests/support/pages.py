@@ -24,10 +24,10 @@ from domogate.domain.people import Client, Grant, Scope, Standing, User
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
-from domogate.services.people import LINK_PATH, digest
-from domogate.services.second_factor import SecondFactor
-from domogate.services.sessions import Sessions
-from domogate.services.throttle import Throttle
+from domogate.services.people.login_throttle import Throttle
+from domogate.services.people.people import LINK_PATH, digest
+from domogate.services.people.second_factor import SecondFactor
+from domogate.services.people.sessions import Sessions
 from support.people import LINK_LIFETIME, Village, village
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 

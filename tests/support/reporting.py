@@ -11,10 +11,10 @@ from domogate.domain.logbook import LogbookEntry
 from domogate.domain.plants import Module
 from domogate.domain.safety import SpareParts
 from domogate.ports import StoredEntry, StoredPlant, StoredState
-from domogate.services.logbook import SafetyReport
-from domogate.services.logbook.order_list import list_needs, order
-from domogate.services.logbook.site import see_site
-from domogate.services.world import PlantView
+from domogate.services.plants.read_model import PlantView
+from domogate.services.safety import SafetyReport
+from domogate.services.safety.order_list import list_needs, order
+from domogate.services.safety.site import see_site
 from support.safety_site import DAY, PARTS, site_estate
 from support.stores import NOW
 

@@ -4,10 +4,10 @@ import gc
 from collections.abc import Sequence
 from datetime import date
 
-from domogate import __version__, auth, management, sdk
+from domogate import __version__, auth, management, tickets
 from domogate.app.parts import (
     DAY,
-    SigningKeyDesk,
+    SigningKeyAdministration,
     SystemClock,
     build_history,
     build_keyring,
@@ -20,15 +20,14 @@ from domogate.app.parts import (
 )
 from domogate.app.surfaces import ASGIApp, Surfaces
 from domogate.auth.pages import Pages
-from domogate.backends.courier import HttpCourier
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
+from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.domain.events import Change, StateChanged
-from domogate.domain.webhooks import WebhookForm
+from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
 from domogate.events.surface import EventsApp
-from domogate.events.webhooks import WebhooksApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services
@@ -41,24 +40,25 @@ from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Clock
-from domogate.services.audit import AuditLog
+from domogate.services.audit.log import AuditLog
 from domogate.services.authorization import Authorization
-from domogate.services.control import Control
+from domogate.services.authorization.origins import Origins
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
-from domogate.services.injections import FaultDesk, FaultTimer
-from domogate.services.orders import Orders
-from domogate.services.origins import Origins
-from domogate.services.redemption import Redemption
-from domogate.services.scenes import Scenes
-from domogate.services.sessions import Sessions
-from domogate.services.throttle import Throttle
-from domogate.services.tickets import Tickets
+from domogate.services.people.login_throttle import Throttle
+from domogate.services.people.sessions import Sessions
+from domogate.services.plants.control import Control
+from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
+from domogate.services.plants.orders import Orders
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.plants.scenes import Scenes
+from domogate.services.tickets import Redemption
+from domogate.services.tickets.issuing import Tickets
 from domogate.services.webhooks.dispatcher import Dispatcher
-from domogate.services.webhooks.forms import Forms
-from domogate.services.webhooks.registering import Webhooks
-from domogate.services.world import World
+from domogate.services.webhooks.formats import WebhookFormats
+from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
+from domogate.webhooks.surface import WebhooksApp
 
 
 class Gateway:
@@ -99,10 +99,10 @@ class Gateway:
             audit=self.audit,
         )
         self.origins = Origins(self.store)
-        self.world = World(self.store, max_modules=settings.world_modules)
+        self.read_model = ReadModel(self.store, max_modules=settings.world_modules)
         self.hub = Hub(
             self.store,
-            self.world,
+            self.read_model,
             self.verifier,
             self.admission,
             self.clock,
@@ -124,23 +124,25 @@ class Gateway:
         )
         self.scenes = Scenes(self.control)
         self.redemption = Redemption(
-            self.store, self.signer, self.world, self.control, self.clock, self.audit, settings.auth_url
+            self.store, self.signer, self.read_model, self.control, self.clock, self.audit, settings.auth_url
         )
-        self.courier = HttpCourier(settings.webhook_networks, settings.webhook_deadline)
-        forms = Forms(settings.base_url, {WebhookForm.THERMOSTAT: print_notification})
+        self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
+        forms = WebhookFormats(settings.base_url, {WebhookFormat.THERMOSTAT: print_notification})
         self.dispatcher = Dispatcher(
             self.store,
-            self.world,
-            self.courier,
+            self.read_model,
+            self.webhook_sender,
             self.clock,
             forms,
             self.audit,
             given_up=settings.webhook_given_up_days * DAY,
             dead_kept=settings.dead_letters_kept_days * DAY,
         )
-        self.webhooks = Webhooks(self.store, self.world, self.courier, self.clock, self.audit, forms, self.dispatcher)
-        self.fault_desk = FaultDesk(self.store, self.clock, self.audit)
-        self.fault_timer = FaultTimer(self.fault_desk, self.clock)
+        self.webhooks = Webhooks(
+            self.store, self.read_model, self.webhook_sender, self.clock, self.audit, forms, self.dispatcher
+        )
+        self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
+        self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
         self.history = build_history(settings, self.store, self.clock)
         self._embedded_echo = EmbeddedEcho() if settings.echo_url is None else None
         self._echo: HttpEchoBackend | None = None
@@ -157,10 +159,10 @@ class Gateway:
         await self.admission.start()
         await self.origins.start()
         await self.hub.start()
-        await self.courier.start()
+        await self.webhook_sender.start()
         await self.dispatcher.start()
         await self.driving.start()
-        await self.fault_timer.start()
+        await self.fault_expiry.start()
         await self.history.start()
         echo_url = self.settings.echo_url
         if self._embedded_echo is not None:
@@ -177,7 +179,7 @@ class Gateway:
 
     def _apply(self, changes: Sequence[Change]) -> None:
         """Tell everyone what was committed. Nearly all of it is states, and those concern the read model and the streams."""
-        self.world.apply(changes)
+        self.read_model.apply(changes)
         rare = [change for change in changes if type(change.event) is not StateChanged]
         if rare:
             for listener in (
@@ -187,7 +189,7 @@ class Gateway:
                 self.admission,
                 self.origins,
                 self.driving,
-                self.fault_timer,
+                self.fault_expiry,
             ):
                 listener.apply(rare)
         self.hub.apply(changes)
@@ -203,14 +205,14 @@ class Gateway:
         self._ready = False
         await self.hub.stop()
         await self.dispatcher.stop()
-        await self.courier.stop()
+        await self.webhook_sender.stop()
         await self.scenes.finish()
         if self._echo is not None:
             await self._echo.stop()
         if self._embedded_echo is not None:
             await self._embedded_echo.stop()
         await self.history.stop()
-        await self.fault_timer.stop()
+        await self.fault_expiry.stop()
         await self.driving.stop()
         await self.origins.stop()
         await self.admission.stop()
@@ -225,7 +227,7 @@ class Gateway:
     def _build_asgi(self, echo: HttpEchoBackend, successor_secret: bytes) -> ASGIApp:
         settings = self.settings
         services = Services(
-            world=self.world,
+            read_model=self.read_model,
             control=self.control,
             scenes=self.scenes,
             tickets=Tickets(self.signer, self.clock, settings.auth_url, settings.ticket_lifetime),
@@ -260,7 +262,7 @@ class Gateway:
             version=__version__,
             max_body=settings.max_body,
         )
-        surfaces[b"tickets"] = sdk.build(
+        surfaces[b"tickets"] = tickets.build(
             self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
         )
         surfaces[b"openapi"] = build_documents(FAMILIES, base_url=settings.base_url, version=__version__)
@@ -318,9 +320,9 @@ class Gateway:
                 clock=self.clock,
                 audit=self.audit,
                 new_subscription=new_subscription,
-                signing_keys=SigningKeyDesk(self.store, self.clock, settings.signing_algorithm),
+                signing_keys=SigningKeyAdministration(self.store, self.clock, settings.signing_algorithm),
                 devices=management.Devices(
-                    self.world, self.control, self.scenes, self.fault_desk, self.history, self.driving.list_drivers
+                    self.read_model, self.control, self.scenes, self.fault_injector, self.history, self.driving.list_drivers
                 ),
                 base_url=settings.base_url,
                 version=__version__,
@@ -329,7 +331,7 @@ class Gateway:
         }
 
     def _register_metrics(self) -> None:
-        self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.world.held_modules)
+        self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.read_model.held_modules)
         self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
         self.metrics.counter("domogate_events_streamed", "Events handed to streams", lambda: self.hub.sent)
         self.metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: self.dispatcher.known)

@@ -15,9 +15,9 @@ from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Hasher, Store
-from domogate.services.audit import AuditLog
-from domogate.services.history import History
-from domogate.services.people import Mail, People
+from domogate.services.audit.log import AuditLog
+from domogate.services.people.people import Mail, People
+from domogate.services.plants.history import History
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
 
@@ -125,7 +125,7 @@ def new_subscription(
     return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
 
 
-class SigningKeyDesk(msgspec.Struct, frozen=True):
+class SigningKeyAdministration(msgspec.Struct, frozen=True):
     """The signing keys as an operator sees them."""
 
     store: Store

@@ -10,7 +10,7 @@ import msgspec
 
 from domogate import __version__
 from domogate.app.parts import (
-    SigningKeyDesk,
+    SigningKeyAdministration,
     SystemClock,
     build_history,
     build_keyring,
@@ -24,10 +24,10 @@ from domogate.families._openapi import openapi_document as _openapi_document
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
 from domogate.ports import Clock, Hasher, Signer, Store
-from domogate.services.audit import AuditLog
-from domogate.services.history import History
-from domogate.services.injections import FaultDesk
-from domogate.services.people import People
+from domogate.services.audit.log import AuditLog
+from domogate.services.people.people import People
+from domogate.services.plants.fault_injection import FaultInjector
+from domogate.services.plants.history import History
 from domogate.settings import Settings
 from domogate.stores import restore
 
@@ -42,8 +42,8 @@ class Tools(msgspec.Struct, frozen=True):
     hasher: Hasher
     people: People
     audit: AuditLog
-    signing_keys: SigningKeyDesk
-    fault_desk: FaultDesk
+    signing_keys: SigningKeyAdministration
+    fault_injector: FaultInjector
     history: History
 
 
@@ -67,8 +67,8 @@ async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
                 hasher,
                 build_people(settings, store, hasher, clock, audit),
                 audit,
-                SigningKeyDesk(store, clock, settings.signing_algorithm),
-                FaultDesk(store, clock, audit),
+                SigningKeyAdministration(store, clock, settings.signing_algorithm),
+                FaultInjector(store, clock, audit),
                 build_history(settings, store, clock),
             )
         finally:

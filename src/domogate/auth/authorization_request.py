@@ -14,8 +14,8 @@ from domogate.auth.forms import Pairs, repeated
 from domogate.auth.redirects import ResponseMode, explain_mismatch, matches
 from domogate.domain.people import Client, GrantType, IdentityScope
 from domogate.services.authorization import OAuthError, OAuthFault
-from domogate.services.authorization.clients import demand_grant
-from domogate.services.authorization.consents import Wish
+from domogate.services.authorization.client_authentication import demand_grant
+from domogate.services.authorization.consents import ConsentRequest
 from domogate.services.authorization.scopes import choose_scopes
 from domogate.services.authorization.secrets import is_challenge
 
@@ -58,7 +58,7 @@ class ReturnAddress(msgspec.Struct, frozen=True):
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that can be granted."""
 
-    wish: Wish
+    wish: ConsentRequest
     back: ReturnAddress
     response_type: frozenset[str]
     prompt: frozenset[str]
@@ -117,7 +117,7 @@ def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit
     scopes = choose_scopes(client, given.get("scope"))
     if not scopes:
         raise OAuthFault(OAuthError.INVALID_SCOPE, "None of these scopes is one that this client may ask for.")
-    wish = Wish(
+    wish = ConsentRequest(
         client=client,
         scopes=scopes,
         redirect_uri=back.redirect_uri,

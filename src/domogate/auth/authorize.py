@@ -30,7 +30,7 @@ from domogate.auth.redirects import see_other, send_back
 from domogate.domain.people import Client, IdentityScope
 from domogate.services.authorization import Authorization, OAuthError, OAuthFault
 from domogate.services.authorization.scopes import for_person
-from domogate.services.sessions import LoggedIn, Sessions
+from domogate.services.people.sessions import LoggedIn, Sessions
 
 DECISION = "decision"
 ALLOW, DENY = "allow", "deny"

@@ -13,7 +13,7 @@ from domogate.auth.pages import COOKIE, Pages
 from domogate.auth.redirects import ResponseMode, see_other, send_back
 from domogate.domain.people import Client
 from domogate.services.authorization import Authorization, Hint, OAuthFault
-from domogate.services.sessions import LoggedIn, Sessions
+from domogate.services.people.sessions import LoggedIn, Sessions
 
 DECISION = "decision"
 LOG_OUT = "logout"

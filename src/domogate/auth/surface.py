@@ -15,7 +15,7 @@ from domogate.auth.pages import Pages
 from domogate.auth.token import TokenEndpoints
 from domogate.ports import Signer
 from domogate.services.authorization import Authorization
-from domogate.services.sessions import Sessions
+from domogate.services.people.sessions import Sessions
 
 PREFIX = "/auth"
 

@@ -13,7 +13,7 @@ from domogate.cli._output import iso, note, print_json
 from domogate.domain.ids import DASHED_UUID, HEX32
 from domogate.domain.people import User
 from domogate.domain.plants import Plant
-from domogate.services.people import IssuedLink
+from domogate.services.people.people import IssuedLink
 
 LINK_FLAGS = (*WHERE, "public_url")
 """What a command that makes a link takes: the address of the gateway is part of it."""

@@ -9,8 +9,8 @@ from domogate.app import open_tools, restore_backup
 from domogate.cli._command import Mistake, command
 from domogate.cli._output import Force, note
 from domogate.domain.ids import new_id
-from domogate.services.audit import AuditAction
-from domogate.services.people import COMMAND_LINE
+from domogate.services.audit.log import AuditAction
+from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
 

@@ -12,8 +12,8 @@ from domogate.cli._output import AsJson, Force, note, print_json, write_file
 from domogate.drivers import OPTION_CHECKS
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
-from domogate.services.audit import AuditAction
-from domogate.services.people import COMMAND_LINE
+from domogate.services.audit.log import AuditAction
+from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
 estates = typer.Typer(help="The estate file: check, import, export, and its JSON Schema.", no_args_is_help=True)

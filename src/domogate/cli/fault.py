@@ -44,7 +44,7 @@ async def inject(
         found = await find_target(tools, target)
         module_id = None if found.module is None else found.module.id
         until = None if seconds is None else tools.clock.now() + seconds
-        injected = await tools.fault_desk.inject(found.plant.id, module_id, fault, value, until)
+        injected = await tools.fault_injector.inject(found.plant.id, module_id, fault, value, until)
         await until_applied(tools.store)
     if as_json:
         print_json(as_printed(show_faults((found.plant.id, one) for one in injected)))
@@ -63,7 +63,7 @@ async def list_faults(
     """List the faults that are injected now."""
     async with open_tools(settings) as tools:
         plant_id = None if plant is None else (await find_plant(tools, plant)).id
-        found = [one for one in await tools.fault_desk.list() if plant_id in (None, one[0])]
+        found = [one for one in await tools.fault_injector.list() if plant_id in (None, one[0])]
         names = {} if as_json else await _names(tools, found)
     if as_json:
         print_json(as_printed(show_faults(found)))
@@ -93,7 +93,7 @@ async def clear(
             found = await find_target(tools, target)
             where, plant_id = found.words, found.plant.id
             module_id = None if found.module is None else found.module.id
-        cleared = await tools.fault_desk.clear(plant_id, module_id, fault)
+        cleared = await tools.fault_injector.clear(plant_id, module_id, fault)
         await until_applied(tools.store)
     note(f"Cleared {cleared} {'fault' if cleared == 1 else 'faults'} in {where}.")
 

@@ -10,8 +10,8 @@ from domogate.cli._command import Mistake, command, until_applied
 from domogate.cli._output import AsJson, iso, note, print_json, print_table
 from domogate.cli._words import parse_duration
 from domogate.domain.people import Subscription
-from domogate.services.audit import AuditAction, key_ref
-from domogate.services.people import COMMAND_LINE
+from domogate.services.audit.log import AuditAction, key_ref
+from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
 keys = typer.Typer(help="Subscription keys: issue, list, revoke.", no_args_is_help=True)

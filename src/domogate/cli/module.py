@@ -15,7 +15,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.states import State
 from domogate.management.modules import show_module
-from domogate.services.world import ModuleView, PlantView
+from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.settings import Settings
 
 modules = typer.Typer(help="Modules: what is known of each, and why one cannot be reached.", no_args_is_help=True)

@@ -27,7 +27,7 @@ from domogate.domain.plants import Plant
 from domogate.management.safety_wire import show_entry, show_order_list, show_site
 from domogate.ports import StoredEntry
 from domogate.reports.words import KINDS, STATUSES, print_due, print_entry, print_moment, print_outcome
-from domogate.services.logbook import PlannedTest, SafetyDesk, SafetySite
+from domogate.services.safety import PlannedTest, SafetyLogbook, SafetySite
 from domogate.settings import Settings
 
 safety = typer.Typer(help="Emergency lighting: report, test schedule, logbook, spare parts.", no_args_is_help=True)
@@ -186,8 +186,8 @@ async def order_list(settings: Settings, site: Site, csv: Csv = False, as_json: 
             note(f"No {need.part} is known for {need.name} ({reference}).")
 
 
-def _desk(tools: Tools) -> SafetyDesk:
-    return SafetyDesk(tools.store, tools.clock, tools.audit)
+def _desk(tools: Tools) -> SafetyLogbook:
+    return SafetyLogbook(tools.store, tools.clock, tools.audit)
 
 
 def _print_schedule(seen: SafetySite, zone: tzinfo) -> None:

@@ -8,8 +8,8 @@ from domogate.app import open_tools, rotate_signing_keys
 from domogate.cli._command import command, until_applied
 from domogate.cli._output import AsJson, iso, note, print_json, print_table
 from domogate.cli._people import Yes, confirm
-from domogate.services.audit import AuditAction
-from domogate.services.people import COMMAND_LINE
+from domogate.services.audit.log import AuditAction
+from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
 signing_keys = typer.Typer(help="Signing keys: list, rotate.", no_args_is_help=True)

@@ -20,7 +20,7 @@ from domogate.domain.plants import Module, Plant
 from domogate.domain.states import ThermostatMode, ThermostatState
 from domogate.drivers.simulator import live_a_day
 from domogate.estate import demo_text, read_estate
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from domogate.settings import Settings
 
 DRIVER = "simulator"
@@ -121,10 +121,10 @@ def _find_thermostat(estate: Estate) -> tuple[EstatePlant, Module]:
     raise Mistake("no thermostat of the demo estate follows a program.")
 
 
-def _placed(house: EstatePlant) -> list[Placed]:
+def _placed(house: EstatePlant) -> list[AttachedModule]:
     states = {told.module_id: told for told in house.states}
     modules = (module for module in house.topology.every_module() if module.kind is not DeviceKind.SCENE)
-    return [Placed(module, states.get(module.id, FirstState(module.id))) for module in modules]
+    return [AttachedModule(module, states.get(module.id, FirstState(module.id))) for module in modules]
 
 
 def _find_module(estate: Estate, wanted: str) -> tuple[Plant, Module]:

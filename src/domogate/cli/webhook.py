@@ -11,9 +11,9 @@ from domogate.cli._output import AsJson, iso, note, print_json, print_table
 from domogate.cli._people import find_plant
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.webhooks import Webhook
-from domogate.services.webhooks.desk import WebhookDesk
+from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.settings import Settings
-from domogate.shown.webhooks import read_cursors, show_dead_letter, show_webhook
+from domogate.wire.webhooks import read_cursors, show_dead_letter, show_webhook
 
 webhooks = typer.Typer(help="Webhooks: where applications are told of events.", no_args_is_help=True)
 
@@ -24,8 +24,8 @@ def register(cli: typer.Typer) -> None:
     cli.add_typer(webhooks, name="webhook")
 
 
-def _desk(tools: Tools) -> WebhookDesk:
-    return WebhookDesk(tools.store, tools.clock, tools.audit)
+def _desk(tools: Tools) -> WebhookAdministration:
+    return WebhookAdministration(tools.store, tools.clock, tools.audit)
 
 
 def _id(text: str) -> Id:

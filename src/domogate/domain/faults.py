@@ -16,6 +16,11 @@ class Fault(Exception):
         self.message = message
 
 
+def sentence(message: str) -> str:
+    """A fault's message as a full sentence: a capital first letter and a full stop."""
+    return f"{message[:1].upper()}{message[1:]}."
+
+
 # Who is calling
 
 

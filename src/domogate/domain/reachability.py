@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Why(StrEnum):
+class AbsenceReason(StrEnum):
     """The reason a module is offline. Each is something a driver has seen, not guessed."""
 
     NEVER_SEEN = "never seen"
@@ -29,6 +29,6 @@ class Why(StrEnum):
 class Absence(msgspec.Struct, frozen=True, gc=False):
     """Since when a module cannot be reached, why, and what shows it (a topic, an address, the words of a refusal)."""
 
-    why: Why
+    why: AbsenceReason
     since: float
     evidence: str = ""

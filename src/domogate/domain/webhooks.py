@@ -9,7 +9,7 @@ from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
 
 
-class WebhookForm(StrEnum):
+class WebhookFormat(StrEnum):
     """In what form an event is sent."""
 
     CLOUDEVENTS = "cloudevents"
@@ -34,7 +34,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """What deliveries are signed with (HMAC-SHA256), `whsec_` and Base64. Shown when it is made, and never again."""
     kinds: tuple[NoticeKind, ...] = ()
     """Only these; none at all is every kind."""
-    form: WebhookForm = WebhookForm.CLOUDEVENTS
+    form: WebhookFormat = WebhookFormat.CLOUDEVENTS
     created_at: float
     position: int
     """Everything up to this cursor is delivered, parked, or none of its business."""
@@ -51,7 +51,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """Why nothing is delivered any more: the right was withdrawn, the receiver said 410."""
 
 
-class Parked(msgspec.Struct, frozen=True, kw_only=True):
+class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """A change that a receiver answered but did not take. It is tried again, and is a dead letter once `dead_at` is set.
 
     Later changes of the same module wait behind it, so that each module's are delivered in order.

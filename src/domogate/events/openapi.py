@@ -6,11 +6,11 @@ import msgspec
 
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.notices import NoticeKind
+from domogate.http_api.problems import MEDIA_TYPE, ProblemDetails
+from domogate.services.events.cloud_events import ModuleData, PlantData
 from domogate.services.events.endings import End
+from domogate.services.events.filters import scopes_for
 from domogate.services.events.frames import Ready, Reset
-from domogate.services.events.printing import ModuleData, PlantData
-from domogate.services.events.wishes import scopes_for
-from domogate.shown.problems import MEDIA_TYPE, ProblemDetails
 
 _DESCRIPTION = (
     "Every committed change of states, reachability, safety, plants and people, as server-sent events. "

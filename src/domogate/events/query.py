@@ -4,13 +4,13 @@ from urllib.parse import parse_qsl
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.notices import NoticeKind
-from domogate.services.events.wishes import Wish
-from domogate.shown.problems import Problem
+from domogate.http_api.problems import Problem
+from domogate.services.events.filters import EventFilter
 
 _BOOLEANS = {"true": True, "false": False}
 
 
-def read_wish(query: bytes) -> Wish:
+def read_wish(query: bytes) -> EventFilter:
     """Raises Problem."""
     plants: set[Id] = set()
     kinds: set[NoticeKind] = set()
@@ -26,7 +26,7 @@ def read_wish(query: bytes) -> Wish:
             raise Problem(400, "A query parameter is not known here; there are plant, kind and present.")
     if len(present) > 1:
         raise Problem(400, "The parameter present is there more than once.")
-    return Wish(frozenset(plants), frozenset(kinds), present == [True])
+    return EventFilter(frozenset(plants), frozenset(kinds), present == [True])
 
 
 def _parse(query: bytes) -> list[tuple[str, str]]:

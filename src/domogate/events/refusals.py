@@ -1,8 +1,8 @@
 """Faults as problem details, for the surfaces that applications meet outside the families (RFC 9457, RFC 6750 §3)."""
 
 from domogate.domain import faults
-from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests
-from domogate.shown.problems import Problem, sentence
+from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
+from domogate.http_api.problems import Problem
 
 STATUS_OF: dict[type[Fault], int] = {
     faults.KeyRefused: 401,

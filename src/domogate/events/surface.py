@@ -14,12 +14,12 @@ from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
 from domogate.events.openapi import openapi_document
 from domogate.events.query import read_wish
 from domogate.events.refusals import problem_of
+from domogate.http_api.problems import Problem
 from domogate.ports import Admission, Audit, Verifier
-from domogate.services.audit import AuditAction, AuditResult, client_ref
-from domogate.services.credentials import Caller, let_in
+from domogate.services.audit.log import AuditAction, AuditResult, client_ref
 from domogate.services.events.hub import Hub, NotNow
 from domogate.services.events.stream import Stream
-from domogate.shown.problems import Problem
+from domogate.services.rights.credentials import Caller, let_in
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

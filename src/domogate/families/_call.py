@@ -8,18 +8,18 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Ambient
 from domogate.ports import Audit, Clock, EchoBackend
-from domogate.services.audit import AuditAction, AuditResult
-from domogate.services.control import Control
-from domogate.services.scenes import Scenes
-from domogate.services.tickets import Tickets
-from domogate.services.webhooks.registering import Webhooks
-from domogate.services.world import ModuleView, PlantView, World
+from domogate.services.audit.log import AuditAction, AuditResult
+from domogate.services.plants.control import Control
+from domogate.services.plants.read_model import ModuleView, PlantView, ReadModel
+from domogate.services.plants.scenes import Scenes
+from domogate.services.tickets.issuing import Tickets
+from domogate.services.webhooks.registration import Webhooks
 
 
 class Services(msgspec.Struct, frozen=True):
     """What stands behind the families."""
 
-    world: World
+    read_model: ReadModel
     control: Control
     scenes: Scenes
     tickets: Tickets

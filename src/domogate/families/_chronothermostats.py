@@ -9,8 +9,8 @@ from domogate.domain.events import StateChanged
 from domogate.domain.notices import Notice
 from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.families._wire import Uuid, encode, print_date_time, print_local_time, print_number, print_time
-from domogate.services.webhooks.forms import Printed
-from domogate.services.world import ModuleView, PlantView
+from domogate.services.plants.read_model import ModuleView, PlantView
+from domogate.services.webhooks.formats import Printed
 
 # Some receivers tell a notification from a handshake by the second.
 _NOTIFICATION_HEADERS = {"content-type": "application/json", "aeg-event-type": "Notification"}

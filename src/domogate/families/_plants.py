@@ -45,7 +45,7 @@ async def answer_plants(
     wanted: Callable[[Plant], bool] = lambda _: True,
 ) -> Answer:
     """Those active plants of the person that are wanted, if there are any; its bytes are kept under `kept_as`."""
-    person = await services.world.get_person(call.principal.user_id)
+    person = await services.read_model.get_person(call.principal.user_id)
     plants = [plant for plant in person.active_plants() if wanted(plant)]
     return kept_answer(person.encodings, kept_as, lambda: to_wire(plants)) if plants else nothing_found()
 

@@ -33,8 +33,8 @@ from domogate.families._ladder import status_of
 from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
-from domogate.services.audit import AuditAction, AuditResult, client_ref
-from domogate.services.credentials import KEY, check_standing, find_token, refuse_doubled
+from domogate.services.audit.log import AuditAction, AuditResult, client_ref
+from domogate.services.rights.credentials import KEY, check_standing, find_token, refuse_doubled
 
 _log = structlog.get_logger(__name__)
 
@@ -61,7 +61,7 @@ class FamilyApp:
     ) -> None:
         self._family = family
         self._services = services
-        self._world = services.world
+        self._read_model = services.read_model
         self._admission = admission
         self._verifier = verifier
         self._max_body = max_body
@@ -144,7 +144,7 @@ class FamilyApp:
             call.subscription_id = target.subscription_id
         if target.plant_id is None:
             return
-        plant = self._world.find_plant(target.plant_id) or await self._world.get_plant(target.plant_id)
+        plant = self._read_model.find_plant(target.plant_id) or await self._read_model.get_plant(target.plant_id)
         if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
             raise NoSuchPlant(f"no plant has the id given as {self._parameter(operation, 'plant')}")
         if call.principal.user_id not in plant.readers:

@@ -3,12 +3,12 @@
 import msgspec
 
 from domogate.domain.faults import NoSuchSubscription, SubscriptionExists, TokenRefused, ValueOutOfRange
-from domogate.domain.webhooks import WebhookForm
+from domogate.domain.webhooks import WebhookFormat
 from domogate.families._call import Call, Services
 from domogate.families._wire import Answer, Uuid, empty_answer, json_answer, nothing_found
-from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
+from domogate.services.people.refusals import Conflict, Forbidden, Invalid, NotFound
 
-_FORM = WebhookForm.THERMOSTAT
+_FORM = WebhookFormat.THERMOSTAT
 
 
 class SubscriptionOrder(msgspec.Struct):

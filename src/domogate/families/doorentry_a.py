@@ -12,7 +12,7 @@ from domogate.families._call import Call, Services
 from domogate.families._errors import shape_b
 from domogate.families._family import CURRENT, GET, Family, Operation, any_of
 from domogate.families._wire import Answer, Uuid, kept_answer
-from domogate.services.world import PlantView
+from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["audiovideo unit", "gateway", "light", "lock", "activation"]] = {
     DeviceKind.AUDIOVIDEO_UNIT: "audiovideo unit",

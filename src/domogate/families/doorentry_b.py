@@ -25,8 +25,8 @@ from domogate.families._plants import (
     invited_to_wire,
 )
 from domogate.families._wire import Answer, Uuid, json_answer
-from domogate.services.audit import AuditAction
-from domogate.services.tickets import TicketAction
+from domogate.services.audit.log import AuditAction
+from domogate.services.tickets.issuing import TicketAction
 
 WireType = Literal["hotel", "house", "office", "hospital"]
 

@@ -16,7 +16,7 @@ from domogate.families._errors import shape_b
 from domogate.families._family import CURRENT, GET, Family, Operation, any_of
 from domogate.families._plants import answer_plants
 from domogate.families._wire import Answer, Uuid, json_answer, nothing_found, print_date_time
-from domogate.services.safety import ControllerReport, UnitReport, list_controllers
+from domogate.services.safety.status import ControllerReport, UnitReport, list_controllers
 
 WirePartType = Literal["Battery", "Emergency lamp"]
 
@@ -87,7 +87,7 @@ async def list_modules(_: Services, call: Call) -> Answer:
 
 
 async def list_spare_parts(services: Services, call: Call) -> Answer:
-    known = await services.world.get_spare_parts(call.reference)
+    known = await services.read_model.get_spare_parts(call.reference)
     if known is None:
         raise UnknownReference("reference names no module reference that is known here")
     return json_answer([WirePart(part.reference, _PART_TYPES[part.type], part.quantity) for part in known.parts])

@@ -26,8 +26,8 @@ from domogate.families._plants import (
     invited_to_wire,
 )
 from domogate.families._wire import Answer, Uuid, empty_answer, kept_answer, nothing_found, state_answer
-from domogate.services.audit import AuditAction
-from domogate.services.world import PlantView
+from domogate.services.audit.log import AuditAction
+from domogate.services.plants.read_model import PlantView
 
 WireType = Literal["Hotel", "House", "Office", "Hospital"]
 
@@ -174,7 +174,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
 
 
 async def list_plants(services: Services, call: Call) -> Answer:
-    person = await services.world.get_person(call.principal.user_id)
+    person = await services.read_model.get_person(call.principal.user_id)
     oldest = services.clock.now() - services.removed_plants_kept
     listed = [plant for plant in person.plants if plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= oldest]
     if not listed:

@@ -17,8 +17,8 @@ from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, GET, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants
 from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, print_time
-from domogate.services.audit import AuditAction
-from domogate.services.world import PlantView
+from domogate.services.audit.log import AuditAction
+from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["plug", "heater", "light", "automation", "energymeter", "remote"]] = {
     DeviceKind.PLUG: "plug",

@@ -36,8 +36,8 @@ from domogate.families._wire import (
     kept_answer,
     print_time,
 )
-from domogate.services.audit import AuditAction
-from domogate.services.world import ModuleView, PlantView
+from domogate.services.audit.log import AuditAction
+from domogate.services.plants.read_model import ModuleView, PlantView
 
 
 class WireProgram(msgspec.Struct):

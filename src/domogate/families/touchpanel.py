@@ -12,8 +12,8 @@ from domogate.families._errors import shape_b
 from domogate.families._family import DEPRECATED, GET, Family, Operation, any_of
 from domogate.families._plants import Plants, list_summaries
 from domogate.families._wire import Answer, Uuid, json_answer
-from domogate.services.audit import AuditAction
-from domogate.services.tickets import TicketAction
+from domogate.services.audit.log import AuditAction
+from domogate.services.tickets.issuing import TicketAction
 
 
 class SenderPlant(msgspec.Struct):

@@ -16,12 +16,12 @@ from hashlib import sha256
 from limits import RateLimitItem
 from limits.strategies import MovingWindowRateLimiter
 
+from domogate.common.lru import LruCache
 from domogate.domain.events import Change, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
 from domogate.identity.quotas import DAY, Meters, day_of
 from domogate.identity.rates import MovingWindows, parse_rate
-from domogate.identity.recent import Recent
 from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, Store
 
@@ -61,9 +61,9 @@ class KeyAdmission:
         self._store = store
         self._now = clock.now
         self._write_every = write_every
-        self._known: Recent[bytes, _Entry] = Recent(cache_size)
+        self._known: LruCache[bytes, _Entry] = LruCache(cache_size)
         # So that one client with an old key does not cost a query a request; small, for anyone can invent keys.
-        self._refused: Recent[bytes, bool] = Recent(_REFUSALS_KEPT)
+        self._refused: LruCache[bytes, bool] = LruCache(_REFUSALS_KEPT)
         self._changes = 0
         self._windows = MovingWindows(clock)
         self._limiter = MovingWindowRateLimiter(self._windows)

@@ -17,13 +17,13 @@ from joserfc import jws
 from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
+from domogate.common.lru import LruCache
 from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
 from domogate.identity.external import ExternalIssuer, find_external_principal
 from domogate.identity.principals import build_principal
-from domogate.identity.recent import Recent
 from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
 from domogate.ports import Clock, Store
@@ -79,7 +79,7 @@ class TokenVerifier:
         self._issuer = issuer
         self._audience = audience
         self._leeway = leeway
-        self._verified: Recent[bytes, Principal] = Recent(cache_size)
+        self._verified: LruCache[bytes, Principal] = LruCache(cache_size)
         self._changes = 0
         self._own = own
         self._others = {other.url: other for other in others}

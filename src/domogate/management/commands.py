@@ -12,8 +12,8 @@ from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.plants import ThermostatDetail
 from domogate.domain.states import Color, MultisocketState, ThermostatFunction, ThermostatMode
 from domogate.management.wire import Taken
-from domogate.services.world import ModuleView
-from domogate.shown import moment
+from domogate.services.plants.read_model import ModuleView
+from domogate.wire import moment
 
 Percent = Annotated[int, Meta(ge=0, le=100)]
 

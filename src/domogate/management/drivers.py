@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from domogate.management.operation import Call, Desk, Listing, Operation
-from domogate.services.driving.supervision import DriverCondition, DriverHealth
-from domogate.shown import Shown, moment, moment_or_none
+from domogate.services.driving.supervisor import DriverCondition, DriverHealth
+from domogate.wire import Shown, moment, moment_or_none
 
 
 class ShownDriver(Shown, frozen=True):

@@ -8,11 +8,11 @@ import msgspec
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.injections import InjectedFault, Injection
+from domogate.http_api.problems import Problem
 from domogate.management.modules import find_plant
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of, queried_id
 from domogate.management.wire import Taken
-from domogate.shown import Shown, moment_or_none
-from domogate.shown.problems import Problem
+from domogate.wire import Shown, moment_or_none
 
 
 class ShownFault(Shown, frozen=True):
@@ -49,12 +49,12 @@ def show_faults(found: Iterable[tuple[Id, Injection]]) -> list[ShownFault]:
 
 
 async def list_faults(desk: Desk, call: Call) -> Listing[ShownFault]:
-    return _page(await desk.devices.fault_desk.list(), call.query)
+    return _page(await desk.devices.fault_injector.list(), call.query)
 
 
 async def list_faults_of_plant(desk: Desk, call: Call) -> Listing[ShownFault]:
     plant_id = (await find_plant(desk, call)).plant.id
-    return _page([one for one in await desk.devices.fault_desk.list() if one[0] == plant_id], call.query)
+    return _page([one for one in await desk.devices.fault_injector.list() if one[0] == plant_id], call.query)
 
 
 def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[ShownFault]:
@@ -74,7 +74,7 @@ async def inject_fault(desk: Desk, call: Call) -> Listing[ShownFault]:
     until = new.until.timestamp() if new.until is not None else None
     if new.seconds is not None:
         until = desk.clock.now() + new.seconds
-    injected = await desk.devices.fault_desk.inject(
+    injected = await desk.devices.fault_injector.inject(
         plant_id, module_id, new.fault, new.value, until, who=call.operator.id, address=call.address
     )
     return Listing(show_faults((plant_id, one) for one in injected))
@@ -93,7 +93,7 @@ async def clear_faults(desk: Desk, call: Call) -> Cleared:
 
 async def _clear(desk: Desk, call: Call, plant_id: Id | None, module_id: Id | None, fault: InjectedFault | None) -> Cleared:
     doer = {"who": call.operator.id, "address": call.address}
-    return Cleared(await desk.devices.fault_desk.clear(plant_id, module_id, fault, **doer))
+    return Cleared(await desk.devices.fault_injector.clear(plant_id, module_id, fault, **doer))
 
 
 _OF_PLANT = "/plants/{plantId}/faults"

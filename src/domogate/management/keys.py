@@ -5,6 +5,7 @@ from typing import Annotated
 import msgspec
 
 from domogate.domain.audit import AuditRecord
+from domogate.http_api.problems import Problem
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, SigningKeyPlace, cut, page_of, queried_id
 from domogate.management.wire import (
     CreatedSubscription,
@@ -16,11 +17,10 @@ from domogate.management.wire import (
     ShownSubscription,
     show_subscription,
 )
-from domogate.services.audit import AuditAction, key_ref
-from domogate.services.people import Invalid, NotFound
-from domogate.services.people_rules import check_name
-from domogate.shown import moment, moment_or_none
-from domogate.shown.problems import Problem
+from domogate.services.audit.log import AuditAction, key_ref
+from domogate.services.people.people import Invalid, NotFound
+from domogate.services.people.rules import check_name
+from domogate.wire import moment, moment_or_none
 
 
 class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -13,11 +13,11 @@ from domogate.domain.plants import Ambient, PlantStatus
 from domogate.management.commands import WrittenCommand, to_command, word_of
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of
 from domogate.management.orders import ShownOrder, show_order
-from domogate.services.audit import AuditAction, AuditResult
-from domogate.services.people import Conflict, NotFound
-from domogate.services.world import ModuleView, PlantView
-from domogate.shown import Shown, moment
-from domogate.shown.states import ShownAbsence, ShownState, show_absence, show_state
+from domogate.services.audit.log import AuditAction, AuditResult
+from domogate.services.people.people import Conflict, NotFound
+from domogate.services.plants.read_model import ModuleView, PlantView
+from domogate.wire import Shown, moment
+from domogate.wire.states import ShownAbsence, ShownState, show_absence, show_state
 
 
 class ShownModule(Shown, frozen=True):
@@ -105,7 +105,7 @@ async def run_scene(desk: Desk, call: Call) -> None:
 async def find_plant(desk: Desk, call: Call) -> PlantView:
     """Removed ones too. Raises NotFound."""
     plant_id = call.id_of("plantId")
-    plant = await desk.devices.world.get_plant(plant_id)
+    plant = await desk.devices.read_model.get_plant(plant_id)
     if plant is None:
         raise NotFound(f"There is no plant {plant_id}.")
     return plant

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from domogate.domain.people import MANAGE_SCOPE
+from domogate.http_api.problems import MEDIA_TYPE, ProblemDetails
 from domogate.management.operation import Operation
 from domogate.management.problems import PHRASES
-from domogate.shown.problems import MEDIA_TYPE, ProblemDetails
 
 _DESCRIPTION = (
     "For operators: users, applications, plants with their people and devices, keys, and the audit log. "

@@ -8,16 +8,16 @@ import msgspec
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Subscription, User
+from domogate.http_api.problems import Problem
 from domogate.ports import Clock, Store
-from domogate.services.audit import AuditLog
-from domogate.services.control import Control
-from domogate.services.driving.supervision import DriverHealth
-from domogate.services.history import History
-from domogate.services.injections import FaultDesk
-from domogate.services.people import Doer, NotFound, People
-from domogate.services.scenes import Scenes
-from domogate.services.world import World
-from domogate.shown.problems import Problem
+from domogate.services.audit.log import AuditLog
+from domogate.services.driving.supervisor import DriverHealth
+from domogate.services.people.people import Actor, NotFound, People
+from domogate.services.plants.control import Control
+from domogate.services.plants.fault_injection import FaultInjector
+from domogate.services.plants.history import History
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.plants.scenes import Scenes
 
 T = TypeVar("T")
 
@@ -53,10 +53,10 @@ NewSubscription = Callable[[str, str | None, int | None, float | None, float], t
 class Devices(msgspec.Struct, frozen=True):
     """What stands behind the plants, as far as operators deal with it."""
 
-    world: World
+    read_model: ReadModel
     control: Control
     scenes: Scenes
-    fault_desk: FaultDesk
+    fault_injector: FaultInjector
     history: History
     list_drivers: Callable[[], Sequence[DriverHealth]]
 
@@ -99,8 +99,8 @@ class Call(msgspec.Struct, frozen=True):
     """Idempotency-Key, for an operation that takes one."""
 
     @property
-    def by(self) -> Doer:
-        return Doer(self.operator.id, self.address)
+    def by(self) -> Actor:
+        return Actor(self.operator.id, self.address)
 
     def id_of(self, parameter: str) -> Id:
         """Raises NotFound for what is no id: nothing can have it."""

@@ -7,14 +7,14 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from domogate.common.times import parse_moment, parse_resolution
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary, Unit
+from domogate.http_api.problems import Problem
 from domogate.management.modules import find_module, find_plant
 from domogate.management.operation import Call, Desk, Listing, Operation, Page
-from domogate.services.history import History
-from domogate.services.moments import parse_moment, parse_resolution
-from domogate.shown import Shown, moment
-from domogate.shown.problems import Problem
+from domogate.services.plants.history import History
+from domogate.wire import Shown, moment
 
 _DAY = 86_400.0
 

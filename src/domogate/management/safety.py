@@ -9,8 +9,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from domogate import __version__, reports
+from domogate.common.times import parse_moment
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.logbook import LogbookKind
+from domogate.http_api.problems import Problem
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, cut
 from domogate.management.safety_wire import (
     NewEntry,
@@ -21,10 +23,8 @@ from domogate.management.safety_wire import (
     show_order_list,
     show_site,
 )
-from domogate.services.logbook import SafetyDesk
-from domogate.services.moments import parse_moment
-from domogate.services.people import NotFound
-from domogate.shown.problems import Problem
+from domogate.services.people.people import NotFound
+from domogate.services.safety import SafetyLogbook
 
 T = TypeVar("T")
 
@@ -96,8 +96,8 @@ async def get_order_list(desk: Desk, call: Call) -> ShownOrderList:
     return show_order_list(await safety.list_orders(await safety.see_site(call.id_of("plantId"))))
 
 
-def _of(desk: Desk) -> SafetyDesk:
-    return SafetyDesk(desk.store, desk.clock, desk.audit)
+def _of(desk: Desk) -> SafetyLogbook:
+    return SafetyLogbook(desk.store, desk.clock, desk.audit)
 
 
 def _read(name: str, parse: Callable[[str], T], text: str | None) -> T | None:

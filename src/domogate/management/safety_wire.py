@@ -10,7 +10,7 @@ from domogate.domain.safety import EmergencyTestKind, FailureType, SparePartType
 from domogate.management.wire import Taken
 from domogate.ports import StoredEntry
 from domogate.reports.words import STATUSES
-from domogate.services.logbook import (
+from domogate.services.safety import (
     Need,
     OrderList,
     PlannedTest,
@@ -19,8 +19,8 @@ from domogate.services.logbook import (
     SafetyUnit,
     TestStanding,
 )
-from domogate.shown import Shown, moment, moment_or_none
-from domogate.shown.states import ShownFailure, ShownTest
+from domogate.wire import Shown, moment, moment_or_none
+from domogate.wire.states import ShownFailure, ShownTest
 
 
 class ShownPlannedTest(Shown, frozen=True):

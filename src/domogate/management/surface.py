@@ -12,16 +12,16 @@ from starlette.responses import Response
 
 from domogate.domain.faults import Fault, TokenRefused
 from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
+from domogate.http_api.problems import Problem
+from domogate.http_api.requests import read_body, read_query
 from domogate.management.openapi import openapi_document
 from domogate.management.operation import Call, Desk, Devices, NewSubscription, Operation, SigningKeys
 from domogate.management.operations import OPERATIONS
 from domogate.management.problems import from_fault, from_refusal, lacks_scope, not_let_in
 from domogate.ports import Clock, Store, Verifier
-from domogate.services.audit import AuditAction, AuditLog, AuditResult
-from domogate.services.people import People
-from domogate.services.refusals import Refused
-from domogate.shown.problems import Problem
-from domogate.shown.requests import read_body, read_query
+from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
+from domogate.services.people.people import People
+from domogate.services.people.refusals import Refused
 
 PREFIX = "/manage/v1"
 DOCUMENT = f"{PREFIX}/openapi.json"

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import msgspec
 
+from domogate.http_api.problems import Problem
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, cut, page_of, queried_id
-from domogate.services.webhooks.desk import WebhookDesk
-from domogate.shown.problems import Problem
-from domogate.shown.webhooks import (
+from domogate.services.webhooks.administration import WebhookAdministration
+from domogate.wire.webhooks import (
     Replay,
     Replayed,
     ShownDeadLetter,
@@ -22,9 +22,9 @@ class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel")
     plant_id: Annotated[str, msgspec.Meta(description="Only webhooks for this plant.")] | None = None
 
 
-def _of(desk: Desk) -> WebhookDesk:
+def _of(desk: Desk) -> WebhookAdministration:
     """Whoever delivers, in this process or another, notices within seconds."""
-    return WebhookDesk(desk.store, desk.clock, desk.audit)
+    return WebhookAdministration(desk.store, desk.clock, desk.audit)
 
 
 async def list_webhooks(desk: Desk, call: Call) -> Listing[ShownWebhook]:

@@ -9,8 +9,8 @@ from msgspec import UNSET, UnsetType
 from domogate.domain.authorization import Session
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
 from domogate.domain.plants import Member, Plant, PlantStatus, PlantType
-from domogate.services.people import InvitedAs, IssuedLink
-from domogate.shown import Shown, moment, moment_or_none
+from domogate.services.people.people import InvitedAs, IssuedLink
+from domogate.wire import Shown, moment, moment_or_none
 
 
 class Taken(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -3,9 +3,9 @@
 All methods of a port are called on the event loop's thread.
 """
 
-from domogate.ports.backends import Courier, Delivered, EchoBackend, Undelivered
+from domogate.ports.backends import Delivered, EchoBackend, Undelivered, WebhookSender
 from domogate.ports.clock import Clock
-from domogate.ports.devices import DeviceHost, Driver, Fabric, Picture, Placed, ReportSink
+from domogate.ports.devices import AttachedModule, DeviceHost, Driver, Fabric, Picture, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
 from domogate.ports.identity_store import IdentityStore
 from domogate.ports.notices import FeedStore, LogbookStore, StoredEntry, TicketStore, WebhookStore
@@ -14,9 +14,9 @@ from domogate.ports.store import ImportSummary, Listener, SigningKey, Store, Sto
 __all__ = [
     "Admission",
     "Admitted",
+    "AttachedModule",
     "Audit",
     "Clock",
-    "Courier",
     "Delivered",
     "DeviceHost",
     "Driver",
@@ -29,7 +29,6 @@ __all__ = [
     "Listener",
     "LogbookStore",
     "Picture",
-    "Placed",
     "ReportSink",
     "Signer",
     "SigningKey",
@@ -41,5 +40,6 @@ __all__ = [
     "Undelivered",
     "Usage",
     "Verifier",
+    "WebhookSender",
     "WebhookStore",
 ]

@@ -33,7 +33,7 @@ class Undelivered(Exception):
         self.forbidden = forbidden
 
 
-class Courier(Protocol):
+class WebhookSender(Protocol):
     """Posts to receivers that strangers named: never into private networks, never after a redirect."""
 
     async def check_url(self, url: str) -> None:

@@ -12,7 +12,7 @@ from domogate.domain.plants import Module
 from domogate.domain.states import Report
 
 
-class Placed(msgspec.Struct, frozen=True):
+class AttachedModule(msgspec.Struct, frozen=True):
     """A module as a driver is given it: what it is, and its last known state to go on from.
 
     `reported_at` is 0.0 where no driver has vouched for that state yet: it came from an estate file, or the options changed.
@@ -51,7 +51,7 @@ class Driver(Protocol):
         """Returns when the driver as a whole cannot go on; one that can never fail waits for ever."""
         ...
 
-    async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
+    async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         """Drive these modules of the plant from now on, and only these; called again when the plant changed.
 
         Returns at once: what takes time (a connection, a first answer) goes on behind it. A module that cannot be driven as its

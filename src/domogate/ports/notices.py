@@ -8,7 +8,7 @@ import msgspec
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
-from domogate.domain.webhooks import Parked, Webhook
+from domogate.domain.webhooks import PendingDelivery, Webhook
 
 
 class FeedStore(Protocol):
@@ -53,7 +53,7 @@ class WebhookStore(Protocol):
         ...
 
     async def release_webhooks(self, holder: str) -> None: ...
-    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[Parked] = ()) -> bool:
+    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[PendingDelivery] = ()) -> bool:
         """It has come this far, and these were not taken; it is failing no more. False: another holds it by now."""
         ...
 
@@ -61,17 +61,17 @@ class WebhookStore(Protocol):
         """Its receiver cannot be reached: nothing is tried before `next_at`. False: another holds it by now."""
         ...
 
-    async def list_parked(
+    async def list_pending(
         self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
-    ) -> Sequence[Parked]:
+    ) -> Sequence[PendingDelivery]:
         """By cursor; with `due_at` only those to be tried by then."""
         ...
 
-    async def park(self, parked: Parked) -> None:
+    async def save_pending(self, parked: PendingDelivery) -> None:
         """Add, or replace what is kept under its webhook and cursor."""
         ...
 
-    async def unpark(self, webhook_id: Id, cursor: int) -> bool:
+    async def remove_pending(self, webhook_id: Id, cursor: int) -> bool:
         """It was delivered, or is not wanted any more."""
         ...
 
@@ -79,7 +79,7 @@ class WebhookStore(Protocol):
         """Try these dead letters again (None: all of them), from now on; how many."""
         ...
 
-    async def prune_parked(self, dead_before: float) -> None: ...
+    async def prune_pending(self, dead_before: float) -> None: ...
 
 
 class TicketStore(Protocol):

@@ -6,7 +6,7 @@ A printer: it is given everything it prints and asks nobody. fpdf2 is large and 
 from datetime import UTC, tzinfo
 
 from domogate.reports.spreadsheets import print_order_list, print_tables
-from domogate.services.logbook import SafetyReport
+from domogate.services.safety import SafetyReport
 
 __all__ = ["print_order_list", "print_pdf", "print_tables"]
 

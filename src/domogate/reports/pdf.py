@@ -17,8 +17,8 @@ from domogate.reports.words import (
     print_moment,
     print_outcome,
 )
-from domogate.services.logbook import Need, PlannedTest, SafetyController, SafetyReport, SafetyUnit, TestStanding
-from domogate.services.safety import SafetyStatus
+from domogate.services.safety import Need, PlannedTest, SafetyController, SafetyReport, SafetyUnit, TestStanding
+from domogate.services.safety.status import SafetyStatus
 
 _SPAN = 5
 """Columns of the table of units."""

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, tzinfo
 
 from domogate.domain.safety import Failure
 from domogate.reports.words import FAILURES, STATUSES, print_entry
-from domogate.services.logbook import OrderList, PlannedTest, SafetyReport
-from domogate.services.logbook.schedule import clamp
+from domogate.services.safety import OrderList, PlannedTest, SafetyReport
+from domogate.services.safety.schedule import clamp
 
 # What a spreadsheet takes for the beginning of a formula, and would compute.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

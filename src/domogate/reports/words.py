@@ -4,9 +4,9 @@ from datetime import datetime, tzinfo
 
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
-from domogate.services.logbook import PlannedTest, TestStanding
-from domogate.services.logbook.schedule import clamp
-from domogate.services.safety import SafetyStatus
+from domogate.services.safety import PlannedTest, TestStanding
+from domogate.services.safety.schedule import clamp
+from domogate.services.safety.status import SafetyStatus
 
 FAILURES: dict[FailureType, str] = {
     FailureType.BLOCK_OK: "none",

@@ -1,1 +1,1 @@
-"""What the gateway does."""
+"""What the gateway does, one folder a subject."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, select
 
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.safety import SpareParts
 from domogate.stores.codec import decode_absence, decode_parts, decode_state
 from domogate.stores.injections import covered_states
@@ -55,7 +55,7 @@ def _export_plants(connection: Connection) -> Iterable[EstatePlant]:
 def _first_state(row: Row[Any], covered: Mapping[Id, str]) -> FirstState:
     """As it is without the faults that are injected: those are no part of an estate."""
     text = covered.get(row.id, row.state)
-    played = row.absence is not None and decode_absence(row.absence).why is Why.INJECTED
+    played = row.absence is not None and decode_absence(row.absence).why is AbsenceReason.INJECTED
     return FirstState(row.id, None if text is None else decode_state(text), row.reachable or played)
 
 

@@ -77,9 +77,9 @@ def inject(tx: Transaction, plant_id: Id, wanted: Sequence[Injection]) -> bool:
     newest = {(injection.module_id, injection.fault): injection for injection in wanted}
     if not newest:
         return True
-    covering = sorted({module_id for module_id, fault in newest if module_id is not None and fault in COVERING})
+    overlay = sorted({module_id for module_id, fault in newest if module_id is not None and fault in COVERING})
     # A state that is covered already is not the module's own.
-    own = _stored_states(tx.connection, covering) | covered_states(tx.connection)
+    own = _stored_states(tx.connection, overlay) | covered_states(tx.connection)
     there = _find_matching(tx, plant_id, None, None, None)
     replaced = [row for row in there if (row.module_id, InjectedFault(row.fault)) in newest]
     with changing_plants(tx, [plant_id], PlantAspect.FAULTS):

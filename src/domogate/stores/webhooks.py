@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
-from domogate.domain.webhooks import Parked, TooManyWebhooks, Webhook, WebhookForm
+from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores.codec import NUL, decode_event, decode_texts, to_json
 from domogate.stores.engine import chunked
 from domogate.stores.lifecycle import StoreLifecycle
@@ -78,7 +78,7 @@ def add_webhook(tx: Transaction, webhook: Webhook, most: int | None) -> bool:
     if most is not None and tx.connection.execute(living).scalar_one() >= most:
         raise TooManyWebhooks
     alike = webhooks.c.url == webhook.url
-    if webhook.form is WebhookForm.THERMOSTAT:
+    if webhook.form is WebhookFormat.THERMOSTAT:
         alike = or_(alike, webhooks.c.form == webhook.form.value)
     if tx.connection.execute(select(webhooks.c.id).where(theirs, alike, _LIVES)).first() is not None:
         return False
@@ -121,7 +121,7 @@ def _from_row(row: Row[Any]) -> Webhook:
         url=row.url,
         secret=row.secret,
         kinds=tuple(NoticeKind(kind) for kind in decode_texts(row.kinds)),
-        form=WebhookForm(row.form),
+        form=WebhookFormat(row.form),
         created_at=row.created_at,
         position=row.position,
         failing_since=row.failing_since,
@@ -179,12 +179,12 @@ def release_webhooks(tx: Transaction, holder: str) -> None:
     tx.connection.execute(update(webhooks).where(webhooks.c.holder == holder).values(holder="", held_until=0.0))
 
 
-def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, items: Sequence[Parked]) -> bool:
+def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, items: Sequence[PendingDelivery]) -> bool:
     who = {"of_id": webhook_id, "by": holder}
     if items and tx.connection.execute(_HOLDS, who).first() is None:
         return False
     for item in items:
-        park(tx, item)
+        save_pending(tx, item)
     problem = next((item.problem for item in items if item.attempts), "")
     return tx.connection.execute(_MOVE, {**who, "to": position, "words": _storable(problem)}).rowcount == 1
 
@@ -197,9 +197,9 @@ def hold_webhook(tx: Transaction, webhook_id: Id, holder: str, at: float, next_a
 # what was not taken
 
 
-def list_parked(
+def list_pending(
     connection: Connection, webhook_id: Id, dead: bool, after: int, limit: int, due_at: float | None
-) -> Sequence[Parked]:
+) -> Sequence[PendingDelivery]:
     wanted = [
         parked.c.webhook_id == webhook_id,
         parked.c.dead_at.is_not(None) if dead else parked.c.dead_at.is_(None),
@@ -211,8 +211,8 @@ def list_parked(
     return [_parked_from_row(row) for row in rows]
 
 
-def _parked_from_row(row: Row[Any]) -> Parked:
-    return Parked(
+def _parked_from_row(row: Row[Any]) -> PendingDelivery:
+    return PendingDelivery(
         webhook_id=row.webhook_id,
         change=Change(row.cursor, row.at, decode_event(row.event)),
         module_id=row.module_id,
@@ -223,7 +223,7 @@ def _parked_from_row(row: Row[Any]) -> Parked:
     )
 
 
-def _parked_to_row(item: Parked) -> Mapping[str, Any]:
+def _parked_to_row(item: PendingDelivery) -> Mapping[str, Any]:
     return {
         "webhook_id": item.webhook_id,
         "cursor": item.change.cursor,
@@ -237,7 +237,7 @@ def _parked_to_row(item: Parked) -> Mapping[str, Any]:
     }
 
 
-def park(tx: Transaction, item: Parked) -> None:
+def save_pending(tx: Transaction, item: PendingDelivery) -> None:
     """Nothing is kept for a webhook that has ended meanwhile or is gone, dead letters apart."""
     found = find_webhook(tx.connection, item.webhook_id)
     if found is not None and (found.ended_at is None or item.dead_at is not None):
@@ -261,7 +261,7 @@ def _let_next_come(tx: Transaction, webhook_id: Id, module_id: Id | None, at: fl
         tx.connection.execute(update(parked).where(this, parked.c.next_at > at).values(next_at=at))
 
 
-def unpark(tx: Transaction, webhook_id: Id, cursor: int) -> bool:
+def remove_pending(tx: Transaction, webhook_id: Id, cursor: int) -> bool:
     gone = delete(parked).where(parked.c.webhook_id == webhook_id, parked.c.cursor == cursor)
     row = tx.connection.execute(gone.returning(parked.c.module_id, parked.c.next_at, parked.c.dead_at)).first()
     if row is not None and row.dead_at is None:
@@ -282,7 +282,7 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
     return replayed
 
 
-def prune_parked(tx: Transaction, dead_before: float) -> bool:
+def prune_pending(tx: Transaction, dead_before: float) -> bool:
     """A piece at a time; True: there are more."""
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)
     gone = [{"of_id": row.webhook_id, "at": row.cursor} for row in tx.connection.execute(oldest)]
@@ -321,27 +321,27 @@ class WebhookRows(StoreLifecycle):
     async def release_webhooks(self, holder: str) -> None:
         await self._write(release_webhooks, holder)
 
-    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[Parked] = ()) -> bool:
+    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[PendingDelivery] = ()) -> bool:
         return await self._write(move_webhook, webhook_id, holder, position, parked)
 
     async def hold_webhook(self, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
         return await self._write(hold_webhook, webhook_id, holder, at, next_at, problem)
 
-    async def list_parked(
+    async def list_pending(
         self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
-    ) -> Sequence[Parked]:
-        return await self._read(list_parked, webhook_id, dead, after, limit, due_at)
+    ) -> Sequence[PendingDelivery]:
+        return await self._read(list_pending, webhook_id, dead, after, limit, due_at)
 
-    async def park(self, parked: Parked) -> None:
-        await self._write(park, parked)
+    async def save_pending(self, parked: PendingDelivery) -> None:
+        await self._write(save_pending, parked)
 
-    async def unpark(self, webhook_id: Id, cursor: int) -> bool:
-        return await self._write(unpark, webhook_id, cursor)
+    async def remove_pending(self, webhook_id: Id, cursor: int) -> bool:
+        return await self._write(remove_pending, webhook_id, cursor)
 
     async def replay_dead(self, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:
         return await self._write(replay_dead, webhook_id, cursors, at)
 
-    async def prune_parked(self, dead_before: float) -> None:
+    async def prune_pending(self, dead_before: float) -> None:
         """In pieces, so that other writes get their turn in between."""
-        while await self._write(prune_parked, dead_before):
+        while await self._write(prune_pending, dead_before):
             pass

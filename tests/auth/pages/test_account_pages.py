@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from domogate.domain.people import Standing
-from domogate.services.people import LINK_PATH
+from domogate.services.people.people import LINK_PATH
 from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
 
 REVOKE = "/auth/account/applications/revoke"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from starlette.requests import Request
 
-from domogate.auth.pages.agents import describe_agent
 from domogate.auth.pages.browser import Form, is_of_this_browser, parse_return_to, read_form
 from domogate.auth.pages.rendering import form_target
+from domogate.auth.pages.user_agents import describe_agent
 
 
 class TestReturnTo:

@@ -10,11 +10,11 @@ import pytest
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker, link, outbox, station
 from domogate.drivers.mqtt.module import DrivenModule
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import StillClock
 from support.driver_bench import PATIENCE, PLANT, is_away, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
@@ -24,7 +24,7 @@ from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 pytestmark = pytest.mark.slow
 
 
-def why(report: Report) -> Why:
+def why(report: Report) -> AbsenceReason:
     assert report.absence is not None
     return report.absence.why
 
@@ -38,7 +38,7 @@ class TestLastWill:
             await bench.heard.report_of(plug, is_off)
             device.client.vanish()
             report = await bench.heard.report_of(plug, is_away)
-            assert why(report) is Why.SAID_SO
+            assert why(report) is AbsenceReason.SAID_SO
             assert report.absence is not None
             assert report.absence.evidence == "tele/cut_off/LWT: Offline"
             assert isinstance(report.state, LightState), "what it was last in is still known"
@@ -56,8 +56,8 @@ class TestLastWill:
             await bench.heard.report_of(one, is_on)
             await bench.heard.report_of(two, is_off)
             bridge.client.publish("ending/bridge/state", '{"state":"offline"}', retain=True)
-            assert why(await bench.heard.report_of(one, is_away)) is Why.SAID_SO
-            assert why(await bench.heard.report_of(two, is_away)) is Why.SAID_SO
+            assert why(await bench.heard.report_of(one, is_away)) is AbsenceReason.SAID_SO
+            assert why(await bench.heard.report_of(two, is_away)) is AbsenceReason.SAID_SO
             bridge.client.publish("ending/bridge/state", '{"state":"online"}', retain=True)
             await bench.heard.report_of(one, lambda report: report.reachable)
             await bench.heard.report_of(two, lambda report: report.reachable)
@@ -76,7 +76,7 @@ class TestBrokerRestart:
                 assert is_on(await bench.driver.execute(bench.order(lamp, SetLight(on=True))))
                 broker.stop()
                 report = await bench.heard.report_of(lamp, is_away)
-                assert why(report) is Why.CONNECTION_LOST
+                assert why(report) is AbsenceReason.CONNECTION_LOST
                 assert report.absence is not None
                 assert broker.url in report.absence.evidence
                 with pytest.raises(DeviceOffline, match="connection lost"):
@@ -96,7 +96,7 @@ class TestBrokerRestart:
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             report = await bench.heard.report_of(lamp, is_away)
-            assert why(report) is Why.CONNECTION_LOST
+            assert why(report) is AbsenceReason.CONNECTION_LOST
             broker.start()
             bridge = ZigbeeBridge(broker.port, "z")
             bridge.add("lamp", state="ON")
@@ -154,7 +154,7 @@ class TestSilence:
             clock.pass_by(1)
             look(bench)
             report = await bench.heard.report_of(lamp, is_away)
-            assert why(report) is Why.NEVER_SEEN
+            assert why(report) is AbsenceReason.NEVER_SEEN
             device = DeviceClient(broker.port)
             device.publish("nobody/lamp", '{"state":"ON"}')
             await bench.heard.report_of(lamp, lambda report: report.reachable and is_on(report))
@@ -176,7 +176,7 @@ class TestSilence:
             look(bench)
             report = await bench.heard.report_of(lamp, is_away)
             assert report.absence is not None
-            assert (report.absence.why, report.absence.since) == (Why.SILENT, spoken_at)
+            assert (report.absence.why, report.absence.since) == (AbsenceReason.SILENT, spoken_at)
             device.publish("quiet/lamp", '{"state":"ON"}')
             await bench.heard.report_of(lamp, lambda report: report.reachable)
         device.close()
@@ -207,10 +207,10 @@ class TestSilence:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             clock.pass_by(station.NEVER_AFTER)
-            assert why(await bench.heard.report_of(lamp, is_away)) is Why.NEVER_SEEN
+            assert why(await bench.heard.report_of(lamp, is_away)) is AbsenceReason.NEVER_SEEN
 
 
-async def until_listening(bench: Running, module: Placed) -> None:
+async def until_listening(bench: Running, module: AttachedModule) -> None:
     driven = bench.driver._plants[PLANT][module.module.id].module
     assert isinstance(driven, DrivenModule)
     await bench.heard.until(lambda: driven.listening_since is not None)
@@ -325,17 +325,17 @@ class TestVersions:
             await bench.attach(lamp, other, unknown)
             missing = await bench.heard.report_of(lamp, is_away)
             assert (why(missing), missing.absence and missing.absence.evidence) == (
-                Why.MISCONFIGURED,
+                AbsenceReason.MISCONFIGURED,
                 "the option broker is missing; there are one, two",
             )
-            assert why(await bench.heard.report_of(unknown, is_away)) is Why.MISCONFIGURED
+            assert why(await bench.heard.report_of(unknown, is_away)) is AbsenceReason.MISCONFIGURED
             assert not bench.heard.of(other)
 
     async def test_without_any_broker_nothing_can_be_driven(self) -> None:
         lamp = zigbee_lamp("a")
         async with running() as bench:
             await bench.attach(lamp)
-            assert why(await bench.heard.report_of(lamp, is_away)) is Why.MISCONFIGURED
+            assert why(await bench.heard.report_of(lamp, is_away)) is AbsenceReason.MISCONFIGURED
 
     async def test_a_mistake_of_its_own_makes_the_driver_fail(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
         async def broken(self: link.Link) -> None:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceRefused
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker
 from support.driver_bench import is_away
@@ -22,7 +22,7 @@ from support.mqtt_bench import placed, running, zigbee_lamp
 pytestmark = pytest.mark.slow
 
 
-def why(report: Report) -> Why:
+def why(report: Report) -> AbsenceReason:
     assert report.absence is not None
     return report.absence.why
 
@@ -49,7 +49,7 @@ class TestSecrets:
             async with running(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
                 report = await bench.heard.report_of(lamp, is_away)
-                assert why(report) is Why.CONNECTION_LOST
+                assert why(report) is AbsenceReason.CONNECTION_LOST
                 assert report.absence is not None
                 assert "certificate is not believed" in report.absence.evidence
 
@@ -59,7 +59,7 @@ class TestSecrets:
             async with running(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
                 await bench.attach(lamp)
                 report = await bench.heard.report_of(lamp, is_away)
-                assert why(report) is Why.REFUSED
+                assert why(report) is AbsenceReason.REFUSED
                 assert report.absence is not None
                 assert "not authorized" in report.absence.evidence or "bad user name" in report.absence.evidence
                 assert "wrong-secret" not in report.absence.evidence

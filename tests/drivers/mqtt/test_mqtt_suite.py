@@ -9,7 +9,7 @@ import pytest
 from domogate.domain.commands import Command, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt import Mqtt, MqttBroker
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
 from support.mosquitto import Mosquitto
@@ -33,7 +33,7 @@ class MqttBench(Bench):
         self.driver = Mqtt(self.clock, [MqttBroker(url=broker.url)])
         self.world = f"w{next(_numbers)}"
 
-    def misconfigured(self) -> Placed:
+    def misconfigured(self) -> AttachedModule:
         return placed(f"{self.world}-bad", DeviceKind.LIGHT, {"dialect": "tasmota"})
 
 
@@ -44,38 +44,38 @@ class ZigbeeBench(MqttBench):
     async def tear_down(self) -> None:
         self.bridge.client.close()
 
-    def lamp(self, number: int) -> Placed:
+    def lamp(self, number: int) -> AttachedModule:
         name = f"lamp_{number}"
         self.bridge.add(name, state="OFF", brightness=127)
         return placed(f"{self.world}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": self.world, "name": name})
 
-    def meter(self) -> Placed:
+    def meter(self) -> AttachedModule:
         self.bridge.add("plug", state="ON", power=0, energy=1.5)
         return placed(f"{self.world}-plug", DeviceKind.PLUG, {"dialect": "zigbee2mqtt", "base": self.world, "name": "plug"})
 
-    def name_of(self, lamp: Placed) -> str:
+    def name_of(self, lamp: AttachedModule) -> str:
         return str(lamp.module.options["name"])
 
-    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+    async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         self.bridge.change(self.name_of(lamp), state="ON" if on else "OFF")
 
-    async def measure(self, meter: Placed, watts: float) -> None:
+    async def measure(self, meter: AttachedModule, watts: float) -> None:
         self.bridge.change("plug", power=watts)
 
-    async def vanish(self, lamp: Placed) -> None:
+    async def vanish(self, lamp: AttachedModule) -> None:
         self.bridge.set_availability(self.name_of(lamp), "offline")
 
-    async def come_back(self, lamp: Placed) -> None:
+    async def come_back(self, lamp: AttachedModule) -> None:
         self.bridge.set_availability(self.name_of(lamp), "online")
 
-    async def fall_silent(self, lamp: Placed) -> None:
+    async def fall_silent(self, lamp: AttachedModule) -> None:
         self.bridge.silent.add(self.name_of(lamp))
 
-    async def make_refuse(self, lamp: Placed) -> Command:
+    async def make_refuse(self, lamp: AttachedModule) -> Command:
         self.bridge.refusing.add(self.name_of(lamp))
         return SetLight(on=True)
 
-    def times_told(self, lamp: Placed) -> int:
+    def times_told(self, lamp: AttachedModule) -> int:
         return self.bridge.told.get(self.name_of(lamp), 0)
 
 
@@ -87,42 +87,42 @@ class TasmotaBench(MqttBench):
         for device in self.devices.values():
             device.client.close()
 
-    def device(self, name: str, **state: Any) -> Placed:
+    def device(self, name: str, **state: Any) -> AttachedModule:
         topic = f"{self.world}_{name}"
         if topic not in self.devices:
             self.devices[topic] = TasmotaRelays(self.port, topic, **state)
         kind = DeviceKind.PLUG if name == "plug" else DeviceKind.LIGHT
         return placed(topic, kind, {"dialect": "tasmota", "topic": topic})
 
-    def lamp(self, number: int) -> Placed:
+    def lamp(self, number: int) -> AttachedModule:
         return self.device(f"lamp{number}", Dimmer=50)
 
-    def meter(self) -> Placed:
+    def meter(self) -> AttachedModule:
         return self.device("plug")
 
-    def of(self, one: Placed) -> TasmotaRelays:
+    def of(self, one: AttachedModule) -> TasmotaRelays:
         return self.devices[one.module.options["topic"]]
 
-    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+    async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         self.of(lamp).change(POWER="ON" if on else "OFF")
 
-    async def measure(self, meter: Placed, watts: float) -> None:
+    async def measure(self, meter: AttachedModule, watts: float) -> None:
         self.of(meter).measure(watts)
 
-    async def vanish(self, lamp: Placed) -> None:
+    async def vanish(self, lamp: AttachedModule) -> None:
         self.of(lamp).client.publish(f"tele/{self.of(lamp).topic}/LWT", "Offline", retain=True)
 
-    async def come_back(self, lamp: Placed) -> None:
+    async def come_back(self, lamp: AttachedModule) -> None:
         self.of(lamp).client.publish(f"tele/{self.of(lamp).topic}/LWT", "Online", retain=True)
 
-    async def fall_silent(self, lamp: Placed) -> None:
+    async def fall_silent(self, lamp: AttachedModule) -> None:
         self.of(lamp).silent = True
 
-    async def make_refuse(self, lamp: Placed) -> Command:
+    async def make_refuse(self, lamp: AttachedModule) -> Command:
         self.of(lamp).refusing = True
         return SetLight(on=True)
 
-    def times_told(self, lamp: Placed) -> int:
+    def times_told(self, lamp: AttachedModule) -> int:
         return self.of(lamp).told
 
 

@@ -10,7 +10,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening, outbox
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import LoopClock
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
@@ -20,10 +20,10 @@ from support.openwebnet_gateway import BusGateway
 pytestmark = pytest.mark.usefixtures("steady_time")
 
 
-def place(number: int, kind: DeviceKind, **options: object) -> Placed:
+def place(number: int, kind: DeviceKind, **options: object) -> AttachedModule:
     module_id = Id(f"00000000-0000-4000-8000-{number:012x}")
     module = Module(module_id, module_id, f"a {kind}", kind, driver="openwebnet", options=options)
-    return Placed(module, FirstState(module_id))
+    return AttachedModule(module, FirstState(module_id))
 
 
 class OpenWebNetBench(Bench):
@@ -39,43 +39,43 @@ class OpenWebNetBench(Bench):
     async def tear_down(self) -> None:
         await self.gateway.shut()
 
-    def lamp(self, number: int) -> Placed:
+    def lamp(self, number: int) -> AttachedModule:
         return place(number, DeviceKind.LIGHT, where=f"1{number}")
 
-    def meter(self) -> Placed:
+    def meter(self) -> AttachedModule:
         return place(99, DeviceKind.ENERGYMETER, where="51")
 
-    def misconfigured(self) -> Placed:
+    def misconfigured(self) -> AttachedModule:
         return place(98, DeviceKind.LIGHT, where="nowhere")
 
-    def _light(self, lamp: Placed) -> BusLight:
+    def _light(self, lamp: AttachedModule) -> BusLight:
         light = self.gateway.device("1", lamp.module.options["where"])
         assert isinstance(light, BusLight)
         return light
 
-    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+    async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         await self.gateway.happen(*self._light(lamp).obey("1" if on else "0"))
 
-    async def measure(self, meter: Placed, watts: float) -> None:
+    async def measure(self, meter: AttachedModule, watts: float) -> None:
         device = self.gateway.device("18", "51")
         assert isinstance(device, BusMeter)
         device.watts = round(watts)
         await self.gateway.happen(*(device.read("113") or ()))
 
-    async def vanish(self, lamp: Placed) -> None:
+    async def vanish(self, lamp: AttachedModule) -> None:
         await self.gateway.shut()
 
-    async def come_back(self, lamp: Placed) -> None:
+    async def come_back(self, lamp: AttachedModule) -> None:
         await self.gateway.open()
 
-    async def fall_silent(self, lamp: Placed) -> None:
+    async def fall_silent(self, lamp: AttachedModule) -> None:
         self.gateway.silent.add(lamp.module.options["where"])
 
-    async def make_refuse(self, lamp: Placed) -> Command:
+    async def make_refuse(self, lamp: AttachedModule) -> Command:
         self.gateway.disobedient.add(lamp.module.options["where"])
         return SetLight(on=True)
 
-    def times_told(self, lamp: Placed) -> int:
+    def times_told(self, lamp: AttachedModule) -> int:
         return sum(frame.endswith(f"*{lamp.module.options['where']}##") for frame in self.gateway.told)
 
 

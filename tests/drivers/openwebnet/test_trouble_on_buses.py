@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from domogate.domain.commands import Activate, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import (
     LightState,
 )
@@ -75,7 +75,7 @@ class TestTroubleOnTheBus:
             for lamp in lamps:
                 report = await house.heard.report_of(lamp, lambda it: not it.reachable)
                 assert report.absence is not None
-                assert report.absence.why is Why.NEVER_SEEN
+                assert report.absence.why is AbsenceReason.NEVER_SEEN
                 assert "no answer to *#1*1" in report.absence.evidence
             with pytest.raises(DeviceOffline, match="never seen"):
                 await house.tell(lamps[0], SetLight(on=True))
@@ -91,7 +91,7 @@ class TestTroubleOnTheBus:
             gateway.silent.add("11")
             report = await house.heard.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
-            assert report.absence.why is Why.SILENT
+            assert report.absence.why is AbsenceReason.SILENT
             assert report.absence.since < report.at
             gateway.silent.clear()
             assert (await house.tell(lamp, SetLight(on=True))).state == LightState(on=True)
@@ -103,11 +103,11 @@ class TestTroubleOnTheBus:
             await house.attach(lamp, nowhere)
             report = await house.heard.report_of(nowhere, lambda it: not it.reachable)
             assert report.absence is not None
-            assert (report.absence.why, report.absence.evidence) == (Why.REFUSED, "NACK to *#1*99##")
+            assert (report.absence.why, report.absence.evidence) == (AbsenceReason.REFUSED, "NACK to *#1*99##")
             gateway.refused.add("11")
             report = await house.ask(lamp)
             assert report.absence is not None
-            assert report.absence.why is Why.REFUSED
+            assert report.absence.why is AbsenceReason.REFUSED
 
     async def test_what_the_gateway_did_not_acknowledge_is_still_confirmed_by_the_device(
         self, monkeypatch: pytest.MonkeyPatch

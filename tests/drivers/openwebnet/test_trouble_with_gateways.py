@@ -8,7 +8,7 @@ import pytest
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceTimeout
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import (
     LightState,
 )
@@ -28,7 +28,7 @@ class TestTroubleWithTheGateway:
             await house.driver.attach(PLANT, [lamp])
             report = await house.heard.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
-            assert report.absence.why is Why.REFUSED
+            assert report.absence.why is AbsenceReason.REFUSED
             assert "refused the password" in report.absence.evidence
             for _ in range(3):
                 with pytest.raises(DeviceOffline, match="refused the password"):
@@ -57,7 +57,7 @@ class TestTroubleWithTheGateway:
                 await house.driver.attach(PLANT, [lamp])
                 report = await house.heard.report_of(lamp, lambda it: not it.reachable)
                 assert report.absence is not None
-                assert report.absence.why is Why.CONNECTION_LOST
+                assert report.absence.why is AbsenceReason.CONNECTION_LOST
                 assert str(gateway.port) in report.absence.evidence
                 await gateway.open()
                 await house.shown(lamp, LightState(on=False))
@@ -122,7 +122,7 @@ class TestTroubleWithTheGateway:
             await house.driver.attach(PLANT, [lamp])
             report = await house.heard.report_of(lamp)
             assert report.absence is not None
-            assert report.absence.why is Why.MISCONFIGURED
+            assert report.absence.why is AbsenceReason.MISCONFIGURED
             with pytest.raises(DeviceOffline, match=words):
                 await house.tell(lamp, SetLight(on=True))
 

@@ -12,7 +12,7 @@ from domogate.domain.commands import (
 )
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import (
     LightState,
     LockState,
@@ -21,15 +21,15 @@ from domogate.domain.states import (
 )
 from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.plant import DEVICES
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import NOON, StillClock, make_id, make_module, make_order, make_placed
 from support.simulated_house import PLANT, House
 
 
 class TestBehaviour:
-    def option(self, placed: Placed, simulate: object) -> Placed:
+    def option(self, placed: AttachedModule, simulate: object) -> AttachedModule:
         options = {} if simulate is None else {"simulate": simulate}
-        return Placed(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
+        return AttachedModule(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
 
     async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self):
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})
@@ -85,7 +85,7 @@ class TestBehaviour:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
         async with House(lamp) as house:
             (report,) = house.reports
-            assert report.absence.why is Why.MISCONFIGURED
+            assert report.absence.why is AbsenceReason.MISCONFIGURED
             assert report.absence.evidence == "simulate: must be one of normal, offline, slow, refusing"
 
     async def test_offline_keeps_since_when_for_as_long_as_it_lasts(self):
@@ -95,7 +95,7 @@ class TestBehaviour:
             house.clock.pass_by(60)
             await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
             absence = (await house.ask()).absence
-            assert (absence.why, absence.since) == (Why.SIMULATED, NOON)
+            assert (absence.why, absence.since) == (AbsenceReason.SIMULATED, NOON)
 
 
 class TestTicking:

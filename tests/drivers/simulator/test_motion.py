@@ -8,7 +8,7 @@ from domogate.domain.commands import MoveShutter, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import AutomationState, Color, LightState, Report, State
 from domogate.drivers.simulator import Simulator, simulator
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import StillClock, make_id, make_order, make_placed
 
 PLANT = make_id(1)
@@ -17,7 +17,7 @@ PLANT = make_id(1)
 class Moving:
     """A simulator with one module whose time is looked at closely."""
 
-    def __init__(self, placed: Placed) -> None:
+    def __init__(self, placed: AttachedModule) -> None:
         self.clock = StillClock()
         self.simulator = Simulator(self.clock, seed=1, tick=3600.0)
         self.reports: list[Report] = []
@@ -46,7 +46,7 @@ class Moving:
         return [report.state for report in self.reports[before:]]
 
 
-def lamp(state: LightState, transition: float = 10) -> Placed:
+def lamp(state: LightState, transition: float = 10) -> AttachedModule:
     return make_placed(DeviceKind.LIGHT, state, options={"transition": transition})
 
 

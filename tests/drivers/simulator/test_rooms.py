@@ -8,7 +8,7 @@ from domogate.domain.states import AutomationState, HeaterState, Reading, Thermo
 from domogate.drivers.simulator.pace import REAL_TIME
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import NOON, make_id, make_placed
 
 HOUR = 3600.0
@@ -21,7 +21,7 @@ OFF = ThermostatState(
 )
 
 
-def make_plant(*placed: Placed) -> SimulatedPlant:
+def make_plant(*placed: AttachedModule) -> SimulatedPlant:
     plant = SimulatedPlant(make_id(1), 1, Weather(1), REAL_TIME)
     for _ in plant.place(placed, NOON):
         pass
@@ -34,12 +34,12 @@ def live(plant: SimulatedPlant, hours: float, start: float = NOON) -> None:
             pass
 
 
-def thermostat(number: int, room: str | None = None) -> Placed:
+def thermostat(number: int, room: str | None = None) -> AttachedModule:
     options = {} if room is None else {"room": room}
     return make_placed(DeviceKind.CHRONOTHERMOSTAT, OFF, module_id=make_id(number), options=options)
 
 
-def celsius(plant: SimulatedPlant, placed: Placed) -> float:
+def celsius(plant: SimulatedPlant, placed: AttachedModule) -> float:
     return plant.find(placed.module.id).device.room.celsius
 
 

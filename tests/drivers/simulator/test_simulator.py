@@ -37,7 +37,7 @@ from domogate.domain.states import (
 from domogate.drivers.simulator.emergency import Emergency
 from domogate.drivers.simulator.entrance import Activation, Camera, Lock
 from domogate.drivers.simulator.plant import DEVICES
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import NOON, make_id, make_module, make_order, make_placed
 from support.simulated_house import PLANT, House
 
@@ -60,7 +60,7 @@ class TestAttaching:
 
     async def test_a_state_that_no_driver_has_vouched_for_is_reported(self):
         light = make_placed(DeviceKind.LIGHT, LightState(on=False, level=7))
-        async with House(Placed(light.module, light.last)) as house:
+        async with House(AttachedModule(light.module, light.last)) as house:
             assert [report.state for report in house.reports] == [LightState(on=False, level=7)]
 
     async def test_measures_that_an_estate_gave_without_a_time_are_of_now(self):
@@ -104,7 +104,7 @@ class TestAttaching:
         async with House(plug) as house:
             await house.tell(SwitchPlug(on=True))
             stronger = make_module(DeviceKind.PLUG, plug.module.id, options={"watts": 2000})
-            await house.simulator.attach(PLANT, (Placed(stronger, plug.last),))
+            await house.simulator.attach(PLANT, (AttachedModule(stronger, plug.last),))
             await house.pass_by(200)
             state = (await house.ask()).state
             assert state.on
@@ -270,7 +270,7 @@ class TestWear:
                 failing = [report for report in await house.pass_by(Emergency.SPAN) if report.state.failures != well]
             module = make_module(DeviceKind.EMERGENCY_UNIT, failing[0].module_id)
             await house.simulator.detach(PLANT)
-            await house.simulator.attach(PLANT, [Placed(module, FirstState(module.id, failing[0].state))])
+            await house.simulator.attach(PLANT, [AttachedModule(module, FirstState(module.id, failing[0].state))])
             assert [report.state.failures for report in await house.pass_by(Emergency.SPAN)] == [well]
 
     async def test_a_gateway_keeps_its_firmware(self):

@@ -11,7 +11,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import LightState
 from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.comfort import Light
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 from support.devices import StillClock, make_id, make_module, make_placed
 from support.driver_bench import PLANT, Bench
 from support.driver_suite import DriverSuite
@@ -28,7 +28,7 @@ class SimulatorBench(Bench):
         super().__init__()
         self.clock = StillClock()
         self._monkeypatch = monkeypatch
-        self._attached: dict[Id, dict[Id, Placed]] = {}
+        self._attached: dict[Id, dict[Id, AttachedModule]] = {}
         self._told: dict[int, int] = {}
 
     async def set_up(self) -> None:
@@ -44,51 +44,51 @@ class SimulatorBench(Bench):
     async def tear_down(self) -> None:
         self._monkeypatch.undo()
 
-    def lamp(self, number: int) -> Placed:
+    def lamp(self, number: int) -> AttachedModule:
         return make_placed(DeviceKind.LIGHT, LightState(on=False, level=50), module_id=make_id(number), reachable=False)
 
-    def meter(self) -> Placed:
+    def meter(self) -> AttachedModule:
         return make_placed(DeviceKind.PLUG, module_id=make_id(20), options={"watts": 0})
 
-    def misconfigured(self) -> Placed:
+    def misconfigured(self) -> AttachedModule:
         return make_placed(DeviceKind.LIGHT, module_id=make_id(21), options={"simulate": "asleep"})
 
-    async def attach(self, *placed: Placed, plant_id: Id = PLANT) -> None:
+    async def attach(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
         self._attached[plant_id] = {one.module.id: one for one in placed}
         await super().attach(*placed, plant_id=plant_id)
 
-    async def switch_by_hand(self, lamp: Placed, on: bool) -> None:
+    async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         for plant in tuple(self.driver._plants.values()):
             there = plant._modules.get(lamp.module.id)
             if there is not None:
                 there.device.state = LightState(on=on, level=50)
         await self.driver.step()
 
-    async def measure(self, meter: Placed, watts: float) -> None:
+    async def measure(self, meter: AttachedModule, watts: float) -> None:
         await self._give_option(meter, watts=watts)
         self.clock.pass_by(120)
         await self.driver.step()
 
-    async def vanish(self, lamp: Placed) -> None:
+    async def vanish(self, lamp: AttachedModule) -> None:
         await self._give_option(lamp, simulate="offline")
 
-    async def come_back(self, lamp: Placed) -> None:
+    async def come_back(self, lamp: AttachedModule) -> None:
         await self._give_option(lamp, simulate="normal")
 
-    async def fall_silent(self, lamp: Placed) -> None:
+    async def fall_silent(self, lamp: AttachedModule) -> None:
         await self._give_option(lamp, simulate="slow")
 
-    async def make_refuse(self, lamp: Placed) -> Command:
+    async def make_refuse(self, lamp: AttachedModule) -> Command:
         await self._give_option(lamp, simulate="refusing")
         return SetLight(on=True)
 
-    async def _give_option(self, placed: Placed, **options: Any) -> None:
+    async def _give_option(self, placed: AttachedModule, **options: Any) -> None:
         for plant_id, attached in tuple(self._attached.items()):
             if placed.module.id in attached:
                 module = make_module(placed.module.kind, placed.module.id, options=options)
-                await self.attach(*(attached | {module.id: Placed(module, placed.last)}).values(), plant_id=plant_id)
+                await self.attach(*(attached | {module.id: AttachedModule(module, placed.last)}).values(), plant_id=plant_id)
 
-    def times_told(self, lamp: Placed) -> int:
+    def times_told(self, lamp: AttachedModule) -> int:
         devices = [
             there.device for plant in self.driver._plants.values() if (there := plant._modules.get(lamp.module.id)) is not None
         ]

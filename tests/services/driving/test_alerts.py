@@ -9,8 +9,8 @@ from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import EmergencyState, Report
 from domogate.ports import StoredPlant, StoredState
 from domogate.services.driving.alerts import Alerts
-from domogate.services.safety import list_controllers
-from domogate.services.world import PlantView
+from domogate.services.plants.read_model import PlantView
+from domogate.services.safety.status import list_controllers
 
 PLANT, CONTROLLER = Id("plant"), Id("controller")
 UNITS = [Id(f"unit {number}") for number in range(4)]

@@ -20,7 +20,7 @@ from domogate.services.driving import Driving
 from domogate.services.driving import errands as errands_module
 from domogate.services.driving import recording as recording_module
 from domogate.services.driving.recording import Lane, Recording, TooManyReports
-from domogate.services.orders import Orders
+from domogate.services.plants.orders import Orders
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")

@@ -14,11 +14,11 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.states import CameraState
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import Picture, StoredState
-from domogate.services.control import Control
 from domogate.services.driving import Driving
 from domogate.services.driving.limits import LARGEST_PICTURE
-from domogate.services.orders import Orders
-from domogate.services.world import ModuleView
+from domogate.services.plants.control import Control
+from domogate.services.plants.orders import Orders
+from domogate.services.plants.read_model import ModuleView
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
 
 pytestmark = pytest.mark.usefixtures("leaping_time")

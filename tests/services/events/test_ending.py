@@ -12,8 +12,8 @@ from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import PlantStatus, Topology
 from domogate.identity.rotation import rotate_keys
+from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import NotNow
-from domogate.services.events.wishes import Wish
 from support.listening import Credentials, House, Listener, Salon, a_module, open_salon, until
 
 
@@ -78,8 +78,8 @@ ENDINGS: dict[Ending, str] = {
 class TestWhatIsTakenAway:
     async def listen(self, salon: Salon, house: House) -> list[Listener]:
         """To all plants of the person, and to the one alone."""
-        wishes = Wish(), Wish(plants=frozenset({house.plant.id}))
-        return [await salon.listen(house.of_bruno, wish) for wish in wishes]
+        wishes = EventFilter(), EventFilter(plants=frozenset({house.plant.id}))
+        return [await salon.listen(house.of_bruno, event_filter) for event_filter in wishes]
 
     async def test_ends_the_stream_at_once_and_says_why(self, salon: Salon, house: House, take_away: Ending, code: str) -> None:
         listeners, witness = await self.listen(salon, house), await salon.listen(house.of_anna)
@@ -234,7 +234,7 @@ class TestADrain:
         await until(lambda: all(listener.ended for listener in listeners), "the end")
         assert {listener.end_code for listener in listeners} == {"draining"}
         with pytest.raises(NotNow):
-            await salon.hub.open(await salon.call(house.of_anna), Wish())
+            await salon.hub.open(await salon.call(house.of_anna), EventFilter())
         assert salon.hub.open_streams == 0
 
 

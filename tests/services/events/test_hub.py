@@ -15,8 +15,8 @@ from domogate.domain.people import Scope, TokenKind
 from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LockState, Report
 from domogate.services.events import hub as hubs
+from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import NotNow
-from domogate.services.events.wishes import Wish
 from support.listening import SOURCE, Heard, House, Listener, Salon, a_module, open_salon, until
 
 
@@ -105,7 +105,7 @@ class TestOfOthersPlants:
         carla = await salon.add_user("Carla")
         await salon.listen(await salon.let_in(carla))
         looked_at = []
-        monkeypatch.setattr(salon.world, "find_plant", looked_at.append)
+        monkeypatch.setattr(salon.read_model, "find_plant", looked_at.append)
         await house.switch()
         await salon.quiet()
         assert looked_at == []
@@ -115,16 +115,16 @@ class TestFilters:
     async def test_by_plant(self, salon: Salon, house: House) -> None:
         lamp = a_module(DeviceKind.LIGHT)
         other = await salon.add_plant(house.anna, lamp)
-        listener = await salon.listen(house.of_anna, Wish(plants=frozenset({other.id})))
+        listener = await salon.listen(house.of_anna, EventFilter(plants=frozenset({other.id})))
         await house.switch()
         await salon.report(other, lamp)
         await salon.quiet()
         assert [heard.data["data"]["plantId"] for heard in listener.told] == [other.id]
 
     async def test_by_kind_and_a_module_that_turns_up_with_a_state_is_of_both(self, salon: Salon, house: House) -> None:
-        states = await salon.listen(house.of_anna, Wish(kinds=frozenset({NoticeKind.STATE})))
-        turns = await salon.listen(house.of_anna, Wish(kinds=frozenset({NoticeKind.REACHABILITY})))
-        people = await salon.listen(house.of_anna, Wish(kinds=frozenset({NoticeKind.PEOPLE})))
+        states = await salon.listen(house.of_anna, EventFilter(kinds=frozenset({NoticeKind.STATE})))
+        turns = await salon.listen(house.of_anna, EventFilter(kinds=frozenset({NoticeKind.REACHABILITY})))
+        people = await salon.listen(house.of_anna, EventFilter(kinds=frozenset({NoticeKind.PEOPLE})))
         await house.switch()
         await salon.report(house.plant, house.lamp, reachable=False)
         await salon.quiet()
@@ -144,28 +144,28 @@ class TestFilters:
     async def test_that_no_scope_of_the_token_could_pass_are_refused(self, salon: Salon, house: House) -> None:
         caller = await salon.call(await salon.let_in(house.anna, [Scope.LIGHT_READ, "openid"]))
         with pytest.raises(ScopeMissing) as refused:
-            await salon.hub.open(caller, Wish(kinds=frozenset({NoticeKind.SAFETY})))
+            await salon.hub.open(caller, EventFilter(kinds=frozenset({NoticeKind.SAFETY})))
         assert refused.value.scopes == (Scope.SAFETY_READ,)
         nothing = await salon.call(await salon.let_in(house.anna, ["openid"]))
         with pytest.raises(ScopeMissing):
-            await salon.hub.open(nothing, Wish())
+            await salon.hub.open(nothing, EventFilter())
 
     async def test_by_a_plant_that_is_not_theirs_or_not_there_are_refused(self, salon: Salon, house: House) -> None:
         stranger = await salon.call(await salon.let_in(await salon.add_user("Carla")))
         with pytest.raises(NotYourPlant):
-            await salon.hub.open(stranger, Wish(plants=frozenset({house.plant.id})))
+            await salon.hub.open(stranger, EventFilter(plants=frozenset({house.plant.id})))
         with pytest.raises(NoSuchPlant):
-            await salon.hub.open(stranger, Wish(plants=frozenset({new_id()})))
+            await salon.hub.open(stranger, EventFilter(plants=frozenset({new_id()})))
         await salon.store.set_plant_status(house.plant.id, PlantStatus.REMOVED, salon.clock.now())
         with pytest.raises(NoSuchPlant):
-            await salon.hub.open(await salon.call(house.of_anna), Wish(plants=frozenset({house.plant.id})))
+            await salon.hub.open(await salon.call(house.of_anna), EventFilter(plants=frozenset({house.plant.id})))
         assert salon.hub.open_streams == 0
 
 
 class TestThePresent:
     async def test_is_told_first_when_asked_for(self, salon: Salon, house: House) -> None:
         await house.switch()
-        listener = await salon.listen(house.of_anna, Wish(present=True))
+        listener = await salon.listen(house.of_anna, EventFilter(present=True))
         *present, ready = listener.heard
         assert [heard.event for heard in present] == ["present", "present"]
         assert {heard.data["data"]["moduleId"] for heard in present} == {house.lamp.id, house.plug.id}
@@ -177,7 +177,7 @@ class TestThePresent:
 
     async def test_has_the_shape_of_what_follows_it(self, salon: Salon, house: House) -> None:
         await house.switch()
-        listener = await salon.listen(house.of_anna, Wish(present=True, kinds=frozenset({NoticeKind.STATE})))
+        listener = await salon.listen(house.of_anna, EventFilter(present=True, kinds=frozenset({NoticeKind.STATE})))
         await house.switch()
         await salon.quiet()
         present = next(heard.data for heard in listener.heard if heard.data.get("data", {}).get("moduleId") == house.lamp.id)
@@ -185,15 +185,15 @@ class TestThePresent:
         assert present["data"] == listener.told[0].data["data"]
 
     async def test_is_what_scopes_and_kinds_show(self, salon: Salon, house: House) -> None:
-        lights = await salon.listen(await salon.let_in(house.anna, [Scope.LIGHT_READ]), Wish(present=True))
+        lights = await salon.listen(await salon.let_in(house.anna, [Scope.LIGHT_READ]), EventFilter(present=True))
         assert [heard.data["data"]["moduleId"] for heard in lights.heard[:-1]] == [house.lamp.id]
-        facts = await salon.listen(house.of_anna, Wish(present=True, kinds=frozenset({NoticeKind.PLANT})))
+        facts = await salon.listen(house.of_anna, EventFilter(present=True, kinds=frozenset({NoticeKind.PLANT})))
         assert [heard.event for heard in facts.heard] == ["ready"]
 
     async def test_of_many_modules_comes_in_pieces(self, salon: Salon) -> None:
         anna = await salon.add_user("Anna")
         await salon.add_plant(anna, *(a_module(DeviceKind.LIGHT) for _ in range(250)))
-        listener = await salon.listen(await salon.let_in(anna), Wish(present=True))
+        listener = await salon.listen(await salon.let_in(anna), EventFilter(present=True))
         assert [heard.event for heard in listener.heard] == ["present"] * 250 + ["ready"]
 
 
@@ -211,7 +211,7 @@ class TestTheHub:
             assert salon.hub.open_streams == 2
 
     async def test_forgets_a_listener_that_is_gone(self, salon: Salon, house: House) -> None:
-        listener = await salon.listen(house.of_anna, Wish(plants=frozenset({house.plant.id})))
+        listener = await salon.listen(house.of_anna, EventFilter(plants=frozenset({house.plant.id})))
         await house.switch(3)
         await salon.quiet()
         listener.stream.close()
@@ -254,7 +254,7 @@ class TestTheHub:
         async def fail(*_: object) -> None:
             raise OSError("disk gone")
 
-        monkeypatch.setattr(salon.world, "get_person", fail)
+        monkeypatch.setattr(salon.read_model, "get_person", fail)
         carla = await salon.add_user("Carla")
         await salon.store.allow_user(house.plant.id, carla.id)
         await until(lambda: listener.ended, "the end")

@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Scope
 from domogate.domain.plants import Plant
 from domogate.services.events import stream as streams
-from domogate.services.events.wishes import Wish
+from domogate.services.events.filters import EventFilter
 from support.examples import examples
 from support.listening import Credentials, Listener, Salon, a_module, open_salon, until
 
@@ -68,14 +68,14 @@ class TestWhoComesAgain:
 
     async def test_is_not_told_the_present_that_they_asked_for_when_they_first_came(self, salon: Salon, home: Home) -> None:
         """A browser sends the same URL again, with the id."""
-        first = await salon.listen(home.credentials, Wish(present=True))
-        again = await salon.listen(home.credentials, Wish(present=True), first.last_id)
+        first = await salon.listen(home.credentials, EventFilter(present=True))
+        again = await salon.listen(home.credentials, EventFilter(present=True), first.last_id)
         assert [heard.event for heard in again.heard] == ["ready"]
 
     async def test_with_another_wish_hears_what_fits_that(self, salon: Salon, home: Home) -> None:
         await home.switch(0)
         await home.switch(1)
-        listener = await salon.listen(home.credentials, Wish(plants=frozenset({home.plants[1].id})), b"0")
+        listener = await salon.listen(home.credentials, EventFilter(plants=frozenset({home.plants[1].id})), b"0")
         assert {heard.data["data"]["plantId"] for heard in listener.told} == {home.plants[1].id}
 
     async def test_hears_by_the_rights_of_now(self, salon: Salon, home: Home) -> None:

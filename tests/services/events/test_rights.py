@@ -14,7 +14,7 @@ from domogate.domain.states import LightState
 from domogate.families import FAMILIES
 from domogate.ports import StoredPlant
 from domogate.services.events.rights import PLANT_SCOPES, READ_SCOPE, find_notice, may_see
-from domogate.services.world import PlantView
+from domogate.services.plants.read_model import PlantView
 from support.stores import ANNA, BRUNO, CARLA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, PLUG, an_id
 
 EVERY_SCOPE = frozenset(Scope)

@@ -31,7 +31,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Scope, Standing, User
 from domogate.domain.plants import Module, Plant, PlantStatus
 from domogate.services.events.endings import EndCode
-from domogate.services.events.wishes import Wish
+from domogate.services.events.filters import EventFilter
 from support.examples import examples
 from support.listening import Credentials, Heard, Listener, Salon, a_module, open_salon
 
@@ -65,7 +65,7 @@ class Session:
     """One application that connects again and again, with what it heard last."""
 
     user: int
-    wish: Wish
+    event_filter: EventFilter
     credentials: Credentials = field(repr=False)
     since: int = 0
     """The cursor its story begins at."""
@@ -80,8 +80,8 @@ class Session:
 
     def wants(self, happened: Happened, plant: Plant) -> bool:
         return (
-            (not self.wish.plants or plant.id in self.wish.plants)
-            and (not self.wish.kinds or bool(self.wish.kinds & happened.kinds))
+            (not self.event_filter.plants or plant.id in self.event_filter.plants)
+            and (not self.event_filter.kinds or bool(self.event_filter.kinds & happened.kinds))
             and bool(happened.scopes & set(self.credentials.grant.scopes))
         )
 
@@ -291,12 +291,12 @@ class StreamsMachine(RuleBasedStateMachine):
     def come(self, user: int, plant: int | None, scopes: tuple[str, ...], kinds: frozenset[NoticeKind]) -> None:
         if plant is not None and not self._may_read(user, plant):
             return
-        wish = Wish(frozenset() if plant is None else frozenset({self._plants[plant].id}), kinds)
+        event_filter = EventFilter(frozenset() if plant is None else frozenset({self._plants[plant].id}), kinds)
         if kinds == {NoticeKind.STATE} and not {Scope.LIGHT_READ, Scope.PLUG_READ}.intersection(scopes):
             return
         if kinds == {NoticeKind.SAFETY, NoticeKind.PEOPLE} and scopes == (Scope.LIGHT_READ,):
             return
-        session = Session(user, wish, self._do(self._salon.let_in(self._users[user], scopes)))
+        session = Session(user, event_filter, self._do(self._salon.let_in(self._users[user], scopes)))
         session.since = session.last_id = self._do(self._salon.store.newest_cursor())
         self._sessions.append(session)
         self._do(self._connect(session))
@@ -305,14 +305,14 @@ class StreamsMachine(RuleBasedStateMachine):
         """With new credentials if the old ones are gone; unless nobody could let it in now."""
         if session.user in self._bad_standing or session.connected:
             return
-        plants = [number for number, plant in enumerate(self._plants) if plant.id in session.wish.plants]
+        plants = [number for number, plant in enumerate(self._plants) if plant.id in session.event_filter.plants]
         if not all(self._may_read(session.user, plant) for plant in plants):
             return
         if not self._is_good(session):
             session.credentials = await self._salon.let_in(self._users[session.user], session.credentials.grant.scopes)
         session.listener = await self._salon.listen(
             session.credentials,
-            session.wish,
+            session.event_filter,
             b"%d" % session.last_id,
             on_heard=lambda heard: self._judge(session, heard),
             ready=False,
@@ -361,11 +361,11 @@ class StreamsMachine(RuleBasedStateMachine):
                 continue
             assert self._is_good(session), "a stream outlives what it was opened by"
             for plant in range(PLANTS):
-                asked_for = not session.wish.plants or self._plants[plant].id in session.wish.plants
+                asked_for = not session.event_filter.plants or self._plants[plant].id in session.event_filter.plants
                 if self._may_read(session.user, plant):
                     self._check_complete(session, plant)
                 else:
-                    assert not session.wish.plants or not asked_for, "a stream outlives the right to its plant"
+                    assert not session.event_filter.plants or not asked_for, "a stream outlives the right to its plant"
 
     def _check_complete(self, session: Session, plant: int) -> None:
         since = max(session.since + 1, self._gained[session.user, plant])

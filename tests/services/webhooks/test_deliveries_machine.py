@@ -82,8 +82,8 @@ async def live(folder: Path, database: Path, story: Sequence[tuple[str, Any]]) -
                     if found.next_at == 0:
                         break
                 assert (found.failing_since, found.next_at) == (None, 0)
-                assert await house.store.list_parked(webhook.id, dead=False, limit=9) == []
-                assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+                assert await house.store.list_pending(webhook.id, dead=False, limit=9) == []
+                assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
     firsts = list(dict.fromkeys(witness.taken))
     assert sorted(firsts, key=lambda one: one[1]) == expected
     for lamp in MODULES:

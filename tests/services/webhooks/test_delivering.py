@@ -10,7 +10,7 @@ from cloudevents.core.formats.json import JSONFormat
 
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Scope
-from domogate.domain.webhooks import WebhookForm
+from domogate.domain.webhooks import WebhookFormat
 from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks import course
 from support.deliveries import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, Depot, Letterbox
@@ -116,7 +116,7 @@ class TestAllGoesWell:
         assert len({event["id"] for event in letterbox.events()}) == 1
 
     async def test_thermostats_are_told_in_their_own_form_and_nothing_else(self, house: Depot, letterbox: Letterbox) -> None:
-        await house.register(URL, form=WebhookForm.THERMOSTAT)
+        await house.register(URL, form=WebhookFormat.THERMOSTAT)
         await house.report(LAMPS[0], 1)
         cursor = await house.report(THERMOSTAT, 105)
         await house.report(THERMOSTAT, 105, reachable=False)
@@ -153,7 +153,7 @@ class TestAReceiverThatIsAway:
         assert sorted(letterbox.cursors()) == cursors
         well = await house.find(webhook)
         assert (well.position, well.failing_since, well.failures, well.problem) == (cursors[-1], None, 0, "")
-        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+        assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
 
     async def test_nothing_is_copied_meanwhile_and_it_is_tried_more_and_more_seldom(
         self, house: Depot, letterbox: Letterbox
@@ -172,7 +172,7 @@ class TestAReceiverThatIsAway:
         assert len(letterbox.got) <= 15 * 4
         assert all(0.8 * 5 * 2**n <= pause <= 5 * 2**n for n, pause in enumerate(pauses[:9]))
         assert all(0.8 * 3600 <= pause <= 3600 for pause in pauses[11:])
-        assert await house.store.list_parked(webhook.id, dead=False, limit=9) == []
+        assert await house.store.list_pending(webhook.id, dead=False, limit=9) == []
 
     async def test_what_is_too_old_dies_and_the_rest_goes_on(self, house: Depot, letterbox: Letterbox) -> None:
         letterbox.answer = AWAY
@@ -183,7 +183,7 @@ class TestAReceiverThatIsAway:
             await house.pass_time(GIVEN_UP / 5)
         newer = await house.report(LAMPS[0], 2)
         await house.pass_time(3600)
-        dead = await house.store.list_parked(webhook.id, dead=True, limit=9)
+        dead = await house.store.list_pending(webhook.id, dead=True, limit=9)
         assert [letter.change.cursor for letter in dead] == old
         still = await house.find(webhook)
         assert still.position == old[-1]
@@ -212,7 +212,7 @@ class TestAReceiverThatIsAway:
         await house.settle()
         await house.until(lambda: len(letterbox.got) == 4)
         assert sorted(letterbox.cursors()) == old
-        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+        assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
 
     @pytest.mark.parametrize("status", [429, 502, 503, 504])
     async def test_one_that_is_busy_is_left_alone_for_as_long_as_it_asks(
@@ -256,7 +256,7 @@ class TestAnEventThatIsNotTaken:
         second, third = await house.report(LAMPS[0], 2), await house.report(LAMPS[0], 3)
         await house.settle()
         assert sorted(letterbox.cursors()) == sorted([first, *others])
-        waiting = await house.store.list_parked(webhook.id, dead=False, limit=9)
+        waiting = await house.store.list_pending(webhook.id, dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [first, second, third]
         assert waiting[0].problem == "The receiver answered 500."
         found = await house.find(webhook)
@@ -266,7 +266,7 @@ class TestAnEventThatIsNotTaken:
         letterbox.got.clear()
         await house.pass_time(5)
         assert letterbox.cursors() == [first, second, third]
-        assert await house.store.list_parked(webhook.id, dead=False, limit=9) == []
+        assert await house.store.list_pending(webhook.id, dead=False, limit=9) == []
         assert (await house.find(webhook)).next_at == 0
 
     async def test_it_is_tried_again_later_and_later_and_dies_in_the_end(self, house: Depot, letterbox: Letterbox) -> None:
@@ -276,9 +276,9 @@ class TestAnEventThatIsNotTaken:
         bad = await house.report(LAMPS[0], 1)
         await house.settle()
         for _ in range(100):
-            (item,) = await house.store.list_parked(webhook.id, dead=False, limit=9)
+            (item,) = await house.store.list_pending(webhook.id, dead=False, limit=9)
             await house.pass_time(item.next_at - house.clock.now())
-            if await house.store.list_parked(webhook.id, dead=True, limit=9):
+            if await house.store.list_pending(webhook.id, dead=True, limit=9):
                 break
         (dead,) = await house.webhooks.list_dead(who, webhook.id, after=0, limit=9)
         assert dead.change.cursor == bad
@@ -301,14 +301,14 @@ class TestAnEventThatIsNotTaken:
         letterbox.answer = lambda _, event: 400 if event["id"] == str(bad) else 200
         await house.pass_time(3600)
         assert letterbox.cursors()[-1] == good
-        assert [one.change.cursor for one in await house.store.list_parked(webhook.id, dead=True, limit=9)] == [bad]
+        assert [one.change.cursor for one in await house.store.list_pending(webhook.id, dead=True, limit=9)] == [bad]
 
     async def test_a_redirect_is_not_taken_and_says_so(self, house: Depot, letterbox: Letterbox) -> None:
         letterbox.answer = 302
         webhook = await house.register(URL)
         await house.report()
         await house.settle()
-        (item,) = await house.store.list_parked(webhook.id, dead=False, limit=9)
+        (item,) = await house.store.list_pending(webhook.id, dead=False, limit=9)
         assert "redirect is not followed" in item.problem
 
     async def test_410_ends_it(self, house: Depot, letterbox: Letterbox) -> None:

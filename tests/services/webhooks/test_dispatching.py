@@ -172,6 +172,6 @@ class TestTrouble:
         await house.settle()
         await house.pass_time(GIVEN_UP)
         await house.pass_time(3600)
-        assert await house.store.list_parked(webhook.id, dead=True, limit=9)
+        assert await house.store.list_pending(webhook.id, dead=True, limit=9)
         await house.pass_time(31 * DAY)
-        assert await house.store.list_parked(webhook.id, dead=True, limit=9) == []
+        assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []

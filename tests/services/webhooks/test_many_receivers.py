@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from domogate.backends.courier import HttpCourier
+from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
@@ -46,10 +46,10 @@ async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.0)  # nobody waits for the slow one in the end
-    courier = HttpCourier(("127.0.0.0/8",), deadline=3600.0)
-    await courier.start()
+    webhook_sender = HttpWebhookSender(("127.0.0.0/8",), deadline=3600.0)
+    await webhook_sender.start()
     try:
-        async with receivers(200) as every, depot(database, courier, Now(), estate=an_estate()) as house:
+        async with receivers(200) as every, depot(database, webhook_sender, Now(), estate=an_estate()) as house:
             every[SLOW].delay = 3600.0
             who = await house.let_in()
             secrets = []
@@ -67,7 +67,7 @@ async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
             await house.until(lambda: house.dispatcher.busy == 1)
             assert house.dispatcher.tally.delivered == 199 * 3
     finally:
-        await courier.stop()
+        await webhook_sender.stop()
 
 
 async def _report(house: Depot, number: int, level: int) -> None:

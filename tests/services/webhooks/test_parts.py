@@ -13,8 +13,8 @@ from standardwebhooks import Webhook as StandardWebhook
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Delivered, Undelivered
-from domogate.services.webhooks.pacing import FIRST, LONGEST, LONGEST_ASKED_FOR, pause
-from domogate.services.webhooks.round import AT_ONCE, Letter, Round, Verdict
+from domogate.services.webhooks.backoff import FIRST, LONGEST, LONGEST_ASKED_FOR, pause
+from domogate.services.webhooks.batch import AT_ONCE, DeliveryBatch, Letter, Verdict
 from domogate.services.webhooks.signing import message_id, new_webhook_secret, sign_delivery
 from support.stores import HOUSE, an_id
 
@@ -73,7 +73,7 @@ async def deliver(what: list[Letter], answers: dict[int, Any], goes_on: Any = la
             raise answer
         return None if answer is None else Delivered(answer)
 
-    results = await Round(send, goes_on=goes_on).deliver(what)
+    results = await DeliveryBatch(send, goes_on=goes_on).deliver(what)
     assert [result.letter for result in results] == what
     return {result.letter.change.cursor: result.verdict for result in results}
 

@@ -7,17 +7,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.pages.agents import Agent, describe_agent
 from domogate.auth.pages.browser import COOKIE, Form, address_of, is_of_this_browser, read_form
-from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, page_at, see_other
+from domogate.auth.pages.context import ACCOUNT_PATH, PageContext, page_at, see_other
 from domogate.auth.pages.language import Language
+from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
 from domogate.domain.plants import Plant, PlantStatus
-from domogate.services.audit import AuditAction, AuditResult
-from domogate.services.people import Doer
-from domogate.services.refusals import Refused
-from domogate.services.sessions import LoggedIn
+from domogate.services.audit.log import AuditAction, AuditResult
+from domogate.services.people.people import Actor
+from domogate.services.people.refusals import Refused
+from domogate.services.people.sessions import LoggedIn
 
 _NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
 
@@ -44,7 +44,7 @@ class SessionRow(msgspec.Struct, frozen=True):
 class Account:
     """/auth/account and what is done there."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PageContext) -> None:
         self._kit = kit
 
     def routes(self) -> list[Route]:
@@ -89,7 +89,7 @@ class Account:
         client_id = form.get("client_id")
         # Never with an empty id: that would throw out all of them.
         if client_id:
-            await self._kit.people.revoke_grants(person.user.id, client_id, by=Doer(person.user.id, address_of(request)))
+            await self._kit.people.revoke_grants(person.user.id, client_id, by=Actor(person.user.id, address_of(request)))
         return _done("revoked")
 
     async def end_session(self, request: Request) -> Response:

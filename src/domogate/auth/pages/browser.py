@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.services.sessions import form_token_of
+from domogate.services.people.sessions import form_token_of
 
 COOKIE = "domogate_session"
 HALF_WAY_COOKIE = "domogate_half_way"

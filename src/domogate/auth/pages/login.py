@@ -16,10 +16,10 @@ from domogate.auth.pages.browser import (
     read_form,
     visit_token,
 )
-from domogate.auth.pages.kit import ACCOUNT_PATH, LOGIN_PATH, Kit, page_at, see_other
+from domogate.auth.pages.context import ACCOUNT_PATH, LOGIN_PATH, PageContext, page_at, see_other
 from domogate.auth.pages.qr import enrolment
-from domogate.services.second_factor import is_secret
-from domogate.services.sessions import Entered, HalfWay, SecondFactorNeeded, SlowDown
+from domogate.services.people.second_factor import is_secret
+from domogate.services.people.sessions import Entered, HalfWay, SecondFactorNeeded, SlowDown
 
 CODE_PATH = f"{LOGIN_PATH}/code"
 SET_UP_PATH = f"{LOGIN_PATH}/set-up"
@@ -28,7 +28,7 @@ SET_UP_PATH = f"{LOGIN_PATH}/set-up"
 class Login:
     """/auth/login, /auth/login/code, /auth/login/set-up"""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PageContext) -> None:
         self._kit = kit
 
     def routes(self) -> list[Route]:

@@ -10,15 +10,15 @@ from starlette.routing import Route
 
 from domogate.auth.pages.account import Account, scope_words
 from domogate.auth.pages.browser import COOKIE, Cookies, is_of_this_browser
-from domogate.auth.pages.forgotten import Forgotten
-from domogate.auth.pages.kit import Kit, PeopleService, see_other
+from domogate.auth.pages.context import PageContext, PeopleService, see_other
+from domogate.auth.pages.forgotten_password import Forgotten
 from domogate.auth.pages.login import Login
 from domogate.auth.pages.password_links import PasswordLinks
 from domogate.auth.pages.rendering import STYLE_PATH, Renderer, host_of
 from domogate.auth.pages.security import Security
 from domogate.domain.people import Client, IdentityScope
 from domogate.ports import Clock, Store
-from domogate.services.sessions import LoggedIn, Sessions
+from domogate.services.people.sessions import LoggedIn, Sessions
 
 _AUTHORIZE_PATH = "/auth/authorize"
 _LOGOUT_PATH = "/auth/logout"
@@ -42,7 +42,7 @@ class Pages:
     ) -> None:
         """`secure_cookies`: None is whether `base_url` is https. `mails_links`: whether links reach people by mail."""
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
-        self._kit = Kit(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links)
+        self._kit = PageContext(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links)
 
     def routes(self) -> list[Route]:
         kit = self._kit

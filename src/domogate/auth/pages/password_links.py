@@ -7,12 +7,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.pages.browser import COOKIE, address_of, is_of_this_browser, read_form, visit_token
-from domogate.auth.pages.kit import Kit, page_at
+from domogate.auth.pages.context import PageContext, page_at
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.people import User
-from domogate.services.people_rules import PASSWORD_LENGTH
-from domogate.services.refusals import NotFound, Refused
+from domogate.services.people.refusals import NotFound, Refused
+from domogate.services.people.rules import PASSWORD_LENGTH
 
 LINK_PATH = "/auth/password"
 
@@ -20,7 +20,7 @@ LINK_PATH = "/auth/password"
 class PasswordLinks:
     """/auth/password/TOKEN and /auth/password?token=TOKEN: the second keeps the token out of logs of paths."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PageContext) -> None:
         self._kit = kit
 
     def routes(self) -> list[Route]:

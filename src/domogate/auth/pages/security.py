@@ -5,13 +5,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from domogate.auth.pages.browser import address_of, is_of_this_browser, read_form
-from domogate.auth.pages.kit import ACCOUNT_PATH, Kit, page_at, see_other
+from domogate.auth.pages.context import ACCOUNT_PATH, PageContext, page_at, see_other
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.pages.qr import enrolment
-from domogate.services.people_rules import PASSWORD_LENGTH
-from domogate.services.refusals import Conflict, Refused
-from domogate.services.second_factor import is_secret
-from domogate.services.sessions import Entered, LoggedIn, SlowDown
+from domogate.services.people.refusals import Conflict, Refused
+from domogate.services.people.rules import PASSWORD_LENGTH
+from domogate.services.people.second_factor import is_secret
+from domogate.services.people.sessions import Entered, LoggedIn, SlowDown
 
 PASSWORD_PATH = f"{ACCOUNT_PATH}/password"
 FACTOR_PATH = f"{ACCOUNT_PATH}/second-factor"
@@ -20,7 +20,7 @@ FACTOR_PATH = f"{ACCOUNT_PATH}/second-factor"
 class Security:
     """/auth/account/password, /auth/account/second-factor"""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: PageContext) -> None:
         self._kit = kit
 
     def routes(self) -> list[Route]:

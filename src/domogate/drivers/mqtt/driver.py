@@ -15,7 +15,7 @@ from domogate.drivers.mqtt.module import BrokenModule, DrivenModule
 from domogate.drivers.mqtt.options import find_option_problems, read_options
 from domogate.drivers.mqtt.outbox import Outbox
 from domogate.drivers.mqtt.station import Station
-from domogate.ports import Clock, Picture, Placed, ReportSink
+from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
 _log = structlog.get_logger(__name__)
 
@@ -25,12 +25,12 @@ class _Place:
 
     __slots__ = ("module", "placed", "station")
 
-    def __init__(self, placed: Placed, module: DrivenModule | BrokenModule, station: Station | None) -> None:
+    def __init__(self, placed: AttachedModule, module: DrivenModule | BrokenModule, station: Station | None) -> None:
         self.placed = placed
         self.module = module
         self.station = station
 
-    def is_same(self, placed: Placed) -> bool:
+    def is_same(self, placed: AttachedModule) -> bool:
         before, after = self.placed.module, placed.module
         return isinstance(self.module, DrivenModule) and before.kind is after.kind and before.options == after.options
 
@@ -95,7 +95,7 @@ class Mqtt:
 
     # plants
 
-    async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
+    async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         before = self._plants.get(plant_id, {})
         after: dict[Id, _Place] = {}
         self._plants[plant_id] = after
@@ -121,7 +121,7 @@ class Mqtt:
         if outbox is not None:
             await outbox.stop()
 
-    def _place(self, plant_id: Id, placed: Placed) -> _Place:
+    def _place(self, plant_id: Id, placed: AttachedModule) -> _Place:
         station, problem = self._find_station(placed)
         if station is None:
             return _Place(placed, BrokenModule(plant_id, placed, problem, self._clock.now()), None)
@@ -131,7 +131,7 @@ class Mqtt:
         station.add(module)
         return _Place(placed, module, station)
 
-    def _find_station(self, placed: Placed) -> tuple[Station | None, str]:
+    def _find_station(self, placed: AttachedModule) -> tuple[Station | None, str]:
         """The station, or what is wrong."""
         for path, words in find_option_problems(placed.module.kind, placed.module.options):
             where = ".".join(map(str, path))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
 from domogate.drivers.mqtt.packets import V5, V311
@@ -24,7 +24,7 @@ CONNECT_WITHIN = 10.0
 _UNSUPPORTED_VERSION = 0x84
 
 Serve = Callable[[Connection], Awaitable[None]]
-Lost = Callable[[Why, str], None]
+Lost = Callable[[AbsenceReason, str], None]
 
 
 class Link:
@@ -49,11 +49,11 @@ class Link:
                 if refused.reason == _UNSUPPORTED_VERSION and self._version == V5:
                     self._version = V311
                     continue
-                self._complain(Why.REFUSED, f"the broker refused the gateway: {refused}")
+                self._complain(AbsenceReason.REFUSED, f"the broker refused the gateway: {refused}")
             except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
                 # Some brokers of old hang up on what they do not know.
                 self._version = V311 if isinstance(error, ConnectionLost) and self._version == V5 else V5
-                self._complain(Why.CONNECTION_LOST, _explain(error))
+                self._complain(AbsenceReason.CONNECTION_LOST, _explain(error))
             else:
                 _log.info(
                     "connected", broker=self.broker.name, url=self.broker.url, mqtt="5.0" if self._version == V5 else "3.1.1"
@@ -67,11 +67,11 @@ class Link:
                     connection.close()
                 if loop.time() - begun >= HEALTHY:
                     pause = FIRST_PAUSE
-                self._complain(Why.CONNECTION_LOST, connection.lost.result())
+                self._complain(AbsenceReason.CONNECTION_LOST, connection.lost.result())
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(LONGEST_PAUSE, pause * 2)
 
-    def _complain(self, why: Why, words: str) -> None:
+    def _complain(self, why: AbsenceReason, words: str) -> None:
         if words != self._complaint:
             _log.warning("no connection", broker=self.broker.name, url=self.broker.url, why=words)
             self._complaint = words

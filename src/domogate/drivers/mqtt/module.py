@@ -5,21 +5,21 @@ from collections.abc import Iterator
 
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import CameraState, Reading, Report, State
 from domogate.drivers.mqtt.facts import ABOUT_THE_WAY, MEASURES, Facts, Speech
 from domogate.drivers.mqtt.kinds import UNITS, fold, still_wanted
 from domogate.drivers.mqtt.pictures import Pictures
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 
 READING_EVERY = 10.0
 """Seconds between two readings of the same measure that are kept as history. The state always has the newest."""
 
 
-_Reported = tuple[State | None, bool, Why | None]
+_Reported = tuple[State | None, bool, AbsenceReason | None]
 
 
-def _reported(placed: Placed) -> _Reported:
+def _reported(placed: AttachedModule) -> _Reported:
     """What is known of it outside; a state that no driver has vouched for counts as none."""
     return (placed.last.state, placed.last.reachable, None) if placed.reported_at else (None, True, None)
 
@@ -54,7 +54,7 @@ class DrivenModule:
     """One module of one plant, as its dialect has it speak."""
 
     def __init__(
-        self, plant_id: Id, placed: Placed, speech: Speech, silent_after: float | None, *, gives_pictures: bool = False
+        self, plant_id: Id, placed: AttachedModule, speech: Speech, silent_after: float | None, *, gives_pictures: bool = False
     ) -> None:
         self.plant_id = plant_id
         self.id = placed.module.id
@@ -85,7 +85,7 @@ class DrivenModule:
         self._voices: dict[str, Absence | None] = {}
         self._quiet: Absence | None = None
 
-    def attach_again(self, placed: Placed) -> None:
+    def attach_again(self, placed: AttachedModule) -> None:
         """The same module with the same options; what is known of it outside may be another thing by now."""
         self.name = placed.module.name
         self._reported = _reported(placed)
@@ -98,7 +98,7 @@ class DrivenModule:
         voices = (voice for voice in self._voices.values() if voice is not None)
         return self._way or self._refused or next(voices, None) or self._quiet
 
-    def lose_way(self, why: Why, evidence: str, now: float) -> None:
+    def lose_way(self, why: AbsenceReason, evidence: str, now: float) -> None:
         self.listening_since = None
         if self._way is None or self._way.why is not why:
             self._way = Absence(why, now, evidence)
@@ -111,7 +111,9 @@ class DrivenModule:
         self.listening_since = now
 
     def refuse_topic(self, topic: str, words: str, now: float) -> None:
-        self._refused = Absence(Why.REFUSED, now, f"the broker does not let the gateway subscribe to {topic}: {words}")
+        self._refused = Absence(
+            AbsenceReason.REFUSED, now, f"the broker does not let the gateway subscribe to {topic}: {words}"
+        )
 
     def check_quiet(self, now: float, never_after: float) -> None:
         """Notice that nothing was ever heard of it, or nothing for too long."""
@@ -119,14 +121,16 @@ class DrivenModule:
             return
         if not self._known and now - self.listening_since >= never_after:
             self._quiet = Absence(
-                Why.NEVER_SEEN,
+                AbsenceReason.NEVER_SEEN,
                 self.listening_since,
                 f"nothing was heard on {self._state_topic} since the gateway began to listen",
             )
         elif self.silent_after is not None:
             last = max(self.heard_at or 0.0, self.listening_since)
             if now - last >= self.silent_after:
-                self._quiet = Absence(Why.SILENT, last, f"nothing on {self._state_topic} for {self.silent_after:g} seconds")
+                self._quiet = Absence(
+                    AbsenceReason.SILENT, last, f"nothing on {self._state_topic} for {self.silent_after:g} seconds"
+                )
 
     @property
     def _state_topic(self) -> str:
@@ -161,11 +165,11 @@ class DrivenModule:
         if available:
             self._voices[topic] = None
             self._known = True
-            if self._quiet is not None and self._quiet.why is Why.NEVER_SEEN:
+            if self._quiet is not None and self._quiet.why is AbsenceReason.NEVER_SEEN:
                 self._quiet = None
         elif self._voices.get(topic) is None:
             self.heard_at = None  # once it is back, it may be in another state
-            self._voices[topic] = Absence(Why.SAID_SO, now, f"{topic}: {payload[:100].decode(errors='replace')}")
+            self._voices[topic] = Absence(AbsenceReason.SAID_SO, now, f"{topic}: {payload[:100].decode(errors='replace')}")
 
     def _merge(self, facts: Facts, now: float) -> None:
         sockets = {**self._facts.get("sockets", {}), **facts.get("sockets", {})}
@@ -222,7 +226,7 @@ class DrivenModule:
 
     def unreport(self) -> None:
         """What was reported last did not arrive."""
-        self._reported = (None, False, Why.NEVER_SEEN)
+        self._reported = (None, False, AbsenceReason.NEVER_SEEN)
 
     def _new_readings(self) -> Iterator[tuple[str, Reading]]:
         for what, reading in self._readings.items():
@@ -235,10 +239,10 @@ class DrivenModule:
 class BrokenModule:
     """A module that cannot be driven as its options are."""
 
-    def __init__(self, plant_id: Id, placed: Placed, problem: str, now: float) -> None:
+    def __init__(self, plant_id: Id, placed: AttachedModule, problem: str, now: float) -> None:
         self.plant_id = plant_id
         self.id = placed.module.id
-        self.absence = Absence(Why.MISCONFIGURED, now, problem)
+        self.absence = Absence(AbsenceReason.MISCONFIGURED, now, problem)
         self.has_news = True
 
     def report(self, now: float) -> Report:

@@ -12,7 +12,7 @@ import structlog
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import Report
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.complaints import Complaints
@@ -52,7 +52,7 @@ class Station:
         """Topics that somebody waits to hear on, and how many do."""
         self._subscribed: set[bytes] = set()
         self._connection: Connection | None = None
-        self._trouble: tuple[Why, str] | None = None
+        self._trouble: tuple[AbsenceReason, str] | None = None
         self._changed = asyncio.Event()
         self._turn = asyncio.Event()
         self._to_ask: deque[DrivenModule] = deque()
@@ -149,7 +149,7 @@ class Station:
         name = topic.decode()
         return max(module.speech.topics[name].qos for module in self._routes[topic])
 
-    def _lose(self, why: Why, evidence: str) -> None:
+    def _lose(self, why: AbsenceReason, evidence: str) -> None:
         self._connection, self._trouble = None, (why, evidence)
         now = self._clock.now()
         for module in self._modules.values():

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.drivers.openwebnet.driven import Driven
 from domogate.drivers.openwebnet.energy import UPDATED_FOR
 from domogate.drivers.openwebnet.frames import Frame, Request, StatusRequest
@@ -99,11 +99,11 @@ class Asking:
         await self._subscribe(driven)
         try:
             if not await self.ask(driven, self._clock.now() + PATIENCE):
-                self._miss(driven, Why.SILENT, f"no answer to {driven.device.questions[0].to_frame()}")
+                self._miss(driven, AbsenceReason.SILENT, f"no answer to {driven.device.questions[0].to_frame()}")
         except Declined as declined:
-            self._miss(driven, Why.REFUSED, str(declined))
+            self._miss(driven, AbsenceReason.REFUSED, str(declined))
         except Unanswered as unanswered:
-            self._miss(driven, Why.SILENT, str(unanswered))
+            self._miss(driven, AbsenceReason.SILENT, str(unanswered))
         except NotSent as not_sent:
             _log.debug("not asked", module_id=driven.module.id, words=str(not_sent))
 
@@ -118,7 +118,7 @@ class Asking:
                 return
         driven.subscribed_until = now + UPDATED_FOR * 60 / 2
 
-    def _miss(self, driven: Driven, why: Why, evidence: str) -> None:
+    def _miss(self, driven: Driven, why: AbsenceReason, evidence: str) -> None:
         driven.missed += 1
         if driven.missed > MISSES:
             return  # that it is gone has been told
@@ -127,10 +127,10 @@ class Asking:
         else:
             self.declare_gone(driven, why, evidence)
 
-    def declare_gone(self, driven: Driven, why: Why, evidence: str) -> None:
+    def declare_gone(self, driven: Driven, why: AbsenceReason, evidence: str) -> None:
         now = self._clock.now()
-        if why is Why.SILENT and not driven.heard:
-            why = Why.NEVER_SEEN
-        since = driven.heard_at if why is Why.SILENT else now
+        if why is AbsenceReason.SILENT and not driven.heard:
+            why = AbsenceReason.NEVER_SEEN
+        since = driven.heard_at if why is AbsenceReason.SILENT else now
         driven.absence = Absence(why, since, evidence)
         self._tell(driven)

@@ -8,7 +8,7 @@ import structlog
 
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.drivers.openwebnet.addresses import find_key
 from domogate.drivers.openwebnet.asking import Asking, Declined
 from domogate.drivers.openwebnet.device import Key, Plan
@@ -129,7 +129,7 @@ class Bus:
             driven.subscribed_until = 0.0
         self._asking.want(self._driven)
 
-    def _is_down(self, why: Why, words: str) -> None:
+    def _is_down(self, why: AbsenceReason, words: str) -> None:
         known = self._absence
         if known is None or (known.why, known.evidence) != (why, words):
             self._absence = Absence(why, known.since if known is not None and known.why is why else self._clock.now(), words)
@@ -285,7 +285,7 @@ class Bus:
                 return
             problem = "the device did not answer in time"
         except Declined as declined:
-            self._asking.declare_gone(driven, Why.REFUSED, str(declined))
+            self._asking.declare_gone(driven, AbsenceReason.REFUSED, str(declined))
             return
         except (NotSent, Unanswered) as error:
             problem = str(error)

@@ -7,14 +7,14 @@ from typing import Any
 from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
 from domogate.drivers.openwebnet.bus import Bus
 from domogate.drivers.openwebnet.driven import Driven
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.kinds import find_option_problems, make_device
 from domogate.drivers.openwebnet.outbox import Outbox
-from domogate.ports import Clock, Picture, Placed, ReportSink
+from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
 
 class OpenWebNet:
@@ -69,7 +69,7 @@ class OpenWebNet:
 
     # plants
 
-    async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
+    async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         before = self._plants.get(plant_id, {})
         after: dict[Id, Driven] = {}
         for placed in modules:
@@ -95,14 +95,14 @@ class OpenWebNet:
         self._drop(self._plants.pop(plant_id, {}).values())
         await self._rest()
 
-    def _make(self, plant_id: Id, placed: Placed) -> Driven:
+    def _make(self, plant_id: Id, placed: AttachedModule) -> Driven:
         module = placed.module
         problems = [f"{'.'.join(map(str, path))}: {words}" if path else words for path, words in self._find_problems(placed)]
         if problems:
-            return Driven(plant_id, module, None, Absence(Why.MISCONFIGURED, self._clock.now(), "; ".join(problems)))
+            return Driven(plant_id, module, None, Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), "; ".join(problems)))
         return Driven(plant_id, module, make_device(module.kind, module.options, placed.last.state))
 
-    def _find_problems(self, placed: Placed) -> Sequence[tuple[tuple[str | int, ...], str]]:
+    def _find_problems(self, placed: AttachedModule) -> Sequence[tuple[tuple[str | int, ...], str]]:
         options = placed.module.options
         problems = list(find_option_problems(placed.module.kind, options))
         if "gateway" not in options and len(self._buses) != 1:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from domogate.domain.reachability import Why
+from domogate.domain.reachability import AbsenceReason
 from domogate.drivers.openwebnet.frames import ACK, Frame
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
@@ -33,7 +33,7 @@ class Listening:
         *,
         on_up: Callable[[], None],
         on_frame: Callable[[Frame], None],
-        on_down: Callable[[Why, str], None],
+        on_down: Callable[[AbsenceReason, str], None],
         is_there: Callable[[], Awaitable[bool]],
     ) -> None:
         self._gateway = gateway
@@ -51,9 +51,9 @@ class Listening:
             try:
                 await self._listen()
             except SessionLost as lost:
-                why, words, first, longest = Why.CONNECTION_LOST, str(lost), FIRST_DELAY, LONGEST_DELAY
+                why, words, first, longest = AbsenceReason.CONNECTION_LOST, str(lost), FIRST_DELAY, LONGEST_DELAY
             except SessionRefused as refused:
-                why, words, first, longest = Why.REFUSED, str(refused), FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED
+                why, words, first, longest = AbsenceReason.REFUSED, str(refused), FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED
             if loop.time() - began >= HEALTHY:
                 self._failures = 0
             delay = min(longest, first * 2 ** min(self._failures, 10))
@@ -61,7 +61,9 @@ class Listening:
             _log.warning("no event session", gateway=self._gateway.name, why=str(why), words=words, again_in=round(delay, 1))
             self._on_down(why, words)
             # Jitter lengthens the wait for a gateway that counts refusals, and shortens it for one that is only away.
-            await asyncio.sleep(delay * (_chance.uniform(1.0, 1.2) if why is Why.REFUSED else _chance.uniform(0.5, 1.0)))
+            await asyncio.sleep(
+                delay * (_chance.uniform(1.0, 1.2) if why is AbsenceReason.REFUSED else _chance.uniform(0.5, 1.0))
+            )
 
     async def _listen(self) -> None:
         session = await open_session(self._gateway, SessionKind.EVENT)

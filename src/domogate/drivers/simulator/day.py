@@ -10,7 +10,7 @@ from domogate.drivers.simulator.pace import REAL_TIME
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.thermal import Thermostat
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import Placed
+from domogate.ports import AttachedModule
 
 DAY = 86_400
 _STEP = 60
@@ -29,7 +29,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def live_a_day(
-    plant_id: Id, modules: Sequence[Placed], thermostat_id: Id, *, seed: int, midnight: float, every: int = 300
+    plant_id: Id, modules: Sequence[AttachedModule], thermostat_id: Id, *, seed: int, midnight: float, every: int = 300
 ) -> list[Moment]:
     """The day of one thermostat of a plant that begins at `midnight` UTC by its clock. Raises LookupError."""
     weather = Weather(seed)

@@ -5,7 +5,7 @@ from typing import Any
 
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Reading, Report, State
 from domogate.drivers.simulator.behaviour import Behaviour, behaviour_of
 from domogate.drivers.simulator.device import Device
@@ -44,9 +44,9 @@ class Simulated:
         self.behaviour = behaviour_of(module.options)
         problems = [f"{'.'.join(map(str, path))}: {words}" for path, words in find_option_problems(module.kind, module.options)]
         if problems:
-            told = Absence(Why.MISCONFIGURED, now, "; ".join(problems))
+            told = Absence(AbsenceReason.MISCONFIGURED, now, "; ".join(problems))
         elif self.behaviour is Behaviour.OFFLINE:
-            told = Absence(Why.SIMULATED, now, "options: {simulate: offline}")
+            told = Absence(AbsenceReason.SIMULATED, now, "options: {simulate: offline}")
         else:
             self.absence = None
             return

@@ -26,7 +26,7 @@ from domogate.drivers.simulator.scenery import Scenery
 from domogate.drivers.simulator.thermal import Thermostat
 from domogate.drivers.simulator.wear import Gateway, Remote
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import Picture, Placed
+from domogate.ports import AttachedModule, Picture
 
 _log = structlog.get_logger(__name__)
 
@@ -72,7 +72,7 @@ class SimulatedPlant:
 
     # what stands in it
 
-    def place(self, modules: Sequence[Placed], now: float) -> Iterator[None]:
+    def place(self, modules: Sequence[AttachedModule], now: float) -> Iterator[None]:
         """Simulate these modules and only these; one that is simulated already goes on as it is. A few at each step."""
         # Meters last: they measure what the others draw.
         modules = sorted(modules, key=lambda place: place.module.kind is DeviceKind.ENERGYMETER)
@@ -92,14 +92,14 @@ class SimulatedPlant:
         self._moving = {module_id: there for module_id, there in self._moving.items() if placed.get(module_id) is there}
         self._furnish(self._pace.simulated(now))
 
-    def _go_on(self, place: Placed, now: float) -> Simulated:
+    def _go_on(self, place: AttachedModule, now: float) -> Simulated:
         there = self._modules[place.module.id]
         if there.still_is(place.module):
             return there
         so_far = FirstState(place.module.id, there.reported, there.reachable)
-        return self._create(Placed(place.module, so_far, place.reported_at), now)
+        return self._create(AttachedModule(place.module, so_far, place.reported_at), now)
 
-    def _create(self, place: Placed, now: float) -> Simulated:
+    def _create(self, place: AttachedModule, now: float) -> Simulated:
         module, last = place.module, place.last
         kind = DEVICES.get(module.kind)
         if kind is None:

@@ -15,7 +15,7 @@ from domogate.drivers.simulator.module import Simulated
 from domogate.drivers.simulator.pace import Pace
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.weather import Weather
-from domogate.ports import Clock, Picture, Placed, ReportSink
+from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
 _log = structlog.get_logger(__name__)
 
@@ -65,7 +65,7 @@ class Simulator:
         never: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         return await never
 
-    async def attach(self, plant_id: Id, modules: Sequence[Placed]) -> None:
+    async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         plant = self._plants.get(plant_id)
         if plant is None:
             plant = self._plants[plant_id] = SimulatedPlant(plant_id, self._seed, self._weather, self._pace)

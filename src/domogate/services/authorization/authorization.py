@@ -1,13 +1,13 @@
 """The whole of it, put together."""
 
 from domogate.ports import Audit, Clock, Signer, Store, Verifier
-from domogate.services.authorization.clients import ClientDoor
+from domogate.services.authorization.audit_notes import Notes
+from domogate.services.authorization.client_authentication import ClientAuthenticator
 from domogate.services.authorization.consents import Consents
 from domogate.services.authorization.exchange import Exchange
 from domogate.services.authorization.hints import Hints
+from domogate.services.authorization.identity_cache import IdentityCache
 from domogate.services.authorization.inspection import Inspection
-from domogate.services.authorization.known import Known
-from domogate.services.authorization.notes import Notes
 from domogate.services.authorization.secrets import MIN_SERVER_SECRET, Seal
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
 
@@ -42,12 +42,12 @@ class Authorization:
             refresh_grace=refresh_grace,
         )
         notes = Notes(audit)
-        known = Known(store)
+        known = IdentityCache(store)
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock
         self.notes = notes
         self.login_seal = Seal(successor_secret, "login since")
-        self.clients = ClientDoor(known, notes)
+        self.clients = ClientAuthenticator(known, notes)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
         self.exchange = Exchange(store, known, clock, mint, lifetimes, notes, successor_secret)
         self.inspection = Inspection(store, verifier, clock, notes, issuer)

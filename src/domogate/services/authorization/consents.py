@@ -8,7 +8,7 @@ from domogate.domain.authorization import AuthorizationCode, Session
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, GrantType, IdentityScope, User
 from domogate.ports import Clock, Store
-from domogate.services.authorization.notes import Notes
+from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.secrets import hash_secret, new_secret
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
 
@@ -20,7 +20,7 @@ The code is kept as a hash of all of it, so that nobody can take this off."""
 _SECURE = "https://"
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class ConsentRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a client asks of a person, checked already."""
 
     client: Client
@@ -42,7 +42,7 @@ class Consents:
         self._lifetimes = lifetimes
         self._notes = notes
 
-    async def must_ask(self, user: User, wish: Wish) -> bool:
+    async def must_ask(self, user: User, wish: ConsentRequest) -> bool:
         """Whether the person has to be asked: not when they have granted all of this to this client before.
 
         Offline access is asked for every time. So is everything of a client that can be impersonated: one without a secret
@@ -61,7 +61,9 @@ class Consents:
         ]
         return not any(scopes.issuperset(wish.scopes) for scopes in granted)
 
-    async def grant_code(self, user: User, session: Session, wish: Wish, scopes: Sequence[str], address: str = "") -> str:
+    async def grant_code(
+        self, user: User, session: Session, wish: ConsentRequest, scopes: Sequence[str], address: str = ""
+    ) -> str:
         """The code that the client redeems. Only its hash is kept."""
         grant = self._new_grant(user, session, wish, scopes, GrantType.AUTHORIZATION_CODE)
         refused_offline = IdentityScope.OFFLINE_ACCESS in set(wish.scopes) - set(scopes)
@@ -80,13 +82,15 @@ class Consents:
         return value
 
     async def grant_tokens(
-        self, user: User, session: Session, wish: Wish, scopes: Sequence[str], address: str = ""
+        self, user: User, session: Session, wish: ConsentRequest, scopes: Sequence[str], address: str = ""
     ) -> TokenSet:
         """The implicit flow with an access token (OpenID Connect Core §3.2.2.5); never a refresh token."""
         grant = await self._grant_implicit(user, session, wish, scopes, address)
         return await self._mint.mint(user, wish.client, grant, nonce=wish.nonce)
 
-    async def grant_id_token(self, user: User, session: Session, wish: Wish, scopes: Sequence[str], address: str = "") -> str:
+    async def grant_id_token(
+        self, user: User, session: Session, wish: ConsentRequest, scopes: Sequence[str], address: str = ""
+    ) -> str:
         """The implicit flow without an access token."""
         grant = await self._grant_implicit(user, session, wish, scopes, address)
         return await self._mint.mint_id_token(user, wish.client, grant, nonce=wish.nonce)
@@ -94,13 +98,15 @@ class Consents:
     def note_denial(self, user: User, client: Client, address: str = "") -> None:
         self._notes.denied(user.id, client.id, address)
 
-    async def _grant_implicit(self, user: User, session: Session, wish: Wish, scopes: Sequence[str], address: str) -> Grant:
+    async def _grant_implicit(
+        self, user: User, session: Session, wish: ConsentRequest, scopes: Sequence[str], address: str
+    ) -> Grant:
         grant = self._new_grant(user, session, wish, scopes, GrantType.IMPLICIT)
         await self._store.add_grant(grant)
         self._notes.granted(grant, address)
         return grant
 
-    def _new_grant(self, user: User, session: Session, wish: Wish, scopes: Sequence[str], flow: GrantType) -> Grant:
+    def _new_grant(self, user: User, session: Session, wish: ConsentRequest, scopes: Sequence[str], flow: GrantType) -> Grant:
         return Grant(
             id=new_id(),
             user_id=user.id,

@@ -3,11 +3,11 @@
 from domogate.domain.authorization import AuthorizationCode, RotationOutcome
 from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.ports import Clock, Store
-from domogate.services.authorization.clients import demand_grant
+from domogate.services.authorization.audit_notes import Notes
+from domogate.services.authorization.client_authentication import demand_grant
 from domogate.services.authorization.consents import ONLINE
 from domogate.services.authorization.faults import OAuthError, OAuthFault
-from domogate.services.authorization.known import Known
-from domogate.services.authorization.notes import Notes
+from domogate.services.authorization.identity_cache import IdentityCache
 from domogate.services.authorization.scopes import split_scopes
 from domogate.services.authorization.secrets import derive_successor, hash_secret, is_verifier, new_secret, verifies
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
@@ -27,7 +27,7 @@ class Exchange:
     def __init__(
         self,
         store: Store,
-        known: Known,
+        known: IdentityCache,
         clock: Clock,
         mint: TokenMint,
         lifetimes: Lifetimes,

@@ -10,8 +10,8 @@ from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, IdentityScope, Principal, TokenKind
 from domogate.ports import Clock, Store, Verifier
+from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.faults import OAuthError, OAuthFault
-from domogate.services.authorization.notes import Notes
 from domogate.services.authorization.secrets import hash_secret
 
 _INACTIVE = {"active": False}

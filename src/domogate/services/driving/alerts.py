@@ -10,7 +10,7 @@ from domogate.domain.plants import Module
 from domogate.domain.safety import in_failure
 from domogate.domain.states import EmergencyState, Report
 from domogate.ports import StoredPlant, StoredState
-from domogate.services.safety import is_in_alert
+from domogate.services.safety.status import is_in_alert
 
 
 class _Controller:

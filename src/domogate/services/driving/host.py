@@ -14,19 +14,19 @@ from domogate.domain.events import Change, PlantChanged
 from domogate.domain.faults import DeviceOffline, DeviceTimeout, Fault, OrderKeyTaken
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
-from domogate.domain.reachability import Absence, Why
+from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Picture, Store
 from domogate.services.driving.alerts import Alerts
-from domogate.services.driving.asking import Asking
-from domogate.services.driving.attaching import Attaching, AwakePlant
-from domogate.services.driving.awake import AwakePlants
-from domogate.services.driving.errands import Errand, Errands, Outcome
-from domogate.services.driving.hearing import Hearing
+from domogate.services.driving.attachment import Attaching, AwakePlant
+from domogate.services.driving.calls import Errand, Errands, Outcome
+from domogate.services.driving.driven_plants import AwakePlants
+from domogate.services.driving.driver_client import Asking
 from domogate.services.driving.recording import Recording
-from domogate.services.driving.supervision import DriverHealth, Supervisor
-from domogate.services.driving.waking import wake_plants
-from domogate.services.orders import Orders, fault_of, is_same_wish
+from domogate.services.driving.report_intake import Hearing
+from domogate.services.driving.startup import wake_plants
+from domogate.services.driving.supervisor import DriverHealth, Supervisor
+from domogate.services.plants.orders import Orders, fault_of, is_same_wish
 
 _log = structlog.get_logger(__name__)
 
@@ -199,7 +199,7 @@ class Driving:
         await self._orders.end(order, DeviceTimeout("the device did not confirm in time"))
 
     def _driver_for(self, order: Order, plant: AwakePlant) -> Driver:
-        if plant.covering and plant.covering.find(order.module_id, InjectedFault.OFFLINE, self._clock.now()):
+        if plant.overlay and plant.overlay.find(order.module_id, InjectedFault.OFFLINE, self._clock.now()):
             raise DeviceOffline("the device is offline")
         return self._asking.driver_of(plant, order.module_id)
 
@@ -238,7 +238,7 @@ class Driving:
         try:
             if errand.is_late() or self._clock.now() >= deadline:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
-            if plant.covering and (away := plant.covering.report_absence(plant_id, module_id, self._clock.now())):
+            if plant.overlay and (away := plant.overlay.report_absence(plant_id, module_id, self._clock.now())):
                 return away
             if (absence := self._asking.absence_in(plant, module_id)) is not None:
                 answer = Report(plant_id, module_id, self._clock.now(), reachable=False, absence=absence)
@@ -247,8 +247,8 @@ class Driving:
             errand.give_to_driver()
             answer = await self._asking.report_of(plant, driver, partial(driver.read, plant_id, module_id, deadline), module_id)
             errand.take_back()
-            if plant.covering:
-                state = plant.covering.cover_state(module_id, answer.state, self._clock.now()) if answer.state else None
+            if plant.overlay:
+                state = plant.overlay.cover_state(module_id, answer.state, self._clock.now()) if answer.state else None
                 answer = msgspec.structs.replace(answer, state=state)
             return await self._hearing.take_answer(answer, always=always)
         finally:
@@ -265,7 +265,7 @@ class Driving:
             now = self._clock.now()
             if errand.is_late() or now >= deadline:
                 raise DeviceTimeout("the device was not asked: the time of the request was up")
-            if plant.covering and plant.covering.find(module_id, InjectedFault.OFFLINE, now):
+            if plant.overlay and plant.overlay.find(module_id, InjectedFault.OFFLINE, now):
                 raise DeviceOffline("the device is offline")
             driver = self._asking.driver_of(plant, module_id)
             errand.give_to_driver()
@@ -303,7 +303,7 @@ class Driving:
         """It said nothing: away if its driver knows so, else as it was before the fault."""
         now = self._clock.now()
         if isinstance(fault, DeviceOffline):
-            absence = Absence(Why.CONNECTION_LOST, now, fault.message)
+            absence = Absence(AbsenceReason.CONNECTION_LOST, now, fault.message)
             return Report(plant_id, module_id, now, reachable=False, absence=absence)
         return Report(plant_id, module_id, now)
 

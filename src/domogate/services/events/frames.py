@@ -10,12 +10,12 @@ import msgspec
 from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice, kinds_of_state
+from domogate.services.events.cloud_events import CloudEvent, print_notice, show_module
 from domogate.services.events.endings import End
-from domogate.services.events.printing import CloudEvent, print_notice, show_module
+from domogate.services.events.filters import EventFilter
 from domogate.services.events.rights import READ_SCOPE
-from domogate.services.events.wishes import Wish
-from domogate.services.world import ModuleView, PlantView
-from domogate.shown import moment
+from domogate.services.plants.read_model import ModuleView, PlantView
+from domogate.wire import moment
 
 RETRY_AFTER = 2_000
 """Milliseconds after which a client that was cut off tries again."""
@@ -66,7 +66,14 @@ def frame_notice(notice: Notice, plant: PlantView, source: str) -> bytes:
 
 
 def print_present(
-    plant: PlantView, module_ids: Iterable[Id], wish: Wish, scopes: Collection[str], *, source: str, cursor: int, now: float
+    plant: PlantView,
+    module_ids: Iterable[Id],
+    event_filter: EventFilter,
+    scopes: Collection[str],
+    *,
+    source: str,
+    cursor: int,
+    now: float,
 ) -> bytes:
     """What these modules are in now, of those that the wish and the scopes show. Without an id, as `reset`."""
     shown = []
@@ -75,7 +82,7 @@ def print_present(
         if view is None or READ_SCOPE.get(view.module.kind) not in scopes:
             continue
         state = _as_event(view)
-        if wish.wants(kinds_of_state(state, view.module.kind)):
+        if event_filter.wants(kinds_of_state(state, view.module.kind)):
             event = CloudEvent(
                 specversion="1.0",
                 id=f"{cursor}/{module_id}",

@@ -12,22 +12,22 @@ from domogate.domain.faults import ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
 from domogate.ports import Admission, Clock, Store, Verifier
-from domogate.services.credentials import Caller
 from domogate.services.events.endings import DRAINING, INTERRUPTED
+from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import frame_notice
-from domogate.services.events.passes import (
+from domogate.services.events.rights import find_notice, may_read_plant, scopes_of
+from domogate.services.events.stream import Bounds, Stream
+from domogate.services.events.stream_rights import (
     Concern,
-    Grounds,
-    Pass,
+    StreamContext,
+    StreamRights,
     check_plant,
     concern_of,
     plant_concern,
     user_concern,
 )
-from domogate.services.events.rights import find_notice, may_read_plant, scopes_of
-from domogate.services.events.stream import Bounds, Stream
-from domogate.services.events.wishes import Wish, scopes_for
-from domogate.services.world import World
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.credentials import Caller
 
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4
@@ -51,7 +51,7 @@ class Hub:
     def __init__(
         self,
         store: Store,
-        world: World,
+        read_model: ReadModel,
         verifier: Verifier,
         admission: Admission,
         clock: Clock,
@@ -63,7 +63,7 @@ class Hub:
         queue_bytes: int = 1_000_000,
     ) -> None:
         """`source` is the gateway's own URL, `most` how many streams may be open at once."""
-        self._grounds = Grounds(store, world, verifier, admission, clock, source)
+        self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
         self._heartbeat = heartbeat
         self._bounds = Bounds(queue_events, queue_bytes)
@@ -87,7 +87,7 @@ class Hub:
 
     async def start(self) -> None:
         """After the store has started and `apply` listens."""
-        self._newest = max(self._newest, await self._grounds.store.newest_cursor())
+        self._newest = max(self._newest, await self._context.store.newest_cursor())
         self._tasks = [
             asyncio.create_task(self._pump(), name="event streams"),
             asyncio.create_task(self._beat_regularly(), name="heartbeats of event streams"),
@@ -110,23 +110,23 @@ class Hub:
 
     # listeners
 
-    async def open(self, caller: Caller, wish: Wish, last_event_id: bytes | None = None) -> Stream:
+    async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
         """Raises ScopeMissing, NoSuchPlant, NotYourPlant, NotNow."""
         who = caller.principal
-        scopes = scopes_for(wish.kinds)
+        scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(who.scopes):
             named = tuple(sorted(scopes))
             raise ScopeMissing(f"the token lacks every scope that shows any of this: {', '.join(named)}", named)
-        for plant_id in sorted(wish.plants):
-            check_plant(who.user_id, plant_id, await self._grounds.world.get_plant(plant_id))
+        for plant_id in sorted(event_filter.plants):
+            check_plant(who.user_id, plant_id, await self._context.read_model.get_plant(plant_id))
         if self._draining:
             raise NotNow("The gateway stops for now; connect again in a moment.")
         if len(self._streams) >= self._most:
             raise NotNow(f"{self._most} event streams are open, as many as this gateway is set to serve.")
         stream = Stream(
-            self._grounds,
-            Pass(self._grounds, caller, wish),
-            wish,
+            self._context,
+            StreamRights(self._context, caller, event_filter),
+            event_filter,
             last_event_id,
             bounds=self._bounds,
             newest=lambda: self._newest,
@@ -215,7 +215,7 @@ class Hub:
         concern = plant_concern(plant_id)
         if concern not in self._by_concern:
             return
-        plant = self._grounds.world.find_plant(plant_id) or await self._grounds.world.get_plant(plant_id)
+        plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
         notice = None if plant is None else find_notice(change, plant)
         if plant is None or notice is None:
             return
@@ -226,7 +226,7 @@ class Hub:
         for number, stream in enumerate(listeners, 1):
             if stream.hears(notice, scopes):
                 if may_read_plant(stream.own_pass.principal.user_id, plant):
-                    piece = piece or frame_notice(notice, plant, self._grounds.source)
+                    piece = piece or frame_notice(notice, plant, self._context.source)
                     stream.push(notice, piece)
                 else:
                     stream.lose(plant_id)
@@ -238,7 +238,7 @@ class Hub:
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)
-            idle, now = loop.time() - self._heartbeat, self._grounds.clock.now()
+            idle, now = loop.time() - self._heartbeat, self._context.clock.now()
             for stream in self._streams:
                 if stream.touched <= idle or stream.own_pass.until <= now:
                     stream.beat()

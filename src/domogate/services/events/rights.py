@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 from domogate.domain.notices import Notice, kinds_of_plant, kinds_of_state
 from domogate.domain.people import Scope
 from domogate.domain.plants import PlantStatus
-from domogate.services.world import PlantView
+from domogate.services.plants.read_model import PlantView
 
 READ_SCOPE: dict[DeviceKind, Scope] = {
     DeviceKind.LIGHT: Scope.LIGHT_READ,

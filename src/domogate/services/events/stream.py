@@ -11,6 +11,7 @@ from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
 from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, SLOW, End, Ended
+from domogate.services.events.filters import EventFilter
 from domogate.services.events.frames import (
     HEARTBEAT,
     OPENING,
@@ -23,10 +24,9 @@ from domogate.services.events.frames import (
     print_ready,
     print_reset,
 )
-from domogate.services.events.passes import Grounds, Pass, Told
 from domogate.services.events.rights import find_notice, may_see
-from domogate.services.events.wishes import Wish
-from domogate.services.world import PlantView
+from domogate.services.events.stream_rights import StreamContext, StreamRights, Told
+from domogate.services.plants.read_model import PlantView
 
 PAGE = 500
 """Changes read from the store at once by a stream that resumes."""
@@ -52,9 +52,9 @@ class Stream:
 
     def __init__(
         self,
-        grounds: Grounds,
-        own_pass: Pass,
-        wish: Wish,
+        grounds: StreamContext,
+        own_pass: StreamRights,
+        event_filter: EventFilter,
         last_event_id: bytes | None,
         *,
         bounds: Bounds,
@@ -63,9 +63,9 @@ class Stream:
         on_closed: Callable[["Stream"], None],
     ) -> None:
         """`newest`: the cursor up to which the hub was given the feed. `on_settled`: its plants may be others now."""
-        self._grounds = grounds
+        self._context = grounds
         self.own_pass = own_pass
-        self._wish = wish
+        self._event_filter = event_filter
         self._last_event_id = last_event_id
         self._bounds = bounds
         self._newest = newest
@@ -94,7 +94,7 @@ class Stream:
         return (
             self._live_after is not None
             and notice.cursor > self._live_after
-            and self._wish.wants(notice.kinds)
+            and self._event_filter.wants(notice.kinds)
             and not self.own_pass.principal.scopes.isdisjoint(scopes)
         )
 
@@ -154,7 +154,7 @@ class Stream:
                 if reset is not None:
                     await self._settle()
                     yield print_reset(reset)
-                async for piece in self._begin(present=reset is not None or self._wish.present):
+                async for piece in self._begin(present=reset is not None or self._event_filter.present):
                     yield piece
             async for piece in self._go_on():
                 yield piece
@@ -174,7 +174,7 @@ class Stream:
         if not _CURSOR(self._last_event_id):
             return UNKNOWN_CURSOR
         self._position = int(self._last_event_id)
-        oldest, newest = await self._grounds.store.feed_span()
+        oldest, newest = await self._context.store.feed_span()
         if self._position > max(newest, self._newest()):
             return UNKNOWN_CURSOR  # of a gateway whose data was put back to an earlier day
         return TOO_OLD if self._position < oldest - 1 else None
@@ -196,11 +196,11 @@ class Stream:
                 piece = print_present(
                     plant,
                     ids,
-                    self._wish,
+                    self._event_filter,
                     self.own_pass.principal.scopes,
-                    source=self._grounds.source,
+                    source=self._context.source,
                     cursor=cursor,
-                    now=self._grounds.clock.now(),
+                    now=self._context.clock.now(),
                 )
                 if piece:
                     yield piece
@@ -208,7 +208,7 @@ class Stream:
     async def _look_at(self, plant_id: Id) -> PlantView:
         """As it is now, and may be told. Raises Ended."""
         while True:
-            plant = self._grounds.world.find_plant(plant_id) or await self._grounds.world.get_plant(plant_id)
+            plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
             if plant is not None and self._settled == self._doubts:
                 await self._settle()
                 return plant
@@ -250,7 +250,7 @@ class Stream:
 
     async def _read_page(self, until: int | None) -> tuple[Sequence[Change], bool]:
         """Changes of its plants, and whether there are more to read. Raises _Pruned."""
-        store = self._grounds.store
+        store = self._context.store
         while True:
             await self._settle()
             settled = self._settled
@@ -271,12 +271,12 @@ class Stream:
         who = self.own_pass.principal
         for change in changes:
             plant_id = change.event.plant_id  # type: ignore[union-attr]  # only those of plants were read
-            plant = self._grounds.world.find_plant(plant_id) or await self._grounds.world.get_plant(plant_id)
+            plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
             notice = None if plant is None else find_notice(change, plant)
-            if plant is None or notice is None or not self._wish.wants(notice.kinds):
+            if plant is None or notice is None or not self._event_filter.wants(notice.kinds):
                 continue
             if may_see(who.user_id, who.scopes, plant, notice):
-                told.append((notice, frame_notice(notice, plant, self._grounds.source)))
+                told.append((notice, frame_notice(notice, plant, self._context.source)))
         return told
 
     async def _go_on(self) -> AsyncGenerator[bytes, None]:
@@ -328,7 +328,7 @@ class Stream:
         """Wake up when the token or the key expires."""
         if self._timer is not None:
             self._timer.cancel()
-        left = self.own_pass.until - self._grounds.clock.now()
+        left = self.own_pass.until - self._context.clock.now()
         if left > 0 and not self.closed:
             self._timer = self._loop.call_later(min(left, _LONGEST_TIMER), self._expire)
 

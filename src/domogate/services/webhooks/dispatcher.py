@@ -10,15 +10,15 @@ import structlog
 from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
-from domogate.ports import Audit, Clock, Courier, Store
-from domogate.services.audit import GATEWAY, AuditAction, AuditResult, client_ref
+from domogate.ports import Audit, Clock, Store, WebhookSender
+from domogate.services.audit.log import GATEWAY, AuditAction, AuditResult, client_ref
 from domogate.services.events.rights import find_notice
-from domogate.services.webhooks.course import Course, Kit
-from domogate.services.webhooks.forms import Forms
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.webhooks.counters import DeliveryCounters
+from domogate.services.webhooks.delivery import Delivery, DeliveryContext
+from domogate.services.webhooks.formats import WebhookFormats
+from domogate.services.webhooks.lease import RETRY
 from domogate.services.webhooks.rights import Ended, Rights
-from domogate.services.webhooks.tally import Tally
-from domogate.services.webhooks.tenure import RETRY
-from domogate.services.world import World
 
 _FAILING_AT_ONCE = 64
 """Receivers that did not answer the last time are tried so many at a time: they may take long, and others do not wait."""
@@ -37,10 +37,10 @@ class Dispatcher:
     def __init__(
         self,
         store: Store,
-        world: World,
-        courier: Courier,
+        read_model: ReadModel,
+        webhook_sender: WebhookSender,
         clock: Clock,
-        forms: Forms,
+        forms: WebhookFormats,
         audit: Audit,
         *,
         given_up: float,
@@ -49,16 +49,16 @@ class Dispatcher:
     ) -> None:
         """In seconds. `poll`: how often it is looked what other processes registered."""
         self._store = store
-        self._world = world
+        self._read_model = read_model
         self._clock = clock
         self._audit = audit
         self._dead_kept = dead_kept
         self._poll = poll
-        self._rights = Rights(store, world)
-        self.tally = Tally()
-        self._kit = Kit(store, courier, clock, self._rights, forms, self.tally, new_id(), _LEASE, given_up)
-        self._courses: dict[Id, Course] = {}
-        self._of_plant: dict[Id, dict[Id, Course]] = {}
+        self._rights = Rights(store, read_model)
+        self.tally = DeliveryCounters()
+        self._kit = DeliveryContext(store, webhook_sender, clock, self._rights, forms, self.tally, new_id(), _LEASE, given_up)
+        self._courses: dict[Id, Delivery] = {}
+        self._of_plant: dict[Id, dict[Id, Delivery]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._again: set[Id] = set()
         self._alarms: list[tuple[float, Id]] = []
@@ -107,7 +107,7 @@ class Dispatcher:
         """It was registered just now, or found in the store; perhaps both at the same moment."""
         if webhook.id in self._courses:
             return
-        course = Course(webhook, self._kit)
+        course = Delivery(webhook, self._kit)
         self._courses[webhook.id] = course
         self._of_plant.setdefault(webhook.plant_id, {})[webhook.id] = course
 
@@ -139,8 +139,8 @@ class Dispatcher:
                 self._rights.apply(event)
                 self._wake_all(id for id, course in self._courses.items() if _is_of(course.webhook, event))
 
-    def _wake_wanting(self, change: Change, plant_id: Id, concerned: Mapping[Id, Course]) -> None:
-        plant = self._world.find_plant(plant_id)
+    def _wake_wanting(self, change: Change, plant_id: Id, concerned: Mapping[Id, Delivery]) -> None:
+        plant = self._read_model.find_plant(plant_id)
         about_rights = plant is None or isinstance(change.event, PlantChanged)
         notice = None if plant is None else find_notice(change, plant)
         if notice is None and not about_rights:
@@ -189,7 +189,7 @@ class Dispatcher:
             if webhook_id in self._again:
                 self._wake(webhook_id)
 
-    async def _run_course(self, course: Course) -> float | None:
+    async def _run_course(self, course: Delivery) -> float | None:
         webhook = course.webhook
         try:
             if webhook.failing_since is None:
@@ -238,7 +238,7 @@ class Dispatcher:
                     await self._look_around()
                 if now >= prune_at:
                     prune_at = now + _PRUNING
-                    await self._store.prune_parked(now - self._dead_kept)
+                    await self._store.prune_pending(now - self._dead_kept)
             except Exception:
                 _log.exception("the webhooks cannot be read; trying again", every=self._poll)
             await self._hold_on()

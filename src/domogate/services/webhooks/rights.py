@@ -8,7 +8,7 @@ from domogate.domain.people import Grant, Standing, User
 from domogate.domain.plants import PlantStatus
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Store
-from domogate.services.world import PlantView, World
+from domogate.services.plants.read_model import PlantView, ReadModel
 
 
 class Ended(Exception):
@@ -34,9 +34,9 @@ class _Known(msgspec.Struct, frozen=True):
 class Rights:
     """Grants and people as the feed keeps them true, and the read model's plants."""
 
-    def __init__(self, store: Store, world: World, *, capacity: int = 20_000) -> None:
+    def __init__(self, store: Store, read_model: ReadModel, *, capacity: int = 20_000) -> None:
         self._store = store
-        self._world = world
+        self._read_model = read_model
         self._capacity = capacity
         self._known: dict[Id, _Known] = {}
         self._epoch = 0
@@ -54,7 +54,7 @@ class Rights:
     async def ask(self, webhook: Webhook) -> Permission:
         """Raises Ended, Withheld."""
         known = self._known.get(webhook.grant_id) or await self._find(webhook.grant_id)
-        plant = self._world.find_plant(webhook.plant_id) or await self._world.get_plant(webhook.plant_id)
+        plant = self._read_model.find_plant(webhook.plant_id) or await self._read_model.get_plant(webhook.plant_id)
         grant, user = known.grant, known.user
         if user is None and grant is not None:
             raise Ended("The user does not exist any more.")

@@ -10,8 +10,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
-from domogate.services.orders import Orders
-from domogate.services.world import World
+from domogate.services.plants.orders import Orders
+from domogate.services.plants.read_model import ReadModel
 from support.devices import NOON, LoopClock, StillClock, make_module, make_order
 from support.ordering import LAMP, ON, House
 
@@ -125,10 +125,10 @@ class TestAQuestionBesideAnOrder:
         """The answer and the device's confirmation are on their way to the disk together; the confirmation is the newer one."""
         clock = driver.clock = LoopClock()
         plant = store.add_plant(LAMP)
-        world = World(store, max_modules=100)
-        store.listen(world.apply)
+        read_model = ReadModel(store, max_modules=100)
+        store.listen(read_model.apply)
         async with House(store, clock, driver) as house:
-            view = (await world.get_plant(plant)).modules[LAMP.id]
+            view = (await read_model.get_plant(plant)).modules[LAMP.id]
             store.gate = asyncio.Event()
             driver.answer = LightState(on=False)
             asked = asyncio.create_task(house.control.read_state(view))

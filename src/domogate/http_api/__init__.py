@@ -1,0 +1,1 @@
+"""One kit for our own HTTP surfaces (management, events, webhooks, tickets): operations, credentials, problems, OpenAPI."""

@@ -1,5 +1,0 @@
-"""Surface: where an SDK takes its tickets (/tickets). The ticket is the credential: there is no key and no token beside it."""
-
-from domogate.sdk.surface import TicketsApp, build
-
-__all__ = ["TicketsApp", "build"]

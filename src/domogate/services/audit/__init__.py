@@ -1,0 +1,1 @@
+"""The audit log: writing it, reading it, verifying its chain."""

@@ -1,0 +1,43 @@
+"""What of all this the audit log hears."""
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Grant
+from domogate.ports import Audit
+from domogate.services.audit.log import NOBODY, AuditAction, AuditResult, client_ref, user_ref
+
+
+class Notes:
+    """Writes to the audit log, where there is one. `address` is where the request came from."""
+
+    def __init__(self, audit: Audit | None) -> None:
+        self._audit = audit
+
+    def granted(self, grant: Grant, address: str) -> None:
+        detail = {"flow": grant.flow.value, "scope": " ".join(grant.scopes)}
+        self._note(AuditAction.GRANT, grant.user_id, client_ref(grant.client_id), AuditResult.OK, address, detail)
+
+    def denied(self, user_id: Id, client_id: str, address: str) -> None:
+        self._note(AuditAction.CONSENT, user_id, client_ref(client_id), AuditResult.REFUSED, address)
+
+    def logged_out(self, user_id: Id, client_id: str | None, address: str) -> None:
+        what = "session" if client_id is None else client_ref(client_id)
+        self._note(AuditAction.LOGOUT, user_id, what, AuditResult.OK, address)
+
+    def wrong_secret(self, client_id: str, address: str) -> None:
+        self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), AuditResult.WRONG, address, {"of": "client secret"})
+
+    def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
+        """A code or refresh token that ended its grant by being presented wrongly."""
+        self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
+
+    def reused(self, client_id: str, grant_id: Id, address: str) -> None:
+        """A refresh token that was replaced long ago: somebody else may have it too, so its grant ended."""
+        detail = {"of": "refresh token replaced before"}
+        self._note(AuditAction.REFRESH, client_ref(client_id), f"grant:{grant_id}", AuditResult.REFUSED, address, detail)
+
+    def revoked(self, client_id: str, grant_id: Id, address: str) -> None:
+        self._note(AuditAction.REVOCATION, client_ref(client_id), f"grant:{grant_id}", AuditResult.OK, address)
+
+    def _note(self, action: str, who: str, what: str, result: str, address: str, detail: dict[str, str] | None = None) -> None:
+        if self._audit is not None:
+            self._audit.note(action, who=who, what=what, result=result, address=address, detail=detail)

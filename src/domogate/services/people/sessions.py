@@ -1,0 +1,305 @@
+"""Browsers in which people are logged in.
+
+A cookie has 256 random bits and is kept as its SHA-256. Whoever proves anew who they are gets a new session, and the one before
+ends: a cookie that somebody planted or saw beforehand is worth nothing afterwards.
+"""
+
+import hashlib
+import math
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+
+from domogate.domain.authorization import Session
+from domogate.domain.ids import Id, new_id
+from domogate.domain.people import User
+from domogate.ports import Audit, Clock, Hasher, Store
+from domogate.services.audit.log import NOBODY, AuditAction, AuditResult, user_ref
+from domogate.services.people.login_throttle import Throttle
+from domogate.services.people.logins import Entered, HalfWay, LoggedIn, SecondFactorNeeded, SlowDown, Wrong, form_token_of
+from domogate.services.people.second_factor import SecondFactor
+
+__all__ = ["Entered", "HalfWay", "LoggedIn", "SecondFactorNeeded", "Sessions", "SlowDown", "Wrong", "form_token_of"]
+
+_TOUCH_EVERY = 60.0
+_TIME_FOR_SECOND_FACTOR = 600.0
+_AGENT_KEPT = 300
+
+PASSWORD, CODE = "pwd", "otp"
+"""How somebody proved who they are (RFC 8176)."""
+
+
+class Sessions:
+    """Logs people in and out, and finds who a cookie belongs to."""
+
+    def __init__(
+        self,
+        store: Store,
+        hasher: Hasher,
+        clock: Clock,
+        *,
+        lifetime: float,
+        idle_lifetime: float,
+        throttle: Throttle,
+        second_factor: SecondFactor | None = None,
+        second_factor_required: bool = False,
+        audit: Audit | None = None,
+    ) -> None:
+        self._store = store
+        self._hasher = hasher
+        self._clock = clock
+        self._lifetime = lifetime
+        self._idle_lifetime = idle_lifetime
+        self._throttle = throttle
+        self.second_factor = second_factor or SecondFactor(clock)
+        self.second_factor_required = second_factor_required
+        self._audit = audit
+
+    @property
+    def lifetime(self) -> float:
+        return self._lifetime
+
+    # --- finding ------------------------------------------------------------------------------------------------------
+
+    async def find(self, cookie: str | None) -> LoggedIn | None:
+        """Who is logged in with this cookie; being seen is noted at most once a minute."""
+        found = await self._find(cookie)
+        if found is None or cookie is None or not self._is_complete(*found):
+            return None
+        session, user = found
+        now = self._clock.now()
+        if now - session.seen_at >= _TOUCH_EVERY:
+            session = msgspec.structs.replace(session, seen_at=now)
+            await self._store.save_session(session)
+        return LoggedIn(session, user, form_token_of(cookie))
+
+    async def find_half_way(self, cookie: str | None) -> HalfWay | None:
+        found = await self._find(cookie)
+        if found is None or cookie is None or self._is_complete(*found):
+            return None
+        session, user = found
+        return HalfWay(session, user, user.totp_secret is None, form_token_of(cookie))
+
+    async def list_of(self, user: User) -> Sequence[Session]:
+        """Where the person is logged in now, the most recently seen first."""
+        now = self._clock.now()
+        sessions = await self._store.list_sessions(user.id)
+        living = [it for it in sessions if self._is_alive(it, now) and self._is_complete(it, user)]
+        return sorted(living, key=lambda it: it.seen_at, reverse=True)
+
+    # --- in -----------------------------------------------------------------------------------------------------------
+
+    async def log_in(
+        self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
+    ) -> Entered | SecondFactorNeeded | Wrong | SlowDown:
+        """`replaces` is the cookie the browser has already: its session ends once the person is in."""
+        email = email.strip()
+        if slow := await self._slow_down(email, address, AuditAction.LOGIN):
+            return slow
+        user = await self._store.find_user_by_email(email)
+        right = await self._hasher.verify_password(password, None if user is None else user.password_hash)
+        if user is None or not right:
+            self._note_wrong(AuditAction.LOGIN, user, address)
+            return Wrong()
+        set_up = user.totp_secret is None and self.second_factor_required
+        if set_up or (user.totp_secret is not None and otp is None):
+            cookie, session = self._new_session(user, address, agent, (PASSWORD,), _TIME_FOR_SECOND_FACTOR)
+            await self._store.add_session(session, taken_back=self._throttle.attempt(email, address))
+            return SecondFactorNeeded(cookie, set_up) if await self._outlives(session, user) else Wrong()
+        if user.totp_secret is None:
+            return await self._enter(user, address, agent, (PASSWORD,), replaces)
+        return await self._enter_with_code(user, user.totp_secret, otp or "", address, agent, replaces)
+
+    async def enter_code(
+        self, half_way: HalfWay, code: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> Entered | Wrong | SlowDown:
+        """The second step of `log_in`."""
+        user = half_way.user
+        if user.totp_secret is None:
+            return Wrong()
+        if slow := await self._slow_down(user.email, address, AuditAction.SECOND_FACTOR):
+            return slow
+        outcome = await self._enter_with_code(user, user.totp_secret, code, address, agent, replaces)
+        if isinstance(outcome, Entered):
+            await self._store.end_session(half_way.session.id)
+        return outcome
+
+    async def confirm_password(self, person: LoggedIn, password: str, address: str) -> Wrong | SlowDown | None:
+        """None: it is their password. For what a browser that was left open must not suffice for."""
+        if slow := await self._slow_down(person.user.email, address, AuditAction.LOGIN):
+            return slow
+        user = await self._store.find_user(person.user.id)
+        if not await self._hasher.verify_password(password, None if user is None else user.password_hash):
+            self._note_wrong(AuditAction.LOGIN, person.user, address)
+            return Wrong()
+        await self._throttle.succeed(person.user.email, address)
+        return None
+
+    # --- the second factor --------------------------------------------------------------------------------------------
+
+    async def set_up_half_way(
+        self, half_way: HalfWay, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> Entered | Wrong:
+        """For somebody of whom a second factor is demanded and who has none."""
+        user = await self._give_second_factor(half_way.user, secret, code, address)
+        if user is None:
+            return Wrong()
+        await self._store.end_sessions(user.id)
+        return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
+
+    async def switch_on_second_factor(self, person: LoggedIn, secret: str, code: str, address: str) -> Entered | Wrong:
+        """Ends all other sessions: they were begun without it."""
+        user = await self._give_second_factor(person.user, secret, code, address)
+        if user is None:
+            return Wrong()
+        await self._store.end_sessions(user.id)
+        return await self._enter(user, address, person.session.agent, (PASSWORD, CODE), None, admitted=False)
+
+    async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
+        """False when the operator demands it."""
+        if self.second_factor_required:
+            return False
+        await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))
+        if person.user.totp_secret is not None:
+            self.note(AuditAction.SECOND_FACTOR_CHANGED, person.user.id, "off", AuditResult.OK, address)
+        return True
+
+    async def _give_second_factor(self, proven: User, secret: str, code: str, address: str) -> User | None:
+        def give(user: User) -> User:
+            # One that is there already is never replaced: a password alone must not suffice to get rid of it. Nor does one
+            # that was renewed meanwhile suffice: whoever knows only the former would keep the person out.
+            may = user.totp_secret is None and user.password_hash == proven.password_hash
+            return msgspec.structs.replace(user, totp_secret=secret) if may else user
+
+        step = self.second_factor.find_step(secret, code)
+        if step is None or not await self._store.use_totp_step(proven.id, step):
+            return None
+        user = await self._store.change_user(proven.id, give)
+        if user is None or user.totp_secret != secret:
+            return None
+        self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "on", AuditResult.OK, address)
+        return user
+
+    # --- out ----------------------------------------------------------------------------------------------------------
+
+    async def log_out(self, cookie: str | None) -> None:
+        found = await self._find(cookie)
+        if found is not None:
+            await self._store.end_session(found[0].id)
+
+    async def end(self, person: LoggedIn, session_id: Id, address: str) -> bool:
+        """End one of the person's own sessions; False when it is nobody's or another's."""
+        own = {session.id for session in await self._store.list_sessions(person.user.id)}
+        if session_id not in own or not await self._store.end_session(session_id):
+            return False
+        self.note(AuditAction.SESSION_ENDED, person.user.id, "one", AuditResult.OK, address)
+        return True
+
+    async def end_others(self, person: LoggedIn, address: str) -> int:
+        ended = await self._store.end_sessions(person.user.id, keep=person.session.id)
+        self.note(AuditAction.SESSION_ENDED, person.user.id, "all others", AuditResult.OK, address)
+        return ended
+
+    # --- the audit log ------------------------------------------------------------------------------------------------
+
+    def note(self, action: str, who: str, what: str, result: str, address: str) -> None:
+        if self._audit is not None:
+            self._audit.note(action, who=who, what=what, result=result, address=address)
+
+    def _note_wrong(self, action: str, user: User | None, address: str) -> None:
+        self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
+
+    async def _slow_down(self, email: str, address: str, action: str) -> SlowDown | None:
+        wait = await self._throttle.admit(email, address)
+        if wait <= 0:
+            return None
+        self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
+        return SlowDown(math.ceil(wait))
+
+    # --- within -------------------------------------------------------------------------------------------------------
+
+    async def _find(self, cookie: str | None) -> tuple[Session, User] | None:
+        if not cookie:
+            return None
+        session = await self._store.find_session(_hash(cookie))
+        if session is None or not self._is_alive(session, self._clock.now()):
+            return None
+        user = await self._store.find_user(session.user_id)
+        return None if user is None or not user.active else (session, user)
+
+    def _is_alive(self, session: Session, now: float) -> bool:
+        return now < session.expires_at and now < session.seen_at + self._idle_lifetime
+
+    def _is_complete(self, session: Session, user: User) -> bool:
+        return CODE in session.factors or (user.totp_secret is None and not self.second_factor_required)
+
+    async def _enter_with_code(
+        self, user: User, secret: str, code: str, address: str, agent: str, replaces: str | None
+    ) -> Entered | Wrong:
+        step = self.second_factor.find_step(secret, code)
+        if step is not None:
+            cookie, session = self._new_session(user, address, agent, (PASSWORD, CODE), self._lifetime)
+            succeeded = self._throttle.attempt(user.email, address)
+            # Of two logins with the same code at once, here or at another gateway, one gets a session.
+            if await self._store.add_session(session, totp_step=step, succeeded=succeeded):
+                return await self._entered(cookie, session, user, replaces)
+        self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
+        return Wrong()
+
+    async def _enter(
+        self,
+        user: User,
+        address: str,
+        agent: str,
+        factors: tuple[str, ...],
+        replaces: str | None,
+        *,
+        admitted: bool = True,
+    ) -> Entered | Wrong:
+        cookie, session = self._new_session(user, address, agent, factors, self._lifetime)
+        succeeded = self._throttle.attempt(user.email, address) if admitted else None
+        await self._store.add_session(session, succeeded=succeeded)
+        return await self._entered(cookie, session, user, replaces)
+
+    async def _entered(self, cookie: str, session: Session, user: User, replaces: str | None) -> Entered | Wrong:
+        if not await self._outlives(session, user):
+            return Wrong()
+        await self.log_out(replaces)
+        self.note(AuditAction.LOGIN, user.id, " ".join(session.factors), AuditResult.OK, session.address)
+        return Entered(cookie, LoggedIn(session, user, form_token_of(cookie)))
+
+    async def _outlives(self, session: Session, user: User) -> bool:
+        """Whether the password by which this session was begun is still the one of `user`.
+
+        A new password is written first, and then ends the sessions that there are. Proving the former takes long enough for
+        both to happen meanwhile; a session that is added after that would be ended by nobody.
+        """
+        now = await self._store.find_user(user.id)
+        if now is not None and now.password_hash == user.password_hash:
+            return True
+        await self._store.end_session(session.id)
+        self._note_wrong(AuditAction.LOGIN, user, session.address)
+        return False
+
+    def _new_session(
+        self, user: User, address: str, agent: str, factors: tuple[str, ...], lifetime: float
+    ) -> tuple[str, Session]:
+        cookie = secrets.token_urlsafe(32)
+        now = self._clock.now()
+        return cookie, Session(
+            id=new_id(),
+            token_hash=_hash(cookie),
+            user_id=user.id,
+            auth_time=now,
+            created_at=now,
+            seen_at=now,
+            expires_at=now + lifetime,
+            address=address,
+            agent=agent[:_AGENT_KEPT],
+            factors=factors,
+        )
+
+
+def _hash(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,181 @@
+"""Injecting faults and taking them away again; those that are over are cleared by themselves (Decision 0035)."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.events import Change, PlantChanged
+from domogate.domain.faults import NoSuchModule, NoSuchPlant, ValueOutOfRange
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.domain.plants import Module, PlantStatus
+from domogate.domain.safety import FailureType
+from domogate.domain.states import Battery
+from domogate.ports import Audit, Clock, Store, StoredPlant
+from domogate.services.audit.log import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
+from domogate.services.plants.fault_overlay import COVERED_KINDS
+
+_log = structlog.get_logger(__name__)
+
+_LOOK = 60.0
+"""How often at least it is looked for faults that are over."""
+_RETRY = 5.0
+
+_VALUES: dict[InjectedFault, frozenset[str]] = {
+    InjectedFault.BATTERY: frozenset(Battery),
+    InjectedFault.FAILURE: frozenset(FailureType),
+}
+
+
+class FaultInjector:
+    """Where faults are injected, listed and cleared, by an operator or the developer of an app."""
+
+    def __init__(self, store: Store, clock: Clock, audit: Audit) -> None:
+        self._store = store
+        self._clock = clock
+        self._audit = audit
+
+    async def inject(
+        self,
+        plant_id: Id,
+        module_id: Id | None,
+        fault: InjectedFault,
+        value: str = "",
+        until: float | None = None,
+        *,
+        who: str = COMMAND_LINE,
+        address: str = "",
+    ) -> Sequence[Injection]:
+        """What was injected: one, or for a battery or failure of a whole plant one for each module that can have it.
+
+        Raises NoSuchPlant, NoSuchModule (also when the plant holds none that can have it), ValueOutOfRange.
+        """
+        _check_value(fault, value)
+        if until is not None and not self._clock.now() < until:
+            raise ValueOutOfRange("the time until which the fault is to last is past")
+        stored = await self._store.find_plant(plant_id)
+        if stored is None or stored.plant.status is PlantStatus.REMOVED:
+            raise NoSuchPlant("no such plant")
+        targets = _find_targets(stored, module_id, fault, value)
+        injections = tuple(Injection(fault, target, value, until) for target in targets)
+        if not await self._store.inject(plant_id, injections):
+            raise NoSuchModule("the plant or module went away meanwhile")
+        self._note(AuditResult.OK, who, address, plant_id, module_id, inject=fault, value=value)
+        return injections
+
+    async def clear(
+        self,
+        plant_id: Id | None = None,
+        module_id: Id | None = None,
+        fault: InjectedFault | None = None,
+        *,
+        who: str = COMMAND_LINE,
+        address: str = "",
+    ) -> int:
+        """Take away those that match all that is given; how many."""
+        cleared = await self._store.clear_injections(plant_id, module_id, fault)
+        if cleared:
+            self._note(AuditResult.OK, who, address, plant_id, module_id, clear=fault or "all", faults=str(cleared))
+        return cleared
+
+    async def list(self) -> Sequence[tuple[Id, Injection]]:
+        """Those that hold now, with the plant of each."""
+        now = self._clock.now()
+        return [(plant_id, injection) for plant_id, injection in await self._store.list_injections() if injection.holds(now)]
+
+    async def clear_ended(self) -> float | None:
+        """Take away those that are over; when the next will be, if any will."""
+        injections = await self._store.list_injections()
+        now = self._clock.now()
+        ended = [(plant_id, injection) for plant_id, injection in injections if not injection.holds(now)]
+        if ended:
+            await self._store.clear_injections(None, ended_by=now)
+            for plant_id, injection in ended:
+                self._note(AuditResult.OK, GATEWAY, "", plant_id, injection.module_id, clear=injection.fault, why="over")
+        return min((injection.until for _, injection in injections if injection.until and injection.holds(now)), default=None)
+
+    def _note(
+        self, result: AuditResult, who: str, address: str, plant_id: Id | None, module_id: Id | None, **detail: str
+    ) -> None:
+        what = f"plant:{plant_id}" if plant_id else "all plants"
+        if module_id is not None:
+            what += f" module:{module_id}"
+        said = {name: text for name, text in detail.items() if text}
+        self._audit.note(AuditAction.PLANT_CHANGED, who=who, what=what, result=result, address=address, detail=said)
+
+
+def _check_value(fault: InjectedFault, value: str) -> None:
+    values = _VALUES.get(fault)
+    if values is None:
+        if value:
+            raise ValueOutOfRange(f"the fault {fault} takes no value")
+    elif value not in values:
+        raise ValueOutOfRange(f"the value of the fault {fault} is one of: {', '.join(sorted(values))}")
+
+
+def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFault, value: str) -> Sequence[Id | None]:
+    kinds = COVERED_KINDS.get(fault)
+    modules = {module.id: module for module in stored.topology.every_module()}
+    if module_id is not None:
+        module = modules.get(module_id)
+        if module is None:
+            raise NoSuchModule("no such module in this plant")
+        if kinds is not None and module.kind not in kinds:
+            raise NoSuchModule(
+                f"the fault {fault} is for modules of kind {' or '.join(sorted(kinds))}; this is a {module.kind}"
+            )
+        return (module_id,)
+    if kinds is None:
+        return (None,)
+    found = [module.id for module in modules.values() if module.kind in kinds and _speaks_so(module, fault, value)]
+    if not found:
+        raise NoSuchModule(f"the plant has no module that can have the fault {fault} {value}")
+    return found
+
+
+def _speaks_so(module: Module, fault: InjectedFault, value: str) -> bool:
+    """In a whole plant, BLOCK failures are for units and REMOTE failures for controllers, as their names say (Spec 2.15)."""
+    if fault is not InjectedFault.FAILURE:
+        return True
+    return value.startswith("BLOCK.") == (module.kind is DeviceKind.EMERGENCY_UNIT)
+
+
+class FaultExpiry:
+    """Clears injected faults when they are over."""
+
+    def __init__(self, desk: FaultInjector, clock: Clock) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._clear_in_time(), name="clearing of injected faults")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """A Listener of the store: a fault may have been injected, here or by another process."""
+        if any(isinstance(change.event, PlantChanged) for change in changes):
+            self._changed.set()
+
+    async def _clear_in_time(self) -> None:
+        while True:
+            self._changed.clear()
+            try:
+                following = await self._desk.clear_ended()
+                pause = _LOOK if following is None else min(_LOOK, max(0.0, following - self._clock.now()))
+            except Exception as error:
+                _log.error("injected faults not cleared, next try in a moment", exc_info=error)
+                pause = _RETRY
+            try:
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass

@@ -1,0 +1,172 @@
+"""The read model: rights, topology and last states of the plants this process serves.
+
+A hit is synchronous and touches neither SQL nor a thread. It is filled from the store on first use, bounded in memory, and kept
+true by the change feed alone, which the store applies before it answers a write (Decision 0006).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from domogate.common.feed_cache import FeedCache
+from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.domain.plants import Ambient, Module, Plant, PlantStatus, Topology
+from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.safety import SpareParts
+from domogate.domain.states import State
+from domogate.ports import Store, StoredPlant, StoredState
+from domogate.services.plants.fault_overlay import NO_FAULTS, FaultOverlay
+
+_NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
+_ALWAYS_TRUE = 2**62
+
+
+class ModuleView:
+    """A module and what is known of it now. `confirmed_at` is when its driver last vouched for the state."""
+
+    __slots__ = ("_overlay", "absence", "confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
+
+    def __init__(self, plant_id: Id, module: Module, stored: StoredState, overlay: FaultOverlay = NO_FAULTS) -> None:
+        self.plant_id = plant_id
+        self.module = module
+        self.state: State | None = stored.state
+        self.reachable = stored.reachable
+        self.absence: Absence | None = stored.absence
+        """Why it cannot be reached, where that is known."""
+        self.reported_at = stored.at
+        self.confirmed_at = stored.at
+        self.encodings: dict[str, Any] = {}
+        """What surfaces have made of the module's facts (not of its state), kept as long as those hold."""
+        self._overlay = overlay
+        self._cover()
+
+    def take(self, event: StateChanged) -> None:
+        """What was committed of it is what is known now."""
+        self.state = event.state
+        self.reachable = event.reachable
+        self.absence = event.absence
+        self.reported_at = self.confirmed_at = event.at
+        if self._overlay or event.absence is not None:
+            self._cover()
+
+    def _cover(self) -> None:
+        """With the faults that are injected, and without those that were: nobody waits for a driver to have said so."""
+        if self._overlay:
+            offline = self._overlay.report_absence(self.plant_id, self.module.id, self.reported_at)
+            if offline is not None:
+                self.reachable = False
+                if self.absence is None or self.absence.why is not AbsenceReason.INJECTED:
+                    self.absence = offline.absence
+                return
+            self.state = self._overlay.cover_state(self.module.id, self.state)
+            if self._overlay.find(self.module.id, InjectedFault.SLOW) is not None:
+                self.confirmed_at = 0.0
+        if self.absence is not None and self.absence.why is AbsenceReason.INJECTED:
+            self.reachable, self.absence, self.confirmed_at = True, None, 0.0
+
+
+class PlantView:
+    """A plant with everything a request needs: who may read it, what stands in it, and what surfaces made of that."""
+
+    __slots__ = ("ambients", "cursor", "encodings", "injections", "modules", "plant", "readers", "topology")
+
+    def __init__(self, stored: StoredPlant) -> None:
+        plant = stored.plant
+        self.plant: Plant = plant
+        self.topology: Topology = stored.topology
+        self.cursor = stored.cursor
+        self.injections: tuple[Injection, ...] = stored.injections
+        """Faults on demand, over ones too until they are cleared: whoever looks asks `Injection.holds`."""
+        overlay = FaultOverlay(stored.injections) if stored.injections else NO_FAULTS
+        self.readers = frozenset({plant.owner.user_id, *(member.user_id for member in plant.allowed)})
+        self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
+        self.modules: dict[Id, ModuleView] = {
+            module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET), overlay)
+            for module in stored.topology.every_module()
+        }
+        self.encodings: dict[str, Any] = {}
+
+
+class PersonView:
+    """The plants that are a user's own, removed ones too."""
+
+    __slots__ = ("encodings", "plants")
+
+    def __init__(self, plants: tuple[Plant, ...]) -> None:
+        self.plants = plants
+        self.encodings: dict[str, Any] = {}
+
+    def active_plants(self) -> list[Plant]:
+        return [plant for plant in self.plants if plant.status is PlantStatus.ACTIVE]
+
+
+class ReadModel:
+    """All that this process knows of plants, by plant and by person."""
+
+    def __init__(self, store: Store, *, max_modules: int, max_people: int = 20_000, max_references: int = 10_000) -> None:
+        self._store = store
+        self._plants: FeedCache[Id, PlantView] = FeedCache(
+            self._fetch_plant, capacity=max_modules, weigh=lambda view: 1 + len(view.modules)
+        )
+        self._people: FeedCache[Id, PersonView] = FeedCache(
+            self._fetch_person, capacity=max_people, weigh=lambda view: 1 + len(view.plants)
+        )
+        self._spare_parts: FeedCache[str, SpareParts] = FeedCache(self._fetch_spare_parts, capacity=max_references)
+
+    @property
+    def held_modules(self) -> int:
+        return self._plants.weight
+
+    def find_plant(self, plant_id: Id) -> PlantView | None:
+        """A plant that is held already, without waiting; None: ask `get_plant`."""
+        return self._plants.find(plant_id)
+
+    async def get_plant(self, plant_id: Id) -> PlantView | None:
+        return await self._plants.get(plant_id)
+
+    async def get_person(self, user_id: Id) -> PersonView:
+        view = await self._people.get(user_id)
+        assert view is not None, "a person without plants has an empty list, not none"
+        return view
+
+    async def get_spare_parts(self, unit: str) -> SpareParts | None:
+        return await self._spare_parts.get(unit)
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Take up what was committed: a listener of the store."""
+        for change in changes:
+            event = change.event
+            if isinstance(event, StateChanged):
+                self._apply_state(event, change.cursor)
+            elif isinstance(event, PlantChanged):
+                self._plants.drop(event.plant_id, change.cursor)
+                for user_id in event.user_ids:
+                    self._people.drop(user_id, change.cursor)
+                # A unit that came or went can make its reference known or unknown.
+                self._spare_parts.clear(change.cursor)
+            elif isinstance(event, UserChanged):
+                self._people.drop(event.user_id, change.cursor)
+            elif isinstance(event, SparePartsChanged):
+                self._spare_parts.drop(event.unit, change.cursor)
+
+    def _apply_state(self, event: StateChanged, cursor: int) -> None:
+        self._plants.outdate(event.plant_id, cursor)
+        plant = self._plants.peek(event.plant_id)
+        if plant is None or cursor <= plant.cursor:
+            return
+        view = plant.modules.get(event.module_id)
+        if view is not None:
+            view.take(event)
+
+    async def _fetch_plant(self, plant_id: Id) -> tuple[PlantView | None, int]:
+        stored = await self._store.find_plant(plant_id)
+        return (None, _ALWAYS_TRUE) if stored is None else (PlantView(stored), stored.cursor)
+
+    async def _fetch_person(self, user_id: Id) -> tuple[PersonView | None, int]:
+        plants, cursor = await self._store.list_plants_of(user_id)
+        return PersonView(plants), cursor
+
+    async def _fetch_spare_parts(self, unit: str) -> tuple[SpareParts | None, int]:
+        cursor = await self._store.newest_cursor()
+        return await self._store.find_spare_parts(unit), cursor

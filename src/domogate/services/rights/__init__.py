@@ -1,0 +1,1 @@
+"""Rights: who is calling, and what this caller may see or do."""

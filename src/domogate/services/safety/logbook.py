@@ -1,0 +1,148 @@
+"""Where the person responsible asks and writes: schedule, order list, logbook, and all of it as one report.
+
+It works on the store alone, so that a command shows the same beside a running gateway and without one.
+"""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.logbook import LogbookEntry, LogbookKind
+from domogate.ports import Clock, Store, StoredEntry
+from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, AuditResult
+from domogate.services.people.refusals import Invalid, NotFound
+from domogate.services.plants.read_model import PlantView
+from domogate.services.safety.order_list import OrderList, list_needs, order
+from domogate.services.safety.schedule import add_months, clamp
+from domogate.services.safety.site import SafetySite, see_site
+
+LONGEST_NAME, LONGEST_WORDS = 200, 4000
+_PAGE = 1000
+
+
+class SafetyReport(msgspec.Struct, frozen=True):
+    """What the papers say: the site as it is at one moment, and its logbook of a period."""
+
+    site: SafetySite
+    since: float
+    until: float
+    orders: OrderList
+    entries: tuple[StoredEntry, ...]
+
+
+class SafetyLogbook:
+    """Sees sites, and writes in their logbooks for people."""
+
+    def __init__(self, store: Store, clock: Clock, audit: AuditLog) -> None:
+        self._store = store
+        self._clock = clock
+        self._audit = audit
+
+    async def see_site(self, plant_id: Id) -> SafetySite:
+        """As of now. Raises NotFound for a plant that is not there or is no site."""
+        return see_site(await self._find(plant_id), await self._list_commissioned(plant_id), self._clock.now())
+
+    async def list_orders(self, site: SafetySite) -> OrderList:
+        needs = list_needs(site)
+        references = sorted({need.reference for need in needs})
+        return order(needs, {reference: await self._store.find_spare_parts(reference) for reference in references})
+
+    async def list_entries(
+        self,
+        plant_id: Id,
+        *,
+        since: float,
+        until: float | None,
+        kinds: Collection[LogbookKind] = (),
+        after: int = 0,
+        limit: int,
+    ) -> Sequence[StoredEntry]:
+        """A page, from `since` on and before `until`. Raises NotFound."""
+        await self._find(plant_id)
+        return await self._store.list_logbook(plant_id, since=since, until=until, kinds=kinds, after=after, limit=limit)
+
+    async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
+        """The logbook of the month before now unless told otherwise. Raises NotFound, or Invalid for a period that is none."""
+        now = self._clock.now()
+        end = now if until is None else clamp(until)
+        begin = add_months(end, -1) if since is None else clamp(since)
+        if begin > end:
+            raise Invalid("the period ends before it begins.")
+        site = await self.see_site(plant_id)
+        # What happened at this very moment belongs to a report that goes until now.
+        entries = [one async for one in self._every_entry(plant_id, begin, None if until is None else end)]
+        entries.sort(key=lambda one: (one.entry.at, one.number))
+        return SafetyReport(site, begin, end, await self.list_orders(site), tuple(entries))
+
+    async def write(
+        self,
+        plant_id: Id,
+        kind: LogbookKind,
+        *,
+        by: str,
+        words: str,
+        module_id: Id | None = None,
+        at: float | None = None,
+        who: str = COMMAND_LINE,
+        address: str = "",
+    ) -> StoredEntry:
+        """An entry by a person. `at` is when it was done: now, or earlier. Raises NotFound or Invalid."""
+        plant = await self._find(plant_id)
+        if not kind.by_hand:
+            own = ", ".join(kind for kind in LogbookKind if kind.by_hand)
+            raise Invalid(f"entries of kind {kind} are made by the gateway; people write {own}.")
+        by, words = _checked("by", by, LONGEST_NAME), _checked("words", words, LONGEST_WORDS)
+        if module_id is not None and module_id not in plant.modules:
+            raise NotFound(f"There is no module {module_id} in this plant.")
+        now = self._clock.now()
+        done_at = now if at is None else at
+        if not 0.0 <= done_at <= now:
+            raise Invalid("at: what is not done yet cannot be logged.")
+        name = "" if module_id is None else plant.modules[module_id].module.name
+        entry = LogbookEntry(plant_id=plant_id, at=done_at, kind=kind, module_id=module_id, module=name, words=words, by=by)
+        number = await self._store.add_logbook_entry(entry)
+        self._audit.note(
+            AuditAction.LOGBOOK_WRITTEN,
+            who=who,
+            what=f"plant:{plant_id}",
+            result=AuditResult.OK,
+            address=address,
+            detail={"number": str(number), "kind": kind},
+        )
+        return StoredEntry(number, entry)
+
+    async def _find(self, plant_id: Id) -> PlantView:
+        stored = await self._store.find_plant(plant_id)
+        if stored is None:
+            raise NotFound(f"There is no plant {plant_id}.")
+        if not stored.plant.emergency_lighting:
+            raise NotFound(f"{stored.plant.name} is no site of emergency lighting: it holds no emergency controller.")
+        return PlantView(stored)
+
+    async def _list_commissioned(self, plant_id: Id) -> dict[Id | None, float]:
+        """When the site, and units of it, were put into service: the last entry of each says so."""
+        found: dict[Id | None, float] = {}
+        async for one in self._every_entry(plant_id, 0.0, None, (LogbookKind.COMMISSIONING,)):
+            found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))
+        return found
+
+    async def _every_entry(
+        self, plant_id: Id, since: float, until: float | None, kinds: Collection[LogbookKind] = ()
+    ) -> AsyncIterator[StoredEntry]:
+        after = 0
+        while page := await self._store.list_logbook(plant_id, since=since, until=until, kinds=kinds, after=after, limit=_PAGE):
+            for one in page:
+                yield one
+            after = page[-1].number
+
+
+def _checked(name: str, text: str, longest: int) -> str:
+    text = text.strip()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Invalid(f"{name} holds what is no text.") from None
+    if not text or len(text) > longest or any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
+        raise Invalid(f"{name} must be 1 to {longest} characters of text.")
+    return text

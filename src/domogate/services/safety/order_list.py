@@ -1,0 +1,97 @@
+"""Which spare parts the failures of now call for: E18's failures and E19's parts, added up for one order."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.safety import Failure, FailureType, SparePart, SpareParts, SparePartType
+from domogate.services.safety.site import SafetySite
+
+PART_FOR: dict[FailureType, SparePartType] = {
+    FailureType.BLOCK_FAULTY_BATTERY: SparePartType.BATTERY,
+    FailureType.BLOCK_DISCONNECTED_BATTERY: SparePartType.BATTERY,
+    FailureType.REMOTE_BATTERY_FAULT: SparePartType.BATTERY,
+    FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT: SparePartType.EMERGENCY_LAMP,
+}
+"""What is mended by changing a part. Other failures are no matter of parts that can be ordered (Spec 2.15 has two types)."""
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A unit or controller that wants a part, and the failures that call for it."""
+
+    module_id: Id
+    name: str
+    place: str
+    reference: str
+    part: SparePartType
+    failures: tuple[FailureType, ...]
+
+
+class OrderLine(msgspec.Struct, frozen=True):
+    """One part to order. The quantity is text, as in E19; where E19 gives numbers it is their sum."""
+
+    reference: str
+    type: SparePartType
+    quantity: str
+    needs: tuple[Need, ...]
+
+
+class OrderList(msgspec.Struct, frozen=True):
+    """What to order, and who wants a part that nobody knows the reference of."""
+
+    lines: tuple[OrderLine, ...]
+    without_parts: tuple[Need, ...]
+
+
+def list_needs(site: SafetySite) -> list[Need]:
+    """In the order of the report: each controller, then its units."""
+    needs: list[Need] = []
+    for controller in site.controllers:
+        told = controller.report
+        needs += _needs(told.failures, told.id, told.name, controller.place, told.reference)
+        for unit in controller.units:
+            needs += _needs(unit.report.failures, unit.report.id, unit.name, unit.place, unit.report.reference)
+    return needs
+
+
+def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, reference: str) -> list[Need]:
+    """Two failures that the same part mends need it once."""
+    calls_for: dict[SparePartType, dict[FailureType, None]] = {}
+    for failure in failures:
+        if failure.type in PART_FOR:
+            calls_for.setdefault(PART_FOR[failure.type], {})[failure.type] = None
+    return [Need(module_id, name, place, reference, part, tuple(types)) for part, types in calls_for.items()]
+
+
+def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
+    """`parts_of` has E19's answer for every reference; None where E19 knows none."""
+    wanted: dict[tuple[str, SparePartType], list[tuple[SparePart, Need]]] = {}
+    without = []
+    for need in needs:
+        known = parts_of[need.reference]
+        fitting = [] if known is None else [part for part in known.parts if part.type is need.part]
+        for part in fitting:
+            wanted.setdefault((part.reference, part.type), []).append((part, need))
+        if not fitting:
+            without.append(need)
+    lines = [
+        OrderLine(reference, type_, _add([part.quantity for part, _ in each]), tuple(dict.fromkeys(need for _, need in each)))
+        for (reference, type_), each in wanted.items()
+    ]
+    return OrderList(tuple(sorted(lines, key=lambda line: (line.type, line.reference))), tuple(without))
+
+
+def _add(quantities: list[str]) -> str:
+    """The sum; what is no number ("a pair") is counted by how often it is wanted."""
+    total = sum(int(text) for text in quantities if _is_number(text))
+    others: dict[str, int] = {}
+    for text in quantities:
+        if not _is_number(text):
+            others[text] = others.get(text, 0) + 1
+    words = [f"{count} x {text}" for text, count in others.items()]
+    return " + ".join([*([str(total)] if total or not words else []), *words])
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 9

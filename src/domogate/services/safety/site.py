@@ -1,0 +1,148 @@
+"""A site as the person responsible for it sees it: what E18 tells, with names, places and tests."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.plants import Plant, Topology
+from domogate.domain.safety import EmergencyTestKind
+from domogate.domain.states import EmergencyState
+from domogate.services.plants.read_model import ModuleView, PlantView
+from domogate.services.safety.schedule import PlannedTest, TestStanding, plan_test
+from domogate.services.safety.status import ControllerReport, SafetyStatus, UnitReport, list_controllers
+
+FULL = 100
+
+
+class SafetyUnit(msgspec.Struct, frozen=True):
+    """A unit: what E18 tells of it, where it stands, and its tests."""
+
+    report: UnitReport
+    name: str
+    place: str
+    function: PlannedTest
+    duration: PlannedTest
+    charge: int | None
+    charging_since: float | None
+
+    @property
+    def is_charging(self) -> bool:
+        return self.charge is not None and self.charge < FULL
+
+
+class SafetyController(msgspec.Struct, frozen=True):
+    report: ControllerReport
+    place: str
+    units: tuple[SafetyUnit, ...]
+
+
+class StatusTally(msgspec.Struct, frozen=True):
+    """How many are in each of E18's three statuses."""
+
+    total: int
+    working: int
+    in_failure: int
+    no_communication: int
+
+
+class TestTally(msgspec.Struct, frozen=True):
+    """How units stand with one kind of test. `passed`, `failed` and `never` are of the last test and add up to all units."""
+
+    __test__ = False  # pytest would take it for tests
+
+    passed: int
+    failed: int
+    never: int
+    due_soon: int
+    overdue: int
+    under_way: int
+
+
+class SafetySummary(msgspec.Struct, frozen=True):
+    controllers: StatusTally
+    in_alert: int
+    units: StatusTally
+    charging: int
+    function: TestTally
+    duration: TestTally
+
+    @property
+    def complies(self) -> bool:
+        """Everything works and every test is recorded, passed and in time."""
+        well = self.units.working == self.units.total and self.controllers.working == self.controllers.total
+        return well and all(not (tests.failed or tests.never or tests.overdue) for tests in (self.function, self.duration))
+
+
+class SafetySite(msgspec.Struct, frozen=True):
+    plant: Plant
+    seen_at: float
+    summary: SafetySummary
+    controllers: tuple[SafetyController, ...]
+
+    @property
+    def units(self) -> list[SafetyUnit]:
+        return [unit for controller in self.controllers for unit in controller.units]
+
+
+def see_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: float) -> SafetySite:
+    """`commissioned` is when units were put into service, by id; None is the site as a whole."""
+    places = places_of(plant.topology)
+
+    def see_unit(report: UnitReport) -> SafetyUnit:
+        view: ModuleView = plant.modules[report.id]
+        state = view.state if isinstance(view.state, EmergencyState) else EmergencyState()
+        since = commissioned.get(report.id, commissioned.get(None))
+        return SafetyUnit(
+            report=report,
+            name=view.module.name,
+            place=places.get(report.id, ""),
+            function=plan_test(EmergencyTestKind.FUNCTION, state, since, now),
+            duration=plan_test(EmergencyTestKind.DURATION, state, since, now),
+            charge=state.charge,
+            charging_since=state.charging_since,
+        )
+
+    controllers = tuple(
+        SafetyController(report, places.get(report.id, ""), tuple(see_unit(unit) for unit in report.units))
+        for report in list_controllers(plant)
+    )
+    return SafetySite(plant.plant, now, summarise(controllers), controllers)
+
+
+def places_of(topology: Topology) -> dict[Id, str]:
+    """Where modules stand, in words: floor and room."""
+    rooms = [(f"{floor.name}, {ambient.name}", ambient) for floor in topology.floors for ambient in floor.ambients]
+    rooms += [(ambient.name, ambient) for ambient in topology.ambients]
+    return {module.id: place for place, ambient in rooms for module in ambient.modules}
+
+
+def summarise(controllers: Iterable[SafetyController]) -> SafetySummary:
+    controllers = list(controllers)
+    units = [unit for controller in controllers for unit in controller.units]
+    return SafetySummary(
+        controllers=_tally_status([controller.report.status for controller in controllers]),
+        in_alert=sum(controller.report.alert for controller in controllers),
+        units=_tally_status([unit.report.status for unit in units]),
+        charging=sum(unit.is_charging for unit in units),
+        function=_tally_tests([unit.function for unit in units]),
+        duration=_tally_tests([unit.duration for unit in units]),
+    )
+
+
+def _tally_status(statuses: list[SafetyStatus]) -> StatusTally:
+    of = Counter(statuses)
+    return StatusTally(len(statuses), of[SafetyStatus.WORKING], of[SafetyStatus.IN_FAILURE], of[SafetyStatus.NO_COMMUNICATION])
+
+
+def _tally_tests(tests: list[PlannedTest]) -> TestTally:
+    standing = Counter(test.standing for test in tests)
+    return TestTally(
+        passed=sum(test.last is not None and test.last.passed for test in tests),
+        failed=sum(test.last is not None and not test.last.passed for test in tests),
+        never=sum(test.last is None for test in tests),
+        due_soon=standing[TestStanding.DUE_SOON],
+        overdue=standing[TestStanding.OVERDUE],
+        under_way=sum(test.under_way for test in tests),
+    )

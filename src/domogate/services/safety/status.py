@@ -1,0 +1,119 @@
+"""Emergency lighting: what a site's controllers and units say, and when a controller is in alert (E17-E19)."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.plants import ControllerDetail, Module, UnitDetail
+from domogate.domain.safety import Failure, FailureType, in_failure
+from domogate.domain.states import EmergencyState
+from domogate.services.plants.read_model import ModuleView, PlantView
+
+
+class SafetyStatus(IntEnum):
+    """The integers are not shown in the specification (Decision 0022)."""
+
+    WORKING = 0
+    IN_FAILURE = 1
+    NO_COMMUNICATION = 2
+
+
+class UnitReport(msgspec.Struct, frozen=True):
+    id: Id
+    reference: str
+    status: SafetyStatus
+    failures: tuple[Failure, ...]
+    heard_at: float | None
+
+
+class ControllerReport(msgspec.Struct, frozen=True):
+    id: Id
+    name: str
+    reference: str
+    serial_number: str
+    status: SafetyStatus
+    failures: tuple[Failure, ...]
+    heard_at: float | None
+    alert: bool
+    alert_changed_at: float | None
+    alert_level: int
+    units: tuple[UnitReport, ...]
+
+
+# What is said of a controller or unit that cannot be reached, beside what it last said of itself.
+_SILENT = {
+    DeviceKind.EMERGENCY_CONTROLLER: Failure(FailureType.REMOTE_OUT_SUPERVISION),
+    DeviceKind.EMERGENCY_UNIT: Failure(FailureType.BLOCK_FAULTY_COMMUNICATION),
+}
+
+
+def list_controllers(plant: PlantView) -> list[ControllerReport]:
+    """The site's controllers with their units, as last known."""
+    units: dict[Id, list[UnitReport]] = {}
+    for view in plant.modules.values():
+        if view.module.kind is DeviceKind.EMERGENCY_UNIT and view.module.controller_id is not None:
+            units.setdefault(view.module.controller_id, []).append(_report_unit(view))
+    return [
+        _report_controller(view, tuple(units.get(view.module.id, ())))
+        for view in plant.modules.values()
+        if view.module.kind is DeviceKind.EMERGENCY_CONTROLLER
+    ]
+
+
+def is_in_alert(controller: Module, failing_units: int) -> bool:
+    """Once at least `alertLevel` of its units are in failure."""
+    return failing_units >= _controller_detail(controller).alert_level
+
+
+def _report_unit(view: ModuleView) -> UnitReport:
+    status, failures = _said(view)
+    detail = view.module.detail
+    return UnitReport(
+        id=view.module.id,
+        reference=detail.reference if isinstance(detail, UnitDetail) else "",
+        status=status,
+        failures=failures,
+        heard_at=view.confirmed_at or None,
+    )
+
+
+def _report_controller(view: ModuleView, units: tuple[UnitReport, ...]) -> ControllerReport:
+    status, failures = _said(view)
+    detail = _controller_detail(view.module)
+    state = view.state if isinstance(view.state, EmergencyState) else EmergencyState()
+    return ControllerReport(
+        id=view.module.id,
+        name=view.module.name,
+        reference=detail.reference,
+        serial_number=detail.serial_number,
+        status=status,
+        failures=failures,
+        heard_at=view.confirmed_at or None,
+        alert=is_in_alert(view.module, count_failing([unit.failures for unit in units])),
+        alert_changed_at=state.alert_changed_at,
+        alert_level=detail.alert_level,
+        units=units,
+    )
+
+
+def count_failing(failures: Sequence[tuple[Failure, ...]]) -> int:
+    return sum(1 for of_unit in failures if in_failure(of_unit))
+
+
+def _said(view: ModuleView) -> tuple[SafetyStatus, tuple[Failure, ...]]:
+    failures = view.state.failures if isinstance(view.state, EmergencyState) else ()
+    if not view.reachable:
+        silent = _SILENT[view.module.kind]
+        kept = tuple(failure for failure in failures if failure.type not in _SAYS_OK and failure.type is not silent.type)
+        return SafetyStatus.NO_COMMUNICATION, (silent, *kept)
+    return (SafetyStatus.IN_FAILURE if in_failure(failures) else SafetyStatus.WORKING), failures
+
+
+_SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
+
+
+def _controller_detail(module: Module) -> ControllerDetail:
+    return module.detail if isinstance(module.detail, ControllerDetail) else ControllerDetail()

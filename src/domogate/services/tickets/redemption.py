@@ -1,0 +1,182 @@
+"""A ticket is shown, and opens one door once, or switches one camera on; and then the camera's pictures."""
+
+import uuid
+from collections.abc import Mapping
+
+import msgspec
+
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.states import CameraState, Report
+from domogate.ports import Audit, Clock, Picture, Signer, Store
+from domogate.services.audit.log import AuditAction
+from domogate.services.plants.control import Control
+from domogate.services.plants.read_model import ModuleView, ReadModel
+from domogate.services.tickets.audit_notes import Noting
+from domogate.services.tickets.issuing import TICKET_TYP, TicketAction, ticket_audience
+from domogate.services.tickets.permits import Permit, read_permit
+from domogate.services.tickets.refusal_limiter import RefusalLimiter
+from domogate.services.tickets.refusals import NotRedeemed, Reason, from_device
+from domogate.services.tickets.rights import COMMAND_OF, StandingRights
+
+PICTURE_TYP = "picture+jwt"
+_DONE = "done"
+_DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
+
+
+class PicturePermission(msgspec.Struct, frozen=True):
+    """Lets its holder look through the camera that the ticket switched on, until then or until it is off."""
+
+    token: str
+    expires_at: float
+
+
+class Redeemed(msgspec.Struct, frozen=True):
+    """What a ticket did. `report` is what the device confirmed."""
+
+    permit: Permit
+    report: Report
+    picture: PicturePermission | None = None
+    """Of a camera."""
+
+
+class Redemption:
+    """Redeems tickets: proof, then rights, then the one use, then the device; each attempt is noted (Decision 0048)."""
+
+    def __init__(
+        self,
+        store: Store,
+        signer: Signer,
+        read_model: ReadModel,
+        control: Control,
+        clock: Clock,
+        audit: Audit,
+        issuer: str,
+        *,
+        picture_lifetime: float = 60.0,
+    ) -> None:
+        """`picture_lifetime`: for how many seconds a camera may be looked through at the most."""
+        self._store = store
+        self._signer = signer
+        self._control = control
+        self._clock = clock
+        self._issuer = issuer
+        self._picture_lifetime = picture_lifetime
+        self._rights = StandingRights(store, read_model)
+        self._noting = Noting(audit, clock)
+        self._patience = RefusalLimiter(clock)
+        self._outcomes: dict[tuple[str, ...], int] = {}
+
+    @property
+    def outcomes(self) -> Mapping[tuple[str, ...], int]:
+        """How often what (`redeem`, `picture`) came to which end (`done` or a Reason): for the metrics."""
+        return self._outcomes
+
+    def stop(self) -> None:
+        """Note what was only counted so far: before the audit log is stopped."""
+        self._noting.sum_up()
+
+    # tickets
+
+    async def redeem(self, ticket: str, address: str) -> Redeemed:
+        """Raises NotRedeemed, Internal."""
+        permit: Permit | None = None
+        try:
+            self._patience.check(address)
+            permit = await self._read(ticket, TICKET_TYP, ticket_audience(self._issuer))
+            redeemed = await self._carry_out(permit)
+        except NotRedeemed as refused:
+            self._refuse("redeem", AuditAction.TICKET_REDEEMED, permit, refused, address)
+            raise
+        except Exception:
+            # Whether it was done is not known, and the ticket may be used: that somebody tried is.
+            self._noting.note_refused(AuditAction.TICKET_REDEEMED, permit, None, address)
+            raise
+        self._noting.note_done(AuditAction.TICKET_REDEEMED, permit, address)
+        self._count("redeem", _DONE)
+        return redeemed
+
+    async def _carry_out(self, permit: Permit) -> Redeemed:
+        permit.check_time(self._clock.now())
+        view = await self._rights.find_module(permit)
+        if not await self._store.use_ticket(permit.id, permit.expires_at):
+            raise NotRedeemed(Reason.USED, "it was used before, and a ticket is good for one use: get a new one")
+        try:
+            # The order bears the ticket's id: what became of it is found by that.
+            report = await self._control.execute(
+                permit.plant_id, permit.module_id, COMMAND_OF[permit.action], key=f"ticket-{permit.id}"
+            )
+        except _DEVICE_FAULTS as fault:
+            raise from_device(fault) from fault
+        picture = await self._permit_pictures(permit) if permit.action is TicketAction.VIDEO_OUT else None
+        return Redeemed(permit, msgspec.structs.replace(report, state=report.state or view.state), picture)
+
+    async def _permit_pictures(self, permit: Permit) -> PicturePermission:
+        issued_at = int(self._clock.now())
+        expires_at = issued_at + int(self._picture_lifetime)
+        claims = {
+            "iss": self._issuer,
+            "aud": self._picture_audience,
+            "sub": permit.user_id,
+            "client_id": permit.client_id,
+            "grant": permit.grant_id,
+            "plant": permit.plant_id,
+            "module": permit.module_id,
+            "action": permit.action.value,
+            "jti": str(uuid.uuid4()),
+            "iat": issued_at,
+            "exp": expires_at,
+        }
+        return PicturePermission(await self._signer.sign(claims, typ=PICTURE_TYP), float(expires_at))
+
+    # pictures
+
+    async def take_picture(self, token: str, address: str) -> Picture:
+        """What the camera sees now. Raises NotRedeemed, Internal."""
+        permit: Permit | None = None
+        try:
+            self._patience.check(address)
+            permit = await self._read(token, PICTURE_TYP, self._picture_audience)
+            permit.check_time(self._clock.now())
+            picture = await self._look(await self._rights.find_module(permit))
+        except NotRedeemed as refused:
+            self._refuse("picture", AuditAction.PICTURE_TAKEN, permit, refused, address)
+            raise
+        self._noting.note_looked(permit, address)
+        self._count("picture", _DONE)
+        return picture
+
+    async def _look(self, view: ModuleView) -> Picture:
+        try:
+            return await self._control.take_picture(view)
+        except DeviceRefused as fault:
+            if await self._is_off(view):
+                raise NotRedeemed(Reason.CAMERA_OFF, "the camera is off again: get a new ticket") from fault
+            raise from_device(fault) from fault
+        except _DEVICE_FAULTS as fault:
+            raise from_device(fault) from fault
+
+    async def _is_off(self, view: ModuleView) -> bool:
+        """It would not give a picture: ask it whether that is why."""
+        try:
+            await self._control.refresh(view)
+        except _DEVICE_FAULTS:
+            return False
+        return isinstance(view.state, CameraState) and not view.state.on
+
+    # both
+
+    @property
+    def _picture_audience(self) -> str:
+        return f"{self._issuer}/pictures"
+
+    async def _read(self, signed: str, typ: str, audience: str) -> Permit:
+        return await read_permit(self._signer, signed, typ=typ, issuer=self._issuer, audience=audience)
+
+    def _refuse(self, what: str, action: AuditAction, permit: Permit | None, refused: NotRedeemed, address: str) -> None:
+        self._count(what, refused.reason)
+        if refused.reason is not Reason.SLOW_DOWN and not refused.reason.is_of_device:
+            self._patience.count(address)
+        self._noting.note_refused(action, permit, refused.reason, address)
+
+    def _count(self, what: str, outcome: str) -> None:
+        self._outcomes[what, outcome] = self._outcomes.get((what, outcome), 0) + 1

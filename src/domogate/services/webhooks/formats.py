@@ -1,0 +1,57 @@
+"""In what form a receiver is told. The thermostat family prints its own, so it is handed in by whoever wires this."""
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from domogate.domain.notices import Notice
+from domogate.domain.webhooks import Webhook, WebhookFormat
+from domogate.services.events.cloud_events import MEDIA_TYPE, CloudEvent, print_notice
+from domogate.services.plants.read_model import PlantView
+from domogate.wire import Shown, moment
+
+
+class Printed(msgspec.Struct, frozen=True):
+    """What is posted."""
+
+    body: bytes
+    headers: Mapping[str, str]
+
+
+Printer = Callable[[Notice, PlantView], Printed | None]
+"""None: a notice that this form has no words for."""
+
+
+class PingData(Shown, frozen=True):
+    webhook_id: str
+    plant_id: str
+
+
+class WebhookFormats:
+    """Prints notices and pings. `source` is the gateway's own URL."""
+
+    def __init__(self, source: str, others: Mapping[WebhookFormat, Printer] | None = None) -> None:
+        self._source = source
+        self._printers: dict[WebhookFormat, Printer] = {WebhookFormat.CLOUDEVENTS: self._print_cloudevent, **(others or {})}
+
+    def print_notice(self, form: WebhookFormat, notice: Notice, plant: PlantView) -> Printed | None:
+        return self._printers[form](notice, plant)
+
+    def print_ping(self, webhook: Webhook, message: str, at: float) -> Printed:
+        """An event that tells nothing but that it arrived. In the thermostat form that is a list of no notifications."""
+        if webhook.form is WebhookFormat.THERMOSTAT:
+            return Printed(b"[]", {"content-type": "application/json"})
+        event = CloudEvent(
+            specversion="1.0",
+            id=message,
+            source=self._source,
+            type="domogate.test",
+            subject=f"plants/{webhook.plant_id}",
+            time=moment(at),
+            datacontenttype="application/json",
+            data=PingData(webhook.id, webhook.plant_id),
+        )
+        return Printed(msgspec.json.encode(event), {"content-type": MEDIA_TYPE})
+
+    def _print_cloudevent(self, notice: Notice, plant: PlantView) -> Printed:
+        return Printed(print_notice(notice, plant, self._source), {"content-type": MEDIA_TYPE})

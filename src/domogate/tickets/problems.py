@@ -1,0 +1,51 @@
+"""Refusals as an SDK tells them apart: by `type`, which never changes, and by a status that means about the same."""
+
+import msgspec
+
+from domogate.domain.faults import sentence
+from domogate.http_api.problems import Problem, ProblemDetails
+from domogate.services.tickets import NotRedeemed, Reason
+
+TYPE_PREFIX = "urn:domogate:ticket:"
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """How a reason is said: its status, and a title that is the same each time (RFC 9457 §3.1.3)."""
+
+    status: int
+    title: str
+
+
+KINDS: dict[Reason, Kind] = {
+    Reason.INVALID: Kind(401, "Not a permission of this gateway"),
+    Reason.EXPIRED: Kind(401, "Expired"),
+    Reason.WITHDRAWN: Kind(403, "Right withdrawn"),
+    Reason.PASSWORD_TO_RENEW: Kind(469, "Password to be renewed"),
+    Reason.TERMS_TO_ACCEPT: Kind(470, "Terms to be accepted"),
+    Reason.NO_SUCH_DEVICE: Kind(404, "No such device"),
+    Reason.USED: Kind(409, "Used before"),
+    Reason.CAMERA_OFF: Kind(410, "Camera off"),
+    Reason.SLOW_DOWN: Kind(429, "Too many refusals"),
+    Reason.DEVICE_REFUSED: Kind(502, "Device refused"),
+    Reason.DEVICE_OFFLINE: Kind(503, "Device offline"),
+    # Not 408: that one invites a client to send the request again by itself (RFC 9110 §15.5.9).
+    Reason.DEVICE_TIMEOUT: Kind(504, "Device did not confirm"),
+}
+
+
+class TicketProblem(Problem):
+    """A refusal with a type of its own."""
+
+    def __init__(self, refused: NotRedeemed, scheme: str) -> None:
+        """`scheme`: what is to be shown instead, for a 401 (RFC 9110 §11.6.1)."""
+        self._reason = refused.reason
+        self._kind = KINDS[refused.reason]
+        headers: dict[str, str] = {}
+        if self._kind.status == 401:
+            headers["www-authenticate"] = f'{scheme} realm="domogate", error="{refused.reason}"'
+        if refused.retry_after is not None:
+            headers["retry-after"] = str(refused.retry_after)
+        super().__init__(self._kind.status, sentence(refused.message), headers)
+
+    def details(self) -> ProblemDetails:
+        return ProblemDetails(self._kind.title, self.status, self.detail, f"{TYPE_PREFIX}{self._reason}")

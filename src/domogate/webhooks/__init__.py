@@ -1,0 +1,1 @@
+"""Surface: the webhooks that applications register (/webhooks)."""

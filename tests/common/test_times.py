@@ -1,0 +1,70 @@
+"""Times and lengths of time as operators write them."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.common.times import parse_duration, parse_moment, parse_resolution
+
+AT = datetime(2026, 11, 15, 8, 30, tzinfo=UTC).timestamp()
+
+
+class TestMoments:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "2026-11-15T08:30:00Z",
+            "2026-11-15T08:30Z",
+            "2026-11-15T08:30:00.000Z",
+            "2026-11-15T09:30:00+01:00",
+            f"{AT:.0f}",
+            f"{AT:.3f}",
+        ],
+    )
+    def test_they_are_seconds_since_the_epoch(self, text: str) -> None:
+        assert parse_moment(text) == AT
+
+    def test_a_day_begins_at_midnight_in_utc(self) -> None:
+        assert parse_moment("2026-11-15") == AT - 8.5 * 3600
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("", "now", "20261115", "2026-11-15T08:30:00", "2026-11-15 08:30:00Z", "2026-02-30", "2026-11-15T25:00:00Z"),
+            *("-1", "1e9", "nan", "inf", "123456789012", "２026-11-15", "2026-11-15T08:30:00Z\n", "2026-W46-7", "0000-01-01"),
+        ],
+    )
+    def test_anything_else_is_refused_with_an_example(self, text: str) -> None:
+        with pytest.raises(ValueError, match="2026-11-15T08:30:00Z"):
+            parse_moment(text)
+
+    @given(
+        st.datetimes(min_value=datetime(1980, 1, 1), max_value=datetime(2200, 1, 1)),
+        st.integers(-14 * 60, 14 * 60),
+    )
+    def test_whatever_is_written_with_an_offset_is_read_back(self, wall: datetime, minutes: int) -> None:
+        moment = wall.replace(tzinfo=timezone(timedelta(minutes=minutes)))
+        assert parse_moment(moment.isoformat()) == moment.timestamp()
+        assert abs(parse_moment(f"{moment.timestamp():.6f}") - moment.timestamp()) < 1e-6
+
+    @given(st.text(max_size=30))
+    def test_no_text_at_all_does_anything_but_be_read_or_refused(self, text: str) -> None:
+        for parse in (parse_moment, parse_duration, parse_resolution):
+            try:
+                read = parse(text)
+            except ValueError:
+                continue
+            assert -1e11 < read < 1e15
+
+
+class TestResolutions:
+    @pytest.mark.parametrize(("text", "seconds"), [("60", 60), ("60s", 60), ("15m", 900), ("1h", 3600), ("366d", 31_622_400)])
+    def test_they_are_seconds(self, text: str, seconds: float) -> None:
+        assert parse_resolution(text) == seconds
+
+    @pytest.mark.parametrize("text", ["59", "1s", "367d", "999999999d"])
+    def test_they_are_a_minute_to_a_year(self, text: str) -> None:
+        with pytest.raises(ValueError, match="1m to 366d"):
+            parse_resolution(text)

@@ -1,0 +1,276 @@
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.commands import SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline, Internal
+from domogate.domain.ids import Id
+from domogate.domain.plants import PlantStatus
+from domogate.domain.states import LightState, Report
+from domogate.ports import StoredPlant, StoredState
+from domogate.services.driving import Driving
+from domogate.services.plants.orders import Orders
+from support.devices import NOON, ObedientDriver, make_id, make_module, make_order
+from support.driving import running
+
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
+LAMP = make_module(DeviceKind.LIGHT, make_id(100))
+SECOND_LAMP = make_module(DeviceKind.LIGHT, make_id(101))
+ON, OFF = LightState(on=True), LightState(on=False)
+SWITCH_ON = SetLight(on=True)
+
+
+class TestStarting:
+    async def test_does_not_wait_for_plants_to_wake(self, store, driver):
+        store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver):
+            assert driver.running
+            assert driver.attached == {}
+
+    async def test_attaches_nothing_to_drivers_that_do_not_run_yet(self, store, driver, clock):
+        plant = store.add_plant(LAMP)
+        driving = Driving(store, {driver.name: driver}, clock, Orders(store, clock), awake_plants=5)
+        store.listen(driving.apply)
+        store.change_plant(plant, LAMP, SECOND_LAMP)
+        await driving.settled()
+        assert driver.attached == {}
+        await driving.start()
+        await driving.settled()
+        assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+        await driving.stop()
+
+    async def test_wakes_no_more_plants_than_may_be_awake(self, store, driver):
+        plants = sorted(store.add_plant(make_module(DeviceKind.LIGHT)) for _ in range(9))
+        async with running(store, driver, awake_plants=4) as driving:
+            await driving.settled()
+            assert sorted(driver.attached) == plants[:4]
+        assert len(store.loads) == 4
+
+    async def test_wakes_every_plant_with_a_real_device_however_few_may_be_awake(self, store, clock):
+        simulator, mqtt = ObedientDriver(clock), ObedientDriver(clock, "mqtt")
+        for _ in range(4):
+            store.add_plant(make_module(DeviceKind.LIGHT))
+            store.add_plant(make_module(DeviceKind.LIGHT, driver="mqtt"))
+        both = store.add_plant(make_module(DeviceKind.LIGHT), make_module(DeviceKind.LIGHT, driver="mqtt"))
+        async with running(store, simulator, mqtt, awake_plants=2) as driving:
+            await driving.settled()
+            assert len(mqtt.attached) == 5
+            assert len(simulator.attached.keys() - {both}) == 2
+            assert both in simulator.attached
+
+    async def test_goes_on_without_a_driver_that_does_not_start(self, store, driver, clock):
+        broken = ObedientDriver(clock, "broken")
+
+        async def refuse(report: object) -> None:
+            raise OSError("no such broker")
+
+        broken.start = refuse
+        stranded = make_module(DeviceKind.LIGHT, driver="broken")
+        plant = store.add_plant(LAMP, stranded)
+        with capture_logs() as logs:
+            async with running(store, broken, driver) as driving:
+                with pytest.raises(DeviceOffline):
+                    await driving.execute(make_order(plant, stranded.id, SWITCH_ON))
+                assert (await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
+        assert "error" in [entry["log_level"] for entry in logs]
+
+    async def test_hands_each_module_on_with_its_last_known_state(self, store, driver):
+        plant = store.add_plant(LAMP, SECOND_LAMP, states={LAMP.id: StoredState(OFF, False, 5.0)})
+        async with running(store, driver) as driving:
+            await driving.settled()
+            placed = driver.attached[plant]
+        assert (placed[LAMP.id].last.state, placed[LAMP.id].last.reachable) == (OFF, False)
+        assert (placed[SECOND_LAMP.id].last.state, placed[SECOND_LAMP.id].last.reachable) == (None, True)
+
+
+class TestPlantsThatAreNotAwake:
+    async def test_are_woken_by_a_question_and_the_least_recently_asked_falls_asleep(self, store, driver):
+        lamps = [make_module(DeviceKind.LIGHT) for _ in range(3)]
+        plants = [store.add_plant(lamp, plant_id=make_id(number)) for number, lamp in enumerate(lamps)]
+        async with running(store, driver, awake_plants=2) as driving:
+            await driving.settled()
+            await driving.read(plants[0], lamps[0].id, NOON + 5)
+            await driving.read(plants[2], lamps[2].id, NOON + 5)
+            await driving.settled()
+            assert set(driver.attached) == {plants[0], plants[2]}
+        assert driver.most_attached == 2
+
+    async def test_are_never_too_many_even_when_all_are_asked_at_once(self, store, driver):
+        lamps = [make_module(DeviceKind.LIGHT) for _ in range(20)]
+        plants = [store.add_plant(lamp) for lamp in lamps]
+        async with running(store, driver, awake_plants=3) as driving:
+            orders = [make_order(plant, lamp.id, SWITCH_ON) for plant, lamp in zip(plants, lamps, strict=True)]
+            await asyncio.gather(*(driving.execute(order) for order in orders), *(driving.execute(order) for order in orders))
+            await driving.settled()
+            assert len(driver.attached) == 3
+        assert driver.most_attached == 3
+        assert len(store.reports) == 20
+
+    async def test_wait_for_room_while_all_that_are_awake_are_busy(self, store, driver):
+        busy, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        driver.pause = asyncio.Event()
+        async with running(store, driver, awake_plants=1) as driving:
+            first = asyncio.create_task(driving.execute(make_order(busy, LAMP.id, SWITCH_ON)))
+            while not driver.orders:
+                await asyncio.sleep(0)
+            second = asyncio.create_task(driving.execute(make_order(other, SECOND_LAMP.id, SWITCH_ON)))
+            await asyncio.sleep(0.002)
+            assert set(driver.attached) == {busy}
+            driver.pause.set()
+            await asyncio.gather(first, second)
+        assert driver.most_attached == 1
+
+    async def test_go_on_from_all_that_was_reported_before_they_fell_asleep(self, store, driver):
+        plant, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        async with running(store, driver, awake_plants=1) as driving:
+            await driving.read(plant, LAMP.id, NOON + 5)
+            await driver.report([Report(plant, LAMP.id, NOON, state=OFF)])
+            await driving.read(other, SECOND_LAMP.id, NOON + 5)
+            await driving.read(plant, LAMP.id, NOON + 5)
+            assert driver.attached[plant][LAMP.id].last.state == OFF
+
+
+class TestAPlantThatChanges:
+    async def test_gets_its_new_modules_attached(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.change_plant(plant, LAMP, SECOND_LAMP)
+            assert (await driving.execute(make_order(plant, SECOND_LAMP.id, SWITCH_ON))).state == ON
+            await driving.settled()
+            assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+
+    async def test_gets_new_options_before_the_next_question_is_asked(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.change_plant(plant, make_module(DeviceKind.LIGHT, LAMP.id, options={"simulate": "offline"}))
+            await driving.read(plant, LAMP.id, NOON + 5)
+            assert driver.attached[plant][LAMP.id].module.options == {"simulate": "offline"}
+
+    async def test_is_attached_with_the_newest_even_if_it_changes_while_being_attached(self, store, driver):
+        plant = store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver) as driving:
+            await asyncio.sleep(0.001)
+            store.change_plant(plant, LAMP, SECOND_LAMP)
+            driver.attach_pause.set()
+            await driving.settled()
+            assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
+
+    async def test_is_detached_when_it_is_removed(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+            store.change_plant(plant, LAMP, status=PlantStatus.REMOVED)
+            await driving.settled()
+            assert driver.attached == {}
+            with pytest.raises(DeviceOffline):
+                await driving.read(plant, LAMP.id, NOON + 5)
+
+    async def test_leaves_the_driver_that_has_no_module_there_any_more(self, store, driver, clock):
+        mqtt = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(LAMP)
+        async with running(store, driver, mqtt) as driving:
+            await driving.settled()
+            store.change_plant(plant, make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
+            await driving.settled()
+            assert driver.attached == {}
+            assert set(mqtt.attached) == {plant}
+
+    async def test_wakes_if_it_is_new_and_there_is_room(self, store, driver):
+        async with running(store, driver, awake_plants=1) as driving:
+            await driving.settled()
+            first, second = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+            store.change_plant(first, LAMP)
+            store.change_plant(second, SECOND_LAMP)
+            await driving.settled()
+            assert set(driver.attached) == {first}
+
+
+class TestAPlantThatMakesTrouble:
+    async def test_when_attached_does_not_disturb_another_and_is_tried_again(self, store, driver):
+        bad, good = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
+        driver.attach_trouble[bad] = ZeroDivisionError("a bug")
+        with capture_logs() as logs:
+            async with running(store, driver) as driving:
+                with pytest.raises(DeviceOffline):
+                    await driving.execute(make_order(bad, LAMP.id, SWITCH_ON))
+                assert (await driving.execute(make_order(good, SECOND_LAMP.id, SWITCH_ON))).state == ON
+                driver.attach_trouble.clear()
+                assert (await driving.execute(make_order(bad, LAMP.id, SWITCH_ON))).state == ON
+        assert {entry["plant_id"] for entry in logs} == {bad}
+
+    async def test_when_loaded_is_an_internal_fault_and_is_tried_again(self, store, driver):
+        plant = store.add_plant(LAMP)
+        find_plant = store.find_plant
+
+        async def fail(plant_id: object) -> None:
+            raise OSError("disk gone")
+
+        store.find_plant = fail
+        with capture_logs():
+            async with running(store, driver) as driving:
+                with pytest.raises(Internal):
+                    await driving.read(plant, LAMP.id, NOON + 5)
+                store.find_plant = find_plant
+                assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
+
+    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(self, store, clock):
+        """What its devices say would be missed until then."""
+        mqtt = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
+        find_plant, tries = store.find_plant, []
+
+        async def fail_often(plant_id: Id) -> StoredPlant | None:
+            tries.append(asyncio.get_running_loop().time())
+            if len(tries) <= 4:
+                raise OSError("disk gone")
+            return await find_plant(plant_id)
+
+        store.find_plant = fail_often
+        with capture_logs():
+            async with running(store, mqtt) as driving:
+                with pytest.raises(Internal):
+                    await driving.read(plant, LAMP.id, NOON + 5)
+                await asyncio.sleep(60)
+                assert set(mqtt.attached) == {plant}
+        assert len(tries) == 5
+
+    async def test_is_woken_though_the_plants_could_not_be_listed_at_the_start(self, store, clock):
+        mqtt = ObedientDriver(clock, "mqtt")
+        plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
+        list_plant_ids, tries = store.list_plant_ids, []
+
+        async def fail_twice(driver: str, limit: int) -> tuple[Id, ...]:
+            tries.append(driver)
+            if len(tries) <= 2:
+                raise OSError("disk gone")
+            return await list_plant_ids(driver, limit)
+
+        store.list_plant_ids = fail_twice
+        with capture_logs() as logs:
+            async with running(store, mqtt):
+                await asyncio.sleep(60)
+                assert set(mqtt.attached) == {plant}
+        assert [entry["log_level"] for entry in logs] == ["error"] * 2
+
+    async def test_is_offline_and_wakes_nobody_once_the_gateway_has_stopped(self, store, driver):
+        plant = store.add_plant(LAMP)
+        async with running(store, driver) as driving:
+            await driving.settled()
+        store.change_plant(plant, LAMP, SECOND_LAMP)
+        with pytest.raises(DeviceOffline):
+            await driving.read(plant, LAMP.id, NOON + 5)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    async def test_leaves_no_task_behind_when_the_gateway_stops(self, store, driver):
+        store.add_plant(LAMP)
+        driver.attach_pause = asyncio.Event()
+        async with running(store, driver):
+            await asyncio.sleep(0.001)
+        assert asyncio.all_tasks() == {asyncio.current_task()}

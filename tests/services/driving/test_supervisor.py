@@ -1,0 +1,246 @@
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from structlog.testing import capture_logs
+
+from domogate.domain.commands import SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import DeviceOffline
+from domogate.domain.reachability import AbsenceReason
+from domogate.services.driving import Driving
+from domogate.services.driving.supervisor import DriverCondition, Supervisor, absence_after, describe
+from domogate.services.plants.orders import Orders
+from support.devices import NOON, FakeStore, ObedientDriver, make_id, make_module, make_order
+
+pytestmark = pytest.mark.usefixtures("leaping_time")
+
+LAMP = make_module(DeviceKind.LIGHT, make_id(100), driver="mqtt")
+SIMULATED = make_module(DeviceKind.LIGHT, make_id(101))
+ON = SetLight(on=True)
+
+
+class NoPause(random.Random):
+    """Notes how long a pause could have been at most, and makes it none."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.longest: list[float] = []
+
+    def uniform(self, a: float, b: float) -> float:
+        self.longest.append(b)
+        return 0.0
+
+
+@pytest.fixture
+def mqtt(clock) -> ObedientDriver:
+    return ObedientDriver(clock, "mqtt")
+
+
+@pytest.fixture
+def simulator(clock) -> ObedientDriver:
+    return ObedientDriver(clock)
+
+
+@pytest.fixture
+def chance() -> NoPause:
+    return NoPause()
+
+
+@asynccontextmanager
+async def running(store: FakeStore, *drivers: ObedientDriver, chance: NoPause | None = None) -> AsyncIterator[Driving]:
+    clock = drivers[0].clock
+    driving = Driving(store, {each.name: each for each in drivers}, clock, Orders(store, clock), awake_plants=10)
+    if chance is not None:
+        driving._supervisor._chance = chance
+    store.listen(driving.apply)
+    await driving.start()
+    try:
+        yield driving
+    finally:
+        await driving.stop()
+
+
+async def until(check: object) -> None:
+    async with asyncio.timeout(60):
+        while not check():
+            await asyncio.sleep(0.1)
+
+
+def health(driving: Driving, name: str = "mqtt") -> object:
+    return next(each for each in driving.list_drivers() if each.name == name)
+
+
+class TestADriverThatFails:
+    async def test_is_started_again_and_gets_its_plants_back(self, store, mqtt, chance):
+        plant = store.add_plant(LAMP)
+        with capture_logs():
+            async with running(store, mqtt, chance=chance) as driving:
+                await driving.settled()
+                mqtt.failure.set_result(ConnectionError("the broker is gone"))
+                await until(lambda: mqtt.starts == 2 and plant in mqtt.attached)
+                await driving.settled()
+                assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == mqtt.answer
+                fares = health(driving)
+        assert (fares.condition, fares.restarts, fares.plants) == (DriverCondition.RUNNING, 1, 1)
+        assert fares.last_error == "ConnectionError: the broker is gone"
+
+    async def test_leaves_its_modules_offline_with_a_reason_and_nobody_elses(self, store, mqtt, simulator):
+        plant = store.add_plant(LAMP, SIMULATED)
+        with capture_logs():
+            async with running(store, simulator, mqtt) as driving:
+                await driving.settled()
+                driving._supervisor._chance = random.Random(1)
+                mqtt.failure.set_result(ConnectionError("the broker is gone"))
+                await until(lambda: store.state_of(plant, LAMP.id) is not None)
+                lamp = store.state_of(plant, LAMP.id)
+                assert not lamp.reachable
+                assert (lamp.absence.why, lamp.absence.evidence) == (
+                    AbsenceReason.CONNECTION_LOST,
+                    "ConnectionError: the broker is gone",
+                )
+                assert store.state_of(plant, SIMULATED.id) is None
+                with pytest.raises(DeviceOffline):
+                    await driving.execute(make_order(plant, LAMP.id, ON))
+                answer = await driving.read(plant, LAMP.id, NOON + 5)
+                assert (answer.reachable, answer.absence.why) == (False, AbsenceReason.CONNECTION_LOST)
+                assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
+
+    async def test_waits_longer_each_time_up_to_a_minute_and_begins_anew_after_a_while_of_health(self, mqtt, clock, chance):
+        supervisor = Supervisor({"mqtt": mqtt}, clock, sink_of=lambda name: no_one, on_up=no_one, on_down=no_one, chance=chance)
+        with capture_logs():
+            await supervisor.start()
+            for number in range(1, 10):
+                await until(lambda number=number: mqtt.starts == number and supervisor.find("mqtt") is mqtt)
+                mqtt.failure.set_result(OSError("gone"))
+            await until(lambda: mqtt.starts == 10 and supervisor.find("mqtt") is mqtt)
+            clock.pass_by(61)
+            mqtt.failure.set_result(OSError("gone"))
+            await until(lambda: mqtt.starts == 11)
+            await supervisor.stop()
+        assert chance.longest == [1, 2, 4, 8, 16, 32, 60, 60, 60, 1]
+
+    async def test_may_fail_by_raising_too(self, store, mqtt, chance):
+        async def raise_at_once() -> Exception:
+            mqtt.wait_failed = ObedientDriver.wait_failed.__get__(mqtt)
+            raise ZeroDivisionError("a bug")
+
+        mqtt.wait_failed = raise_at_once
+        with capture_logs():
+            async with running(store, mqtt, chance=chance) as driving:
+                await until(lambda: mqtt.starts == 2)
+                assert health(driving).last_error == "ZeroDivisionError: a bug"
+
+
+class TestADriverThatDoesNotStart:
+    async def test_does_not_hold_up_the_gateway_nor_another(self, store, mqtt, simulator):
+        async def hang(report: object) -> None:
+            await asyncio.Event().wait()
+
+        mqtt.start = hang
+        plant = store.add_plant(LAMP, SIMULATED)
+        with capture_logs():
+            async with running(store, mqtt, simulator) as driving:
+                await driving.settled()
+                assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
+                assert asyncio.get_running_loop().time() == pytest.approx(2), "for so long the gateway waits for all of them"
+                assert health(driving).condition is DriverCondition.STARTING
+                assert store.state_of(plant, LAMP.id).absence.evidence == "the driver 'mqtt' is starting"
+
+    async def test_because_of_its_settings_says_so(self, store, mqtt, simulator):
+        async def refuse(report: object) -> None:
+            raise ValueError("no host in mqtt_brokers")
+
+        mqtt.start = refuse
+        plant = store.add_plant(LAMP)
+        with capture_logs():
+            async with running(store, mqtt, simulator) as driving:
+                await driving.settled()
+                absence = store.state_of(plant, LAMP.id).absence
+        assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
+
+    async def test_that_takes_for_ever_is_given_up_and_tried_again(self, store, mqtt, chance):
+        start, tries = mqtt.start, []
+
+        async def hang_first(report: object) -> None:
+            tries.append(report)
+            if len(tries) == 1:
+                await asyncio.Event().wait()
+            await start(report)
+
+        mqtt.start = hang_first
+        with capture_logs():
+            async with running(store, mqtt, chance=chance) as driving:
+                await until(lambda: health(driving).condition is DriverCondition.RUNNING)
+                assert health(driving).last_error.startswith("TimeoutError")
+                assert 30 <= asyncio.get_running_loop().time() < 31
+
+    async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store, simulator):
+        plant = store.add_plant(LAMP, SIMULATED)
+        with capture_logs():
+            async with running(store, simulator) as driving:
+                await driving.settled()
+        absence = store.state_of(plant, LAMP.id).absence
+        assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "no driver 'mqtt' is set up")
+
+
+class TestADriverThatDoesNotStop:
+    async def test_does_not_keep_the_gateway_from_stopping(self, store, mqtt):
+        async def hang() -> None:
+            await asyncio.Event().wait()
+
+        mqtt.stop = hang
+        with capture_logs() as logs:
+            async with running(store, mqtt):
+                pass
+        assert [entry["event"] for entry in logs] == ["driver did not stop"]
+        assert asyncio.get_running_loop().time() == pytest.approx(10)
+
+
+class TestAPlantThatHangsWhenAttached:
+    async def test_times_out_is_tried_again_later_and_holds_up_nobody(self, store, mqtt, simulator):
+        other_lamp = make_module(DeviceKind.LIGHT, driver="mqtt")
+        bad, good = store.add_plant(LAMP, SIMULATED, plant_id=make_id(1)), store.add_plant(other_lamp, plant_id=make_id(2))
+        attach, hanging = mqtt.attach, True
+
+        async def hang_for_one(plant_id: object, modules: object) -> None:
+            if plant_id == bad and hanging:
+                await asyncio.Event().wait()
+            await attach(plant_id, modules)
+
+        mqtt.attach = hang_for_one
+        with capture_logs():
+            async with running(store, mqtt, simulator) as driving:
+                assert (await driving.execute(make_order(good, other_lamp.id, ON))).reachable
+                assert (await driving.execute(make_order(bad, SIMULATED.id, ON))).reachable
+                await until(lambda: store.state_of(bad, LAMP.id) is not None)
+                assert not store.state_of(bad, LAMP.id).reachable
+                hanging = False
+                await until(lambda: bad in mqtt.attached)
+                await driving.settled()
+                assert (await driving.execute(make_order(bad, LAMP.id, ON))).reachable
+
+
+async def no_one(*_: object) -> None:
+    """Is told, and does nothing."""
+
+
+class TestTheWordsOfAnError:
+    def test_fit_into_a_line(self) -> None:
+        assert describe(OSError("two\nlines")) == "OSError: two lines"
+        assert describe(TimeoutError()) == "TimeoutError"
+        assert len(describe(OSError("x" * 1000))) == 200
+
+    @pytest.mark.parametrize(
+        ("error", "why"),
+        [
+            (OSError("x"), AbsenceReason.CONNECTION_LOST),
+            (TimeoutError("x"), AbsenceReason.CONNECTION_LOST),
+            (ValueError("x"), AbsenceReason.MISCONFIGURED),
+            (KeyError("x"), AbsenceReason.MISCONFIGURED),
+        ],
+    )
+    def test_tell_what_waiting_can_mend_from_what_it_cannot(self, error, why) -> None:
+        assert absence_after(error, NOON).why is why

@@ -1,0 +1,164 @@
+"""Passwords: set by a link or by who knows the former, and what they must be like."""
+
+import asyncio
+
+import pytest
+
+from domogate.domain.people import Standing
+from domogate.services.people.people import (
+    Invalid,
+    NotFound,
+)
+from domogate.services.people.rules import check_password
+from support.people import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, Village, token_of
+from support.stores import ANNA, BRUNO, CARLA, HOUSE
+
+
+class TestPasswordsByLink:
+    async def test_a_link_sets_one_password_once(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        await village.people.redeem_link(token, GOOD_PASSWORD)
+        assert await village.hasher.verify_password(GOOD_PASSWORD, (await village.user(CARLA.id)).password_hash)
+        with pytest.raises(NotFound, match="new one"):
+            await village.people.redeem_link(token, "another good password")
+        assert await village.hasher.verify_password(GOOD_PASSWORD, (await village.user(CARLA.id)).password_hash)
+
+    async def test_of_many_at_once_one_sets_it(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        done = await asyncio.gather(
+            *(village.people.redeem_link(token, f"{GOOD_PASSWORD} {n}") for n in range(10)), return_exceptions=True
+        )
+        assert sum(not isinstance(one, Exception) for one in done) == 1
+
+    async def test_who_becomes_active_takes_up_their_invitations(self, village: Village) -> None:
+        token = token_of((await village.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
+        dora = await village.people.redeem_link(token, GOOD_PASSWORD)
+        plants, _ = await village.store.list_plants_of(dora.id)
+        assert [plant.id for plant in plants] == [HOUSE.id]
+
+    async def test_a_refused_password_leaves_the_link_as_it_is(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        with pytest.raises(Invalid):
+            await village.people.redeem_link(token, "short")
+        await village.people.redeem_link(token, GOOD_PASSWORD)
+
+    async def test_looking_at_a_link_does_not_use_it_up(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(CARLA.id))
+        for _ in range(2):
+            found = await village.people.find_link(token)
+            assert found is not None
+            assert found[1].id == CARLA.id
+
+    async def test_one_that_is_too_old_made_up_or_replaced_opens_nothing(self, village: Village) -> None:
+        replaced = token_of(await village.people.issue_password_link(CARLA.id))
+        old = token_of(await village.people.issue_password_link(CARLA.id))
+        assert await village.people.find_link(replaced) is None
+        assert await village.people.find_link("x" * 43) is None
+        assert await village.people.find_link("\udcff") is None
+        village.clock.at += LINK_LIFETIME
+        assert await village.people.find_link(old) is None
+        for token in (replaced, old, "x" * 43):
+            with pytest.raises(NotFound):
+                await village.people.redeem_link(token, GOOD_PASSWORD)
+        assert not (await village.user(CARLA.id)).active
+
+    async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(self, village: Village) -> None:
+        token = token_of(await village.people.issue_password_link(ANNA.id))
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert await village.people.find_link(token) is None
+
+    async def test_nobody_gets_a_link_who_is_not_there(self, village: Village) -> None:
+        with pytest.raises(NotFound):
+            await village.people.issue_password_link(NOBODY)
+
+
+class TestSettingAPassword:
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            (Standing.GOOD, Standing.GOOD),
+            (Standing.PASSWORD_EXPIRED, Standing.GOOD),
+            (Standing.TERMS_EXPIRED, Standing.TERMS_EXPIRED),
+            (Standing.BOTH_EXPIRED, Standing.TERMS_EXPIRED),
+        ],
+    )
+    async def test_it_mends_the_standing_that_wanted_it(self, village: Village, before: Standing, after: Standing) -> None:
+        await village.people.set_standing(ANNA.id, before)
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert (await village.user(ANNA.id)).standing is after
+
+    async def test_a_password_to_be_renewed_is_not_renewed_by_itself(self, village: Village) -> None:
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+        await village.people.set_standing(ANNA.id, Standing.PASSWORD_EXPIRED)
+        with pytest.raises(Invalid, match="renewed"):
+            await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+
+    async def test_other_sessions_end_and_only_theirs(self, village: Village) -> None:
+        here, there = await village.open_session(ANNA.id), await village.open_session(ANNA.id)
+        brunos = await village.open_session(BRUNO.id)
+        await village.people.set_password(ANNA.id, GOOD_PASSWORD, keep_session=here.id)
+        assert await village.store.find_session(here.token_hash) is not None
+        assert await village.store.find_session(there.token_hash) is None
+        assert await village.store.find_session(brunos.token_hash) is not None
+
+    async def test_two_changes_at_once_are_both_kept(self, village: Village) -> None:
+        await asyncio.gather(
+            village.people.set_password(ANNA.id, GOOD_PASSWORD),
+            village.people.set_name(ANNA.id, "Annabella"),
+            village.people.set_operator(ANNA.id, True),
+        )
+        anna = await village.user(ANNA.id)
+        assert (anna.name, anna.operator) == ("Annabella", True)
+        assert await village.hasher.verify_password(GOOD_PASSWORD, anna.password_hash)
+
+
+class TestWhatAPasswordMustBeLike:
+    @pytest.mark.parametrize(
+        "password",
+        [
+            "correct horse",
+            "ten chars.",
+            "ññññññññññ1ab",
+            "pass the salt, please",
+            "p" * 3 + "-" + "q" * 196,
+            "🔑🚪🏠💡🔌🌡📷🔔🪟🧯",
+        ],
+    )
+    def test_length_is_what_counts(self, password: str) -> None:
+        check_password(password, "anna@example.com")
+
+    @pytest.mark.parametrize(
+        ("password", "word"),
+        [
+            ("", "short"),
+            ("nine char", "short"),
+            ("e\u0301" * 9, "short"),  # nine characters, however they are typed
+            ("x1" + "y" * 199, "long"),
+            ("anna@example.com", "e-mail"),
+            (" ANNA@Example.com", "e-mail"),
+            ("password123", "people"),
+            ("Password2024!", "people"),
+            ("qwertyuiop", "people"),
+            ("1234567890", "people"),
+            ("9876543210", "people"),
+            ("aaaaaaaaaa", "people"),
+            ("1q2w3e4r5t", "people"),
+            ("abcdefghijkl", "people"),
+            ("Willkommen1", "people"),
+            ("good pass \ud800", "character"),
+        ],
+    )
+    def test_what_is_refused_and_why(self, password: str, word: str) -> None:
+        with pytest.raises(Invalid, match=word):
+            check_password(password, "anna@example.com")
+
+    def test_the_part_before_the_at_sign_is_no_password_either(self) -> None:
+        with pytest.raises(Invalid, match="e-mail"):
+            check_password("annamariabianchi", "annamariabianchi@example.com")
+
+    def test_a_refusal_does_not_repeat_the_password(self) -> None:
+        for password in ("password123", "nine char"):
+            with pytest.raises(Invalid) as refused:
+                check_password(password, "anna@example.com")
+            assert password not in str(refused.value)

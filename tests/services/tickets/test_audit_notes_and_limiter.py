@@ -1,0 +1,116 @@
+"""A flood of refusals neither fills the audit log nor keeps the gateway busy, and hides nobody else's attempts."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from domogate.domain.states import LockState
+from domogate.services.tickets import noting
+from domogate.services.tickets.audit_notes import OF_NOBODY, OF_ONE_PERMIT
+from domogate.services.tickets.refusal_limiter import ALLOWANCE, SPAN
+from support.entrance import GATE, PATIENCE, Entrance, problem_type
+
+
+class TestGarbage:
+    async def test_has_a_few_entries_a_minute_and_one_that_says_how_many_more(self, entrance: Entrance) -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(ALLOWANCE):
+                group.create_task(entrance.redeem(f"garbage {number}"))
+        entrance.redemption.stop()
+        entries = await entrance.entries()
+        assert len(entries) == OF_NOBODY + 1
+        assert {entry.who for entry in entries} == {"nobody"}
+        assert entries[-1].detail == {"why": "more of the same", "attempts": str(ALLOWANCE - OF_NOBODY)}
+
+    async def test_is_summed_up_when_the_next_minute_begins_too(self, entrance: Entrance) -> None:
+        for _ in range(2):
+            for _ in range(OF_NOBODY + 3):
+                await entrance.redeem("garbage")
+            entrance.clock.at += 60.0
+        sums = [entry.detail["attempts"] for entry in await entrance.entries() if "attempts" in entry.detail]
+        assert sums == ["3"]
+        entrance.redemption.stop()
+        sums = [entry.detail["attempts"] for entry in await entrance.entries() if "attempts" in entry.detail]
+        assert sums == ["3", "3"]
+
+    async def test_is_summed_up_by_itself_when_nothing_more_comes(
+        self, entrance: Entrance, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for _ in range(OF_NOBODY):
+            await entrance.redeem("garbage")
+        monkeypatch.setattr(noting, "_MINUTE", 0.01)
+        await entrance.redeem("garbage")
+        async with asyncio.timeout(PATIENCE):
+            while (last := (await entrance.entries())[-1].detail)["why"] != "more of the same":
+                await asyncio.sleep(0.01)
+        assert last["attempts"] == "1"
+
+    async def test_hides_no_attempt_with_a_ticket(self, entrance: Entrance) -> None:
+        ticket = await entrance.mint()
+        for _ in range(OF_NOBODY + 5):
+            await entrance.redeem("garbage")
+        for _ in range(2):
+            await entrance.redeem(ticket)
+        assert [entry.result for entry in await entrance.entries()][-2:] == ["ok", "refused"]
+
+    async def test_is_never_in_the_log_as_it_was_sent(self, entrance: Entrance) -> None:
+        await entrance.redeem("eyJ-something-that-somebody-keeps-secret")
+        assert "secret" not in str(await entrance.entries())
+
+
+class TestOneTicketAgainAndAgain:
+    async def test_has_an_entry_each_up_to_a_bound_and_then_their_number(self, entrance: Entrance) -> None:
+        ticket = await entrance.mint()
+        await entrance.redeem(ticket)
+        for number in range(OF_ONE_PERMIT + 20):
+            if number % 50 == 0:
+                entrance.clock.at += SPAN
+            await entrance.redeem(ticket)
+        entrance.redemption.stop()
+        entries = await entrance.entries()
+        assert Counter(entry.detail.get("why", "") for entry in entries) == {
+            "": 1,
+            "used": OF_ONE_PERMIT,
+            "more of the same": 1,
+        }
+        assert entries[-1].detail["attempts"] == "20"
+        assert len({entry.who for entry in entries}) == 1
+
+
+class TestAnAddressThatIsRefusedAllTheTime:
+    async def test_is_not_looked_at_for_a_while_and_what_it_shows_then_is_not_used(self, entrance: Entrance) -> None:
+        ticket = await entrance.mint()
+        for _ in range(ALLOWANCE):
+            assert (await entrance.redeem("garbage")).status_code == 401
+        entrance.clock.at += 1.5
+        answer = await entrance.redeem(ticket)
+        assert problem_type(answer, 429) == "slow-down"
+        assert answer.headers["retry-after"] == "9"
+        assert await entrance.state_of(GATE) == LockState(locked=True)
+        entrance.clock.at += 8.5
+        assert (await entrance.redeem(ticket)).status_code == 200
+
+    async def test_is_one_network_and_others_are_not_slowed_down(self, entrance: Entrance) -> None:
+        async with entrance.from_address("2001:db8::1") as one, entrance.from_address("2001:db8::2") as near:
+            for _ in range(ALLOWANCE):
+                await one.post("/tickets/redeem", json={"ticket": "garbage"})
+            assert (await near.post("/tickets/redeem", json={"ticket": "garbage"})).status_code == 429
+            assert (await near.get("/tickets/picture", headers={"authorization": "Bearer x"})).status_code == 429
+        assert (await entrance.redeem(await entrance.mint())).status_code == 200
+
+    async def test_is_noted_as_slowed(self, entrance: Entrance) -> None:
+        for _ in range(ALLOWANCE):
+            await entrance.redeem("garbage")
+        entrance.clock.at += 0.5
+        entrance.redemption.stop()
+        await entrance.redeem("garbage")
+        assert (await entrance.entries())[-1].result == "slowed"
+
+    async def test_a_device_that_fails_is_not_held_against_whoever_stands_before_it(self, entrance: Entrance) -> None:
+        for _ in range(ALLOWANCE - 1):
+            await entrance.redeem("garbage")
+        await entrance.store.set_module_options(GATE.id, {"simulate": "refusing"})
+        await entrance.driving.settled()
+        for _ in range(3):
+            assert (await entrance.redeem(await entrance.mint())).status_code == 502

@@ -1,0 +1,142 @@
+"""/tickets as HTTP: strict, bounded, and problem details for everything that is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domogate.domain.faults import Internal
+from domogate.services.tickets import NotRedeemed, Reason
+from domogate.tickets.problems import KINDS, TYPE_PREFIX, TicketProblem
+from support.entrance import Entrance, problem_type
+from support.markdown import section, tables
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "tickets.md"
+
+NOT_ONE_TICKET = (
+    b"",
+    b"null",
+    b"[]",
+    b'"ticket"',
+    b"{}",
+    b"{",
+    b'{"ticket": null}',
+    b'{"ticket": 7}',
+    b'{"ticket": ["a"]}',
+    b'{"Ticket": "a"}',
+    b'{"ticket": "a", "key": "b"}',
+    b'{"ticket": "a", "ticket": "b"}',
+    b'{"ticket": NaN}',
+    b'{"ticket": "\xff"}',
+    b'\xef\xbb\xbf{"ticket": "a"}',
+    '{"ticket": "a"}'.encode("utf-16"),
+    b"[" * 5_000,
+)
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["ticket", "Ticket", ""]), inner),
+    max_leaves=6,
+)
+
+
+async def post(entrance: Entrance, content: bytes, media_type: str = "application/json") -> httpx.Response:
+    return await entrance.http.post("/tickets/redeem", content=content, headers={"content-type": media_type})
+
+
+class TestTheBody:
+    async def test_that_is_not_one_ticket_is_400(self, entrance: Entrance) -> None:
+        for content in NOT_ONE_TICKET:
+            assert problem_type(await post(entrance, content), 400) == "about:blank", content[:40]
+
+    async def test_needs_no_content_type_and_may_have_no_other(self, entrance: Entrance) -> None:
+        body = b'{"ticket": "a"}'
+        assert (await entrance.http.post("/tickets/redeem", content=body)).status_code == 401
+        assert (await post(entrance, body, "Application/JSON; charset=UTF-8")).status_code == 401
+        for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):
+            assert problem_type(await post(entrance, body, media_type), 415) == "about:blank"
+
+    async def test_has_a_largest_size(self, entrance: Entrance) -> None:
+        assert problem_type(await post(entrance, json.dumps({"ticket": "a" * 20_000}).encode()), 413) == "about:blank"
+        assert problem_type(await post(entrance, json.dumps({"ticket": "a" * 19_000}).encode()), 401) == "invalid"
+
+    async def test_whatever_it_is_it_is_refused_and_nothing_fails(self, entrance: Entrance) -> None:
+        bodies: list[Any] = []
+
+        @settings(max_examples=80)
+        @given(anything)
+        def draw(body: Any) -> None:
+            bodies.append(body)
+
+        draw()
+        for body in bodies:
+            assert (await post(entrance, json.dumps(body).encode())).status_code in (400, 401)
+
+
+class TestTheUrl:
+    async def test_has_one_method_each(self, entrance: Entrance) -> None:
+        for path, allowed in (("/tickets/redeem", "POST"), ("/tickets/picture", "GET")):
+            for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"} - {allowed}:
+                answer = await entrance.http.request(method, path)
+                assert problem_type(answer, 405) == "about:blank"
+                assert answer.headers["allow"] == allowed
+
+    async def test_is_written_exactly_so(self, entrance: Entrance) -> None:
+        for path in ("", "/", "/redeem/", "/Redeem", "/redeem%2F", "/re%64eem", "/picture/1"):
+            assert problem_type(await entrance.http.post(f"/tickets{path}"), 404) == "about:blank"
+
+    async def test_a_ticket_or_token_in_it_is_not_read(self, entrance: Entrance) -> None:
+        ticket, token = await entrance.mint(), await entrance.switch_on()
+        assert (await entrance.http.post(f"/tickets/redeem?ticket={ticket}")).status_code == 400
+        assert (await entrance.http.get(f"/tickets/picture?token={token}&access_token={token}")).status_code == 401
+
+
+class TestTheTokenOfAPicture:
+    async def test_is_a_bearer_token_and_there_once(self, entrance: Entrance) -> None:
+        token = await entrance.switch_on()
+        for sent in ([], ["Bearer"], ["Bearer "], [token], [f"Basic {token}"], [f"Bearer {token}"] * 2):
+            headers = [("authorization", value) for value in sent]
+            answer = await entrance.http.get("/tickets/picture", headers=headers)
+            assert problem_type(answer, 401) == "about:blank"
+            assert answer.headers["www-authenticate"] == 'Bearer realm="domogate"'
+        answer = await entrance.http.get("/tickets/picture", headers={"authorization": f"bearer  {token} "})
+        assert answer.status_code == 200
+
+    async def test_that_is_not_ours_is_told_so(self, entrance: Entrance) -> None:
+        answer = await entrance.look("nonsense")
+        assert problem_type(answer, 401) == "invalid"
+        assert answer.headers["www-authenticate"] == 'Bearer realm="domogate", error="invalid"'
+
+
+class TestFailing:
+    @pytest.mark.parametrize("error", [RuntimeError("inner secret"), Internal("the order could not be kept, and was not sent")])
+    async def test_is_500_without_a_word_of_our_insides(
+        self, entrance: Entrance, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
+        async def fail(*_: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(entrance.redemption, "redeem", fail)
+        answer = await entrance.redeem("a")
+        assert problem_type(answer, 500) == "about:blank"
+        assert "inner secret" not in answer.text
+
+
+class TestReasons:
+    def test_each_has_a_status_and_a_title_of_its_own(self) -> None:
+        assert KINDS.keys() == set(Reason)
+        assert len({kind.title for kind in KINDS.values()}) == len(KINDS)
+
+    def test_each_is_documented_as_it_is(self) -> None:
+        rows = tables(section(DOCUMENT.read_text(), "Refusals"))[0]
+        written = {row["type"].strip("`"): row["status"] for row in rows if row["type"].startswith("`")}
+        assert written == {f"{TYPE_PREFIX}{reason}": str(kind.status) for reason, kind in KINDS.items()}
+
+    def test_a_401_says_what_is_to_be_shown_and_a_429_when(self) -> None:
+        for reason in Reason:
+            headers = TicketProblem(NotRedeemed(reason, "words"), "Ticket").headers
+            assert ("www-authenticate" in headers) is (KINDS[reason].status == 401)
+        assert TicketProblem(NotRedeemed(Reason.SLOW_DOWN, "words", retry_after=3), "Ticket").headers["retry-after"] == "3"

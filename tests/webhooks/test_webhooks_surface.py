@@ -1,0 +1,340 @@
+"""/webhooks as an application meets it: what is answered, what is refused, and what is never shown again."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from standardwebhooks import Webhook as StandardWebhook
+
+from domogate.domain.faults import KeyRefused, TokenRefused, TooManyRequests
+from domogate.domain.ids import new_id
+from domogate.domain.people import Principal, Scope, Standing
+from domogate.ports import Admitted, Undelivered
+from domogate.webhooks.surface import WebhooksApp
+from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, Depot, Letterbox, copied, depot, migrated
+
+URL = "https://receiver.example/hook"
+
+
+class Door:
+    """Lets in whoever has the key, and knows people by their tokens."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, Principal] = {}
+
+    def admit_known(self, key: bytes) -> Admitted | None:
+        if key == b"worn":
+            raise TooManyRequests("the rate is used up", 7)
+        return Admitted(new_id(), ((b"x-remaining", b"3"),)) if key == b"key" else None
+
+    async def admit(self, key: bytes) -> Admitted:
+        raise KeyRefused
+
+    async def recognise(self, key: bytes) -> float:
+        raise KeyRefused
+
+    def find_verified(self, unverified_token: bytes) -> Principal | None:
+        return self.known.get(unverified_token)
+
+    async def verify(self, unverified_token: bytes) -> Principal:
+        raise TokenRefused("The token is not valid.")
+
+
+class App:
+    """An application with the key, for one user or another."""
+
+    def __init__(self, house: Depot, letterbox: Letterbox) -> None:
+        self.house, self.letterbox, self.door = house, letterbox, Door()
+        surface = WebhooksApp(
+            house.webhooks, self.door, self.door, house.notes, base_url="https://gateway.example", version="1"
+        )
+        self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
+        self.document: Any = None
+
+    async def call(self, method: str, path: str, *, who: str = "owner", body: Any = ..., **how: Any) -> httpx.Response:
+        headers = {"Ocp-Apim-Subscription-Key": "key", "Authorization": f"Bearer {who}", **how.pop("headers", {})}
+        if body is not ...:
+            how["content"] = body if isinstance(body, bytes) else json.dumps(body)
+            headers.setdefault("Content-Type", "application/json")
+        return await self.http.request(method, path, headers=headers, **how)
+
+    async def register(self, url: str = URL, *, who: str = "owner", **told: Any) -> httpx.Response:
+        return await self.call("POST", "/webhooks", who=who, body={"plantId": HOME, "url": url, **told})
+
+
+@pytest.fixture(scope="session")
+def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return migrated(tmp_path_factory.mktemp("webhooks"))
+
+
+@pytest.fixture
+async def app(migrated_database: Path, tmp_path: Path) -> AsyncIterator[App]:
+    letterbox = Letterbox()
+    async with depot(copied(migrated_database, tmp_path), letterbox) as house:
+        one = App(house, letterbox)
+        one.door.known = {
+            b"owner": await house.let_in(),
+            b"guest": await house.let_in(GUEST),
+            b"other": await house.let_in(client=OTHER),
+            b"actor": await house.let_in(scopes=(Scope.LIGHT_WRITE,)),
+        }
+        async with one.http:
+            yield one
+
+
+def expect_problem(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == status
+    return str(answer.json()["detail"])
+
+
+class TestRegistering:
+    async def test_the_answer_has_the_webhook_and_this_one_time_its_secret(self, app: App) -> None:
+        answer = await app.register(kinds=["state", "state", "safety"])
+        assert answer.status_code == 201
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-remaining"] == "3"
+        made = answer.json()
+        assert made.pop("secret").startswith("whsec_")
+        assert made["kinds"] == ["safety", "state"]
+        assert made["url"] == URL
+        assert (made["failingSince"], made["nextAttemptAt"], made["problem"], made["endedAt"]) == (None, None, "", None)
+        assert (await app.call("GET", f"/webhooks/{made['id']}")).json() == made
+        assert (await app.call("GET", "/webhooks")).json() == {"items": [made]}
+        assert ("webhook added", app.door.known[b"owner"].user_id) in app.house.notes.entries
+
+    async def test_the_same_again_is_409_until_it_is_removed(self, app: App) -> None:
+        first = (await app.register()).json()
+        expect_problem(await app.register(), 409)
+        assert (await app.register(who="other")).status_code == 201
+        assert (await app.register(who="guest")).status_code == 201
+        assert (await app.call("DELETE", f"/webhooks/{first['id']}")).status_code == 204
+        assert (await app.register()).status_code == 201
+
+    async def test_there_are_twenty_at_most(self, app: App) -> None:
+        for n in range(20):
+            assert (await app.register(f"{URL}/{n}")).status_code == 201
+        assert "20" in expect_problem(await app.register(), 409)
+
+    async def test_a_url_that_must_not_be_called_is_422_with_the_reason(self, app: App) -> None:
+        app.letterbox.refused = Undelivered("The URL must not be called: it is private.", forbidden=True)
+        assert expect_problem(await app.register(), 422) == "The URL must not be called: it is private."
+
+    async def test_another_s_plant_is_403_and_none_404(self, app: App) -> None:
+        await app.house.store.withdraw_user(HOME, GUEST.id)
+        expect_problem(await app.register(who="guest"), 403)
+        assert app.house.notes.entries[-1][0] == "refusal"
+        expect_problem(await app.register(plantId=new_id()), 404)
+
+    async def test_without_a_scope_that_shows_anything_it_is_401(self, app: App) -> None:
+        answer = await app.register(who="actor")
+        expect_problem(answer, 401)
+        assert "insufficient_scope" in answer.headers["www-authenticate"]
+
+    async def test_a_token_of_another_issuer_has_no_grant_here(self, app: App) -> None:
+        known = app.door.known[b"owner"]
+        stranger = Principal(
+            known.user_id,
+            known.client_id,
+            new_id(),
+            known.kind,
+            known.scopes,
+            known.expires_at,
+            known.flow,
+            False,
+            known.standing,
+        )
+        app.door.known[b"elsewhere"] = stranger
+        assert "issued itself" in expect_problem(await app.register(who="elsewhere"), 403)
+
+    async def test_a_body_that_is_not_as_described_is_400(self, app: App) -> None:
+        bodies: tuple[Any, ...] = (
+            *(b"", b"{", b"[]", b"null", b'{"plantId": "x", "plantId": "x"}', b'"text"', b"\xff"),
+            *({}, {"plantId": HOME}, {"plantId": "x", "url": URL}, {"plantId": HOME, "url": 5}, {"plantId": None, "url": URL}),
+            *({"plantId": HOME, "url": URL, "kinds": ["states"]}, {"plantId": HOME, "url": URL, "more": 1}),
+            {"plantId": HOME, "url": "https://" + "a" * 2000},
+        )
+        for body in bodies:
+            expect_problem(await app.call("POST", "/webhooks", body=body), 400)
+            assert await app.house.store.list_webhooks() == [], body
+
+    async def test_too_large_is_413_and_no_json_415(self, app: App) -> None:
+        expect_problem(await app.call("POST", "/webhooks", body=b" " * 70_000), 413)
+        expect_problem(await app.call("POST", "/webhooks", body=b"a=b", headers={"Content-Type": "text/plain"}), 415)
+
+
+class TestLettingIn:
+    async def test_key_and_token_are_asked_for(self, app: App) -> None:
+        for headers in ({}, {"Ocp-Apim-Subscription-Key": "wrong"}, {"Ocp-Apim-Subscription-Key": "key"}):
+            answer = await app.http.get("/webhooks", headers=headers)
+            expect_problem(answer, 401)
+            assert answer.headers["www-authenticate"]
+        expect_problem(await app.call("GET", "/webhooks", who="nobody"), 401)
+
+    async def test_a_key_that_is_used_up_is_429(self, app: App) -> None:
+        answer = await app.call("GET", "/webhooks", headers={"Ocp-Apim-Subscription-Key": "worn"})
+        expect_problem(answer, 429)
+        assert answer.headers["retry-after"] == "7"
+
+    @pytest.mark.parametrize(("standing", "status"), [(Standing.PASSWORD_EXPIRED, 469), (Standing.TERMS_EXPIRED, 470)])
+    async def test_who_owes_something_is_told_so(self, app: App, standing: Standing, status: int) -> None:
+        known = app.door.known[b"owner"]
+        app.door.known[b"owing"] = Principal(
+            known.user_id,
+            known.client_id,
+            known.grant_id,
+            known.kind,
+            known.scopes,
+            known.expires_at,
+            known.flow,
+            False,
+            standing,
+        )
+        expect_problem(await app.call("GET", "/webhooks", who="owing"), status)
+
+    @pytest.mark.parametrize("who", ["guest", "other"])
+    async def test_another_person_s_or_application_s_is_not_there(self, app: App, who: str) -> None:
+        made = (await app.register()).json()
+        at = f"/webhooks/{made['id']}"
+        assert (await app.call("GET", "/webhooks", who=who)).json() == {"items": []}
+        expect_problem(await app.call("GET", at, who=who), 404)
+        expect_problem(await app.call("DELETE", at, who=who), 404)
+        expect_problem(await app.call("POST", f"{at}/secret", who=who), 404)
+        expect_problem(await app.call("POST", f"{at}/test", who=who), 404)
+        expect_problem(await app.call("GET", f"{at}/dead-letters", who=who), 404)
+        expect_problem(await app.call("POST", f"{at}/dead-letters/replay", who=who, body={}), 404)
+        assert (await app.call("GET", at)).status_code == 200
+
+
+class TestLookingAfter:
+    async def test_a_new_secret_counts_from_the_next_delivery_on(self, app: App) -> None:
+        made = (await app.register()).json()
+        await app.house.report(LAMPS[0], 1)
+        await app.house.settle()
+        renewed = (await app.call("POST", f"/webhooks/{made['id']}/secret")).json()["secret"]
+        assert renewed != made["secret"]
+        await app.house.report(LAMPS[0], 2)
+        await app.house.settle()
+        (_, first, of_first), (_, second, of_second) = app.letterbox.got
+        assert _signature(made["secret"], dict(of_first), first) == of_first["webhook-signature"]
+        assert _signature(renewed, dict(of_second), second) == of_second["webhook-signature"]
+
+    async def test_a_test_says_what_the_receiver_answered(self, app: App) -> None:
+        made = (await app.register()).json()
+        at = f"/webhooks/{made['id']}/test"
+        assert (await app.call("POST", at)).json() == {"taken": True, "status": 200, "problem": ""}
+        ((_, body, headers),) = app.letterbox.got
+        event = json.loads(body)
+        assert (event["type"], event["id"]) == ("domogate.test", headers["webhook-id"])
+        assert event["data"] == {"webhookId": made["id"], "plantId": HOME}
+        assert _signature(made["secret"], dict(headers), body) == headers["webhook-signature"]
+        app.letterbox.answer = 500
+        assert (await app.call("POST", at)).json() == {"taken": False, "status": 500, "problem": ""}
+        app.letterbox.answer = Undelivered("The receiver did not answer within 15 s.")
+        answer = (await app.call("POST", at)).json()
+        assert answer == {"taken": False, "status": None, "problem": "The receiver did not answer within 15 s."}
+
+    async def test_how_it_fares_is_shown(self, app: App) -> None:
+        app.letterbox.answer = Undelivered("The receiver did not answer within 15 s.")
+        made = (await app.register()).json()
+        await app.house.report()
+        await app.house.settle()
+        shown = (await app.call("GET", f"/webhooks/{made['id']}")).json()
+        assert (shown["failures"], shown["problem"]) == (1, "The receiver did not answer within 15 s.")
+        assert shown["failingSince"] < shown["nextAttemptAt"]
+
+    async def test_dead_letters_are_listed_in_pages_and_replayed(self, app: App) -> None:
+        app.letterbox.answer = Undelivered("away")
+        made = (await app.register()).json()
+        old = [str(await app.house.report(LAMPS[n], 1)) for n in range(3)]
+        await app.house.settle()
+        await app.house.pass_time(GIVEN_UP)
+        await app.house.pass_time(3600)
+        at = f"/webhooks/{made['id']}/dead-letters"
+        page = (await app.call("GET", at, params={"limit": 2})).json()
+        assert [item["id"] for item in page["items"]] == old[:2]
+        assert page["items"][0]["moduleId"] == LAMPS[0].id
+        rest = (await app.call("GET", at, params={"after": page["next"]})).json()
+        assert ([item["id"] for item in rest["items"]], rest["next"]) == (old[2:], None)
+        app.letterbox.got.clear()
+        app.letterbox.answer = 200
+        assert (await app.call("POST", f"{at}/replay", body={"ids": [old[0], "99999"]})).json() == {"replayed": 1}
+        assert (await app.call("POST", f"{at}/replay", body={})).json() == {"replayed": 2}
+        await app.house.until(lambda: len(app.letterbox.got) == 3)
+        await app.house.settle()
+        assert (await app.call("GET", at)).json() == {"items": [], "next": None}
+
+    async def test_ids_that_are_none_are_400(self, app: App) -> None:
+        at = f"/webhooks/{(await app.register()).json()['id']}/dead-letters/replay"
+        for ids in ("1", [1], ["x"], ["-1"], ["1" * 30], [""], [None]):
+            expect_problem(await app.call("POST", at, body={"ids": ids}), 400)
+
+    async def test_one_that_has_ended_is_shown_with_the_reason_and_does_nothing_any_more(self, app: App) -> None:
+        made = (await app.register(who="guest")).json()
+        await app.house.store.withdraw_user(HOME, GUEST.id)
+        await app.house.settle()
+        at = f"/webhooks/{made['id']}"
+        shown = (await app.call("GET", at, who="guest")).json()
+        assert shown["endedAt"] is not None
+        assert "no rights on the plant" in shown["endedWhy"]
+        expect_problem(await app.call("POST", f"{at}/secret", who="guest"), 409)
+        expect_problem(await app.call("POST", f"{at}/test", who="guest"), 409)
+        expect_problem(await app.call("POST", f"{at}/dead-letters/replay", who="guest", body={}), 409)
+        expect_problem(await app.call("GET", f"{at}/dead-letters", who="guest"), 403)
+        assert (await app.call("DELETE", at, who="guest")).status_code == 204
+
+
+class TestRoutes:
+    async def test_what_is_not_there_is_404(self, app: App) -> None:
+        for path in (
+            *("/webhooks/", "/webhooks//", f"/webhooks/{HOME}/", f"/webhooks/{HOME}/secrets", f"/webhooks/{HOME}/test/more"),
+            *(f"/webhooks/{HOME}/dead-letters/", f"/webhooks//{HOME}"),
+        ):
+            expect_problem(await app.call("GET", path), 404)
+
+    async def test_what_is_no_id_is_404(self, app: App) -> None:
+        for text in ("x", HOME.upper() + "0", "%00", "..%2f", HOME.replace("-", "")):
+            expect_problem(await app.call("GET", f"/webhooks/{text}"), 404)
+
+    async def test_another_method_is_405_and_says_which(self, app: App) -> None:
+        for method, path, allow in (
+            ("PUT", "/webhooks", "GET, HEAD, POST"),
+            ("POST", f"/webhooks/{HOME}", "DELETE, GET, HEAD"),
+            ("GET", f"/webhooks/{HOME}/secret", "POST"),
+            ("DELETE", f"/webhooks/{HOME}/dead-letters", "GET, HEAD"),
+        ):
+            answer = await app.call(method, path)
+            expect_problem(answer, 405)
+            assert answer.headers["allow"] == allow
+
+    async def test_a_failure_of_ours_is_500_and_tells_nothing(self, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def fail(*_: Any, **__: Any) -> Any:
+            raise OSError("secret path")
+
+        monkeypatch.setattr(app.house.store, "list_webhooks", fail)
+        assert "secret" not in expect_problem(await app.call("GET", "/webhooks"), 500)
+
+
+class TestTheDocument:
+    async def test_it_is_valid_needs_no_token_and_describes_what_is_answered(self, app: App) -> None:
+        document = (await app.http.get("/webhooks/openapi.json")).json()
+        OpenAPIV31SpecValidator(document).validate()
+        made = await app.register()
+        listed = await app.call("GET", "/webhooks")
+        for answer, operation in ((made, "post"), (listed, "get")):
+            described = document["paths"]["/webhooks"][operation]["responses"][str(answer.status_code)]
+            schema = {**described["content"]["application/json"]["schema"], "components": document["components"]}
+            Draft202012Validator(schema).validate(answer.json())
+
+
+def _signature(secret: str, headers: dict[str, str], body: bytes) -> str:
+    """By the standard's own package; the clock in these tests is none that it would trust."""
+    at = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
+    return StandardWebhook(secret).sign(headers["webhook-id"], at, body.decode())
