@@ -13,8 +13,8 @@ from starlette.responses import Response
 from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
 from domogate.events.openapi import openapi_document
 from domogate.events.query import read_wish
-from domogate.events.refusals import problem_of
 from domogate.http_api.problems import Problem
+from domogate.http_api.refusals import problem_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit.log import AuditAction, AuditResult, client_ref
 from domogate.services.events.hub import Hub, NotNow

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Principal
-from domogate.events.refusals import problem_of
 from domogate.http_api.problems import Problem
+from domogate.http_api.refusals import problem_of
 from domogate.http_api.requests import read_body, read_query
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit.log import AuditAction, AuditResult, client_ref
