@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import jwt as pyjwt
 
-from domogate import sdk
+from domogate import tickets
 from domogate.domain.audit import AuditEntry
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
@@ -88,7 +88,7 @@ class Entrance:
         self.http = self.from_address(ADDRESS)
 
     def from_address(self, address: str) -> httpx.AsyncClient:
-        app = sdk.build(self.redemption, base_url=BASE_URL, version="1", max_body=20_000)
+        app = tickets.build(self.redemption, base_url=BASE_URL, version="1", max_body=20_000)
         return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1234)), base_url=BASE_URL)
 
     # tickets

@@ -17,7 +17,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
 from domogate.services.driving import Driving
-from domogate.services.driving import errands as errands_module
+from domogate.services.driving import calls as errands_module
 from domogate.services.driving import recording as recording_module
 from domogate.services.driving.recording import Lane, Recording, TooManyReports
 from domogate.services.plants.orders import Orders

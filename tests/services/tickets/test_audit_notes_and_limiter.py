@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from domogate.domain.states import LockState
-from domogate.services.tickets import noting
+from domogate.services.tickets import audit_notes as noting
 from domogate.services.tickets.audit_notes import OF_NOBODY, OF_ONE_PERMIT
 from domogate.services.tickets.refusal_limiter import ALLOWANCE, SPAN
 from support.entrance import GATE, PATIENCE, Entrance, problem_type

@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from domogate.ports import Delivered, Undelivered
-from domogate.services.webhooks import course
+from domogate.services.webhooks import delivery as course
 from support.deliveries import LAMPS, Depot, Letterbox, copied, depot
 from support.examples import examples
 from support.stores import HandClock

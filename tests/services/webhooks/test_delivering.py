@@ -12,7 +12,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Scope
 from domogate.domain.webhooks import WebhookFormat
 from domogate.ports import Delivered, Undelivered
-from domogate.services.webhooks import course
+from domogate.services.webhooks import delivery as course
 from support.deliveries import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, Depot, Letterbox
 
 URL = "https://receiver.example/"
