@@ -9,12 +9,12 @@ from jsonschema import Draft202012Validator
 
 from domogate.domain.commands import Command
 from domogate.domain.devices import DeviceKind, MetricType
-from domogate.domain.people import GrantType, Scope, Standing
+from domogate.domain.people import KNOWN_SCOPES, GrantType, Scope, Standing
 from domogate.domain.plants import PlantStatus, PlantType
 from domogate.domain.safety import FailureType, SparePartType
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.estate import EstateMistakes, demo_text, read_estate, schema_text
-from domogate.estate.format import DOINGS, KNOWN_SCOPES, STATES
+from domogate.estate.format import DOINGS, STATES
 from domogate.estate.mistakes import print_path
 
 pytestmark = pytest.mark.slow

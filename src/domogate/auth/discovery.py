@@ -10,9 +10,8 @@ from starlette.routing import Route
 
 from domogate.auth.answers import HANDLERS, public_json
 from domogate.auth.pages.language import LANGUAGES
-from domogate.domain.people import GrantType
+from domogate.domain.people import KNOWN_SCOPES, GrantType
 from domogate.ports import Signer
-from domogate.services.authorization.scopes import KNOWN
 
 OPENID = "openid-configuration"
 OAUTH = "oauth-authorization-server"
@@ -45,7 +44,7 @@ class Discovery:
             "revocation_endpoint": f"{self.issuer}/revoke",
             "introspection_endpoint": f"{self.issuer}/introspect",
             "end_session_endpoint": f"{self.issuer}/logout",
-            "scopes_supported": [str(scope) for scope in KNOWN],
+            "scopes_supported": list(KNOWN_SCOPES),
             "response_types_supported": ["code", *(["id_token", "id_token token"] if implicit else [])],
             "response_modes_supported": ["query", "fragment"],
             "grant_types_supported": [grant.value for grant in GrantType if implicit or grant is not GrantType.IMPLICIT],

@@ -20,7 +20,7 @@ from domogate.cli._flags import WHERE, flag_parameters
 from domogate.cli._output import note
 from domogate.families import FAMILIES
 from domogate.ports import Store
-from domogate.services.people.refusals import Refused
+from domogate.services.refusals import Refused
 from domogate.settings import BadSettings, Settings, load_settings
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130

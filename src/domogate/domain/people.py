@@ -76,6 +76,10 @@ class IdentityScope(StrEnum):
     OFFLINE_ACCESS = "offline_access"
 
 
+KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
+"""Every scope that a client can be registered for, as written on the wire."""
+
+
 class GrantType(StrEnum):
     AUTHORIZATION_CODE = "authorization_code"
     REFRESH_TOKEN = "refresh_token"

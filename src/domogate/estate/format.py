@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.ids import Id
-from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope, Standing, Subscription, User
+from domogate.domain.people import Client, GrantType, Standing, Subscription, User
 from domogate.domain.plants import (
     ControllerDetail,
     Module,
@@ -40,8 +40,6 @@ from domogate.estate.shapes import (
 )
 
 _NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
-
-KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
 
 
 def derived_id(of: str, text: str) -> Id:

@@ -5,18 +5,15 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError, validators
 from jsonschema.protocols import Validator
 
+from domogate.domain.formats import is_redirect_uri
 from domogate.estate.explain import Finding, explain
 from domogate.estate.resources import schema_text
 from domogate.estate.times import parse_time
 from domogate.estate.values import Schema, SchemaGuide, condition_holds
-
-# Addresses of these would run or show something instead of leading back to an application.
-_NO_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
 
 _formats = FormatChecker(formats=())
 
@@ -26,15 +23,9 @@ def _is_moment(value: object) -> bool:
     return not isinstance(value, str) or parse_time(value) is not None
 
 
-@_formats.checks("redirect-uri", raises=ValueError)
+@_formats.checks("redirect-uri")
 def _is_redirect_uri(value: object) -> bool:
-    """RFC 6749 §3.1.2: absolute, without a fragment."""
-    if not isinstance(value, str):
-        return True
-    parts = urlsplit(value)
-    if "#" in value or not parts.scheme or parts.scheme in _NO_REDIRECT:
-        return False
-    return bool(parts.hostname) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
+    return not isinstance(value, str) or is_redirect_uri(value)
 
 
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:

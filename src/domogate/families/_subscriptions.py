@@ -6,7 +6,7 @@ from domogate.domain.faults import NoSuchSubscription, SubscriptionExists, Token
 from domogate.domain.webhooks import WebhookFormat
 from domogate.families._call import Call, Services
 from domogate.families._wire import Answer, Uuid, empty_answer, json_answer, nothing_found
-from domogate.services.people.refusals import Conflict, Forbidden, Invalid, NotFound
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 
 _FORM = WebhookFormat.THERMOSTAT
 

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from domogate.domain.faults import Fault, NoSuchModule, NoSuchPlant, OrderKeyTaken, ValueOutOfRange, sentence
 from domogate.domain.people import MANAGE_SCOPE
 from domogate.http_api.problems import Problem
-from domogate.services.people.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
+from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
 
 STATUS_OF: dict[type[Refused], HTTPStatus] = {
     NotFound: HTTPStatus.NOT_FOUND,

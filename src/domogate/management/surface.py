@@ -21,7 +21,7 @@ from domogate.management.problems import from_fault, from_refusal, lacks_scope, 
 from domogate.ports import Clock, Store, Verifier
 from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
 from domogate.services.people.people import People
-from domogate.services.people.refusals import Refused
+from domogate.services.refusals import Refused
 
 PREFIX = "/manage/v1"
 DOCUMENT = f"{PREFIX}/openapi.json"

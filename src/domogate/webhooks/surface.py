@@ -16,7 +16,7 @@ from domogate.http_api.refusals import problem_of
 from domogate.http_api.requests import read_body, read_query
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit.log import AuditAction, AuditResult, client_ref
-from domogate.services.people.refusals import Conflict, Forbidden, Invalid, NotFound, Refused
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound, Refused
 from domogate.services.rights.credentials import Caller, let_in
 from domogate.services.webhooks.registration import Webhooks
 from domogate.webhooks.openapi import openapi_document

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from domogate.services.people.refusals import Conflict
 from domogate.services.people.sessions import Entered, HalfWay, SecondFactorNeeded, Wrong
+from domogate.services.refusals import Conflict
 from support.pages import ADDRESS, ANNA, PASSWORD, SECRET, House, house
 
 AGENT = "A browser/1.0"

@@ -12,7 +12,7 @@ from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.domain.states import EmergencyState, Report
 from domogate.services.audit.log import AuditLog
-from domogate.services.people.refusals import Invalid, NotFound
+from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety import SafetyLogbook, StatusTally, TestStanding, TestTally
 from domogate.stores import SqlStore, sqlite_url
 from support.safety_site import DAY, SITE, WELL, a_test, a_unit, after_tests, failing, site_estate, unit_id

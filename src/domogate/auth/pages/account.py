@@ -16,8 +16,8 @@ from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.services.audit.log import AuditAction, AuditResult
 from domogate.services.people.people import Actor
-from domogate.services.people.refusals import Refused
 from domogate.services.people.sessions import LoggedIn
+from domogate.services.refusals import Refused
 
 _NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
 

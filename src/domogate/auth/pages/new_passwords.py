@@ -1,7 +1,7 @@
 """What is wrong with a new password, as the key of a text. The rules themselves are `services.people_rules`."""
 
-from domogate.services.people.refusals import Invalid
 from domogate.services.people.rules import PASSWORD_LENGTH, check_password, is_common
+from domogate.services.refusals import Invalid
 
 
 def find_flaw(password: str, repeated: str, email: str, current: str | None = None) -> tuple[str, str] | None:

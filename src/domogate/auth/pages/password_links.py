@@ -11,8 +11,8 @@ from domogate.auth.pages.context import PageContext, page_at
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.people import User
-from domogate.services.people.refusals import NotFound, Refused
 from domogate.services.people.rules import PASSWORD_LENGTH
+from domogate.services.refusals import NotFound, Refused
 
 LINK_PATH = "/auth/password"
 

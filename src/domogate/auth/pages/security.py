@@ -8,10 +8,10 @@ from domogate.auth.pages.browser import address_of, is_of_this_browser, read_for
 from domogate.auth.pages.context import ACCOUNT_PATH, PageContext, page_at, see_other
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.pages.qr import enrolment
-from domogate.services.people.refusals import Conflict, Refused
 from domogate.services.people.rules import PASSWORD_LENGTH
 from domogate.services.people.second_factor import is_secret
 from domogate.services.people.sessions import Entered, LoggedIn, SlowDown
+from domogate.services.refusals import Conflict, Refused
 
 PASSWORD_PATH = f"{ACCOUNT_PATH}/password"
 FACTOR_PATH = f"{ACCOUNT_PATH}/second-factor"

@@ -4,25 +4,18 @@ import re
 import secrets
 from collections.abc import Callable, Sequence
 from typing import Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
-from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope
+from domogate.domain.formats import is_origin, is_redirect_uri
+from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import Store
 from domogate.services.audit.log import AuditAction, client_ref
 from domogate.services.people.accounts import COMMAND_LINE, By, digest
-from domogate.services.people.refusals import Conflict, Invalid, NotFound
 from domogate.services.people.rules import check_name
-
-KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
+from domogate.services.refusals import Conflict, Invalid, NotFound
 
 _ID = re.compile(r"[!-~]{1,100}").fullmatch
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
-# Addresses of these would run or show something instead of leading back to an application.
-_NO_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
-_LONGEST_URI = 2000
 
 
 class Note(Protocol):
@@ -107,7 +100,7 @@ def check_client(client: Client) -> None:
         if not is_redirect_uri(uri):
             raise Invalid(f"{uri!r} is not an absolute address without a fragment, such as https://app.example.com/callback.")
     for origin in client.origins:
-        if len(origin) > 300 or not _ORIGIN(origin):
+        if not is_origin(origin):
             raise Invalid(f"{origin!r} is not a web origin such as https://app.example.com.")
     _check_once("redirect URI", client.redirect_uris)
     _check_once("scope", client.scopes)
@@ -119,20 +112,6 @@ def check_client(client: Client) -> None:
         raise Invalid(f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI to come back to.")
     if client.pkce_exempt and not client.confidential:
         raise Invalid("Only a confidential client can be exempt from PKCE: without a secret, it is all that protects the code.")
-
-
-def is_redirect_uri(uri: str) -> bool:
-    """RFC 6749 §3.1.2: absolute, without a fragment."""
-    if len(uri) > _LONGEST_URI or "#" in uri or not _URI(uri):
-        return False
-    try:
-        parts = urlsplit(uri)
-        host, _port = parts.hostname, parts.port
-    except ValueError:
-        return False
-    if parts.scheme in _NO_REDIRECT:
-        return False
-    return bool(host) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
 
 
 def _check_once(what: str, values: Sequence[str]) -> None:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, IdentityScope, Scope, User
-
-KNOWN = (*IdentityScope, *Scope, MANAGE_SCOPE)
+from domogate.domain.people import KNOWN_SCOPES, MANAGE_SCOPE, Client, GrantType, IdentityScope, User
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
@@ -19,7 +17,7 @@ def choose_scopes(client: Client, asked: str | None) -> tuple[str, ...]:
     Connect open no operation, so that no client has to be registered for them.
     """
     wanted = client.scopes if asked is None else split_scopes(asked)
-    return tuple(str(scope) for scope in wanted if scope in KNOWN and _may_have(client, scope))
+    return tuple(str(scope) for scope in wanted if scope in KNOWN_SCOPES and _may_have(client, scope))
 
 
 def for_person(scopes: Iterable[str], user: User) -> tuple[str, ...]:

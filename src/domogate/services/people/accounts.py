@@ -13,8 +13,8 @@ from domogate.domain.people import Standing, User
 from domogate.ports import Clock, Hasher, Store
 from domogate.services.audit.log import COMMAND_LINE as AT_COMMAND_LINE
 from domogate.services.audit.log import AuditAction, AuditLog, AuditResult, user_ref
-from domogate.services.people.refusals import Conflict, Invalid, MailFailed, NotFound
 from domogate.services.people.rules import check_email, check_name, check_password
+from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound
 
 LINK_PATH = "/auth/password?token="  # a query is never logged, a path may be
 """What a one-time link looks like: the base URL, this, and its token."""

@@ -13,8 +13,8 @@ from domogate.ports import Clock, Hasher, Store
 from domogate.services.audit.log import AuditAction, AuditLog, user_ref
 from domogate.services.authorization.registration import Clients
 from domogate.services.people.accounts import COMMAND_LINE, LINK_PATH, Accounts, Actor, By, IssuedLink, Mail, digest, to_doer
-from domogate.services.people.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
 from domogate.services.people.rules import check_email
+from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
 
 __all__ = [
     "COMMAND_LINE",

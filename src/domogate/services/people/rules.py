@@ -1,17 +1,11 @@
 """What an e-mail, a name and a password must be like, wherever they enter."""
 
-import re
 import unicodedata
 
-from domogate.services.people.refusals import Invalid
+from domogate.domain.formats import NAME_LENGTH, is_email, is_name
+from domogate.services.refusals import Invalid
 
 PASSWORD_LENGTH = (10, 200)
-NAME_LENGTH = 100
-
-# As in the estate file: one @, a domain with a dot, and nothing that a mail header or a list of addresses would take apart.
-_NO = r"@\s,;:<>\"()\[\]\\\x00-\x1f\x7f"
-_EMAIL = re.compile(rf"[^{_NO}]{{1,64}}@[^{_NO}.]+(\.[^{_NO}.]+)+").fullmatch
-_EMAIL_LENGTH = 254
 
 # What is left of the most common passwords once their digits and signs are taken away.
 _STEMS = """
@@ -28,13 +22,13 @@ _COMMON = frozenset({"1q2w3e4r5t", "1q2w3e4r5t6y", "q1w2e3r4t5", "q1w2e3r4t5y6",
 
 def check_email(email: str) -> str:
     """The address as it was written; raises Invalid."""
-    if len(email) > _EMAIL_LENGTH or not _EMAIL(email):
+    if not is_email(email):
         raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.")
     return email
 
 
 def check_name(name: str) -> str:
-    if len(name) > NAME_LENGTH or any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+    if not is_name(name):
         raise Invalid(f"A name has at most {NAME_LENGTH} characters, all on one line.")
     return name
 

@@ -11,8 +11,8 @@ from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.ports import Clock, Store, StoredEntry
 from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, AuditResult
-from domogate.services.people.refusals import Invalid, NotFound
 from domogate.services.plants.read_model import PlantView
+from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety.order_list import OrderList, list_needs, order
 from domogate.services.safety.schedule import add_months, clamp
 from domogate.services.safety.site import SafetySite, see_site

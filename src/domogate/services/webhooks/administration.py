@@ -7,7 +7,7 @@ from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Audit, Clock, Store
 from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditResult, client_ref
-from domogate.services.people.refusals import Conflict, NotFound
+from domogate.services.refusals import Conflict, NotFound
 
 
 class Delivering(Protocol):

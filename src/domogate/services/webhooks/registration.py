@@ -13,8 +13,8 @@ from domogate.ports import Audit, Clock, Store, Undelivered, WebhookSender
 from domogate.services.audit.log import AuditAction
 from domogate.services.events.rights import PLANT_SCOPES, READ_SCOPE
 from domogate.services.events.stream_rights import check_plant
-from domogate.services.people.refusals import Conflict, Forbidden, Invalid, NotFound
 from domogate.services.plants.read_model import ReadModel
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 from domogate.services.webhooks.administration import Delivering, WebhookAdministration
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery

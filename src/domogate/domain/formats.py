@@ -1,0 +1,48 @@
+"""Formats of e-mail addresses, names, redirect URIs and origins. The estate file and the services share them."""
+
+import re
+import unicodedata
+from urllib.parse import urlsplit
+
+NAME_LENGTH = 100
+
+# One @, a domain with a dot, and no character that separates addresses in a mail header.
+_NOT_IN_EMAIL = r"@\s,;:<>\"()\[\]\\\x00-\x1f\x7f"
+_EMAIL = re.compile(rf"[^{_NOT_IN_EMAIL}]{{1,64}}@[^{_NOT_IN_EMAIL}.]+(\.[^{_NOT_IN_EMAIL}.]+)+").fullmatch
+_EMAIL_LENGTH = 254
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
+_URI_LENGTH = 2000
+# A browser runs or displays these instead of returning to the application.
+_NOT_A_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
+
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
+_ORIGIN_LENGTH = 300
+
+
+def is_email(text: str) -> bool:
+    return len(text) <= _EMAIL_LENGTH and _EMAIL(text) is not None
+
+
+def is_name(text: str) -> bool:
+    """At most NAME_LENGTH characters, without control characters."""
+    return len(text) <= NAME_LENGTH and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
+
+
+def is_redirect_uri(uri: str) -> bool:
+    """RFC 6749 §3.1.2: absolute, without a fragment."""
+    if len(uri) > _URI_LENGTH or "#" in uri or not _URI(uri):
+        return False
+    try:
+        parts = urlsplit(uri)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if parts.scheme in _NOT_A_REDIRECT:
+        return False
+    return bool(host) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
+
+
+def is_origin(text: str) -> bool:
+    """A web origin, such as https://app.example.com (RFC 6454 §6.2)."""
+    return len(text) <= _ORIGIN_LENGTH and _ORIGIN(text) is not None
