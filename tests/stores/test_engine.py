@@ -154,7 +154,9 @@ class TestQueries:
         await store.list_summaries(LAMP.id, 0, NOW, 3600.0, 10)
         await store.summarise_readings(NOW + 7200)
         await store.list_summaries(LAMP.id, 0, NOW, 86_400.0, 10)
-        await store.prune(NOW, NOW, NOW, 1_000)
+        await store.prune_changes(NOW)
+        await store.prune_orders(NOW)
+        await store.prune_readings(NOW, 1_000)
         # Walking a table in the order of its key until enough rows are found is no search.
         scans = [plan for plan in plans if plan.startswith("SCAN") and "CONSTANT ROW" not in plan and "LIMIT" not in plan]
         # What is counted is walked through; and what a query has found itself.

@@ -229,7 +229,7 @@ class TestPruning:
         for n in range(1, 5):
             await store.end_order(confirmed(f"{n}"))
         await store.end_order(confirmed("new", NOW + 101))
-        await store.prune(0, 0, NOW + 50, 99)
+        await store.prune_orders(NOW + 50)
         assert {record.order.id for record in await store.list_orders(None, None, None, None, 9)} == {"0", "new"}
 
 
@@ -354,7 +354,7 @@ class TestAsIfOneAfterTheOther:
                 assert {record.order.id: record for record in listed} == model.records
         finally:
             await store.settle_orders(DEADLINE)
-            await store.prune(0, 0, NOW + 100, 0)
+            await store.prune_orders(NOW + 100)
 
     @staticmethod
     async def _call(store: SqlStore, what: str, *arguments: Any) -> Any:

@@ -196,9 +196,9 @@ class TestPrune:
     async def test_old_readings_and_summaries_go_by_whole_hours(self, house: SqlStore) -> None:
         await measure(house, *(watt(n, NOW + n * HOUR) for n in range(6)))
         await house.summarise_readings(NOW + 3 * HOUR)
-        await house.prune(0, NOW + 1.5 * HOUR, 0, 99)
+        await house.prune_readings(NOW + 1.5 * HOUR, 99)
         assert [each.last for each in await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)] == [1, 2, 3, 4, 5]
-        await house.prune(0, NOW + 4 * HOUR, 0, 99)
+        await house.prune_readings(NOW + 4 * HOUR, 99)
         assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(4, NOW + 4 * HOUR), watt(5, NOW + 5 * HOUR)]
         assert [each.last for each in await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)] == [4, 5]
 
@@ -206,14 +206,14 @@ class TestPrune:
     async def test_never_more_than_so_many_the_oldest_going_first(self, house: SqlStore, most: int) -> None:
         await measure(house, *(watt(n, NOW + n * HOUR) for n in range(12)))
         await house.summarise_readings(NOW + 5 * HOUR)
-        await house.prune(0, 0, 0, most)
+        await house.prune_readings(0, most)
         left = await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
         assert [each.last for each in left] == list(range(12))[max(0, 12 - most) :]
 
     async def test_it_ends_where_another_process_has_taken_all(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         await measure(house, *(watt(n, NOW + n) for n in range(3)))
         monkeypatch.setattr(retention, "count_readings", lambda _: 1_000)
-        await asyncio.wait_for(house.prune(0, 0, 0, 1), 30)
+        await asyncio.wait_for(house.prune_readings(0, 1), 30)
         assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(
@@ -222,7 +222,7 @@ class TestPrune:
         monkeypatch.setattr(retention, "PIECE", 10)
         await measure(house, *(watt(n, NOW + n) for n in range(95)))
         before = house.commits
-        await house.prune(0, NOW + HOUR, 0, 99)
+        await house.prune_readings(NOW + HOUR, 99)
         assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
         assert house.commits - before >= 10
 
@@ -279,7 +279,7 @@ class TestAgainstAPlainCount:
             found = await store.list_summaries(PLUG.id, since, until, width, 1_000)
             assert [_rounded(each) for each in found] == [_rounded(each) for each in self._count(kept, width, since, until)]
         finally:
-            await store.prune(0, FOR_EVER, 0, 0)
+            await store.prune_readings(FOR_EVER, 0)
 
     @staticmethod
     def _count(kept: Sequence[tuple[str, Reading]], width: float, since: float, until: float) -> list[ReadingSummary]:

@@ -11,7 +11,6 @@ from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, SMALL, Ear, HandClock, an_id
 
-NEVER = 2**60
 OTHER = msgspec.structs.replace(HOUSE, id=an_id(50), internal_id=an_id(51), allowed=(), invited=())
 OTHER_LAMP = msgspec.structs.replace(LAMP, id=an_id(52), internal_id=an_id(53))
 TWO = Estate(
@@ -75,5 +74,5 @@ class TestTheSpan:
         assert await store.feed_span() == (1, newest)
         clock.at += 100
         await switch(store, 1)
-        await store.prune(clock.now() - 50, 0.0, 0.0, NEVER)
+        await store.prune_changes(clock.now() - 50)
         assert await store.feed_span() == (newest + 1, await store.newest_cursor())

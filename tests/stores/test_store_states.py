@@ -140,12 +140,12 @@ class TestPrune:
         clock.at = NOW + 100
         await house.record([Report(HOUSE.id, LAMP.id, NOW + 100, LightState(on=False))])
         newest = await house.newest_cursor()
-        await house.prune(NOW + 50, 0, 0, 99)
+        await house.prune_changes(NOW + 50)
         assert [change.cursor for change in await house.list_changes(0, 100)] == [newest]
 
     async def test_the_newest_change_always_stays_so_that_cursors_go_on(self, house: SqlStore) -> None:
         newest = await house.newest_cursor()
-        await house.prune(NOW * 2, NOW * 2, 0, 99)
+        await house.prune_changes(NOW * 2)
         assert [change.cursor for change in await house.list_changes(0, 100)] == [newest]
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
         assert await house.newest_cursor() == newest + 1
@@ -154,10 +154,12 @@ class TestPrune:
         count = states.PRUNE_CHUNK * 2 + 7
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100)) for n in range(count)])
         before = house.commits
-        await house.prune(NOW + 1, 0, 0, 99)
+        await house.prune_changes(NOW + 1)
         assert len(await house.list_changes(0, 10_000)) == 1
         assert house.commits - before >= 3
 
     async def test_an_empty_store_has_nothing_to_prune(self, store: SqlStore) -> None:
-        await store.prune(NOW, NOW, NOW, 0)
+        await store.prune_changes(NOW)
+        await store.prune_orders(NOW)
+        await store.prune_readings(NOW, 0)
         assert await store.newest_cursor() == 0

@@ -94,16 +94,20 @@ class SqlStore(IdentityRows, ReplayRows, WebhookRows, TicketRows, LogbookRows):
         while await self._write(retention.summarise_oldest, retention.hour_of(before)):
             pass
 
-    async def prune(self, changes_before: float, readings_before: float, orders_before: float, most_readings: int) -> None:
-        """In pieces, so that other writes get their turn in between; of readings whole hours only."""
-        while await self._write(states.prune_changes, changes_before):
+    async def prune_changes(self, before: float) -> None:
+        while await self._write(states.prune_changes, before):
             pass
-        while await self._write(ordered.prune_orders, orders_before):
+
+    async def prune_orders(self, before: float) -> None:
+        while await self._write(ordered.prune_orders, before):
             pass
+
+    async def prune_readings(self, before: float, most: int) -> None:
+        """In pieces, so that other writes get their turn in between; whole hours only."""
         for prune in (retention.prune_raw, retention.prune_hourly):
-            while await self._write(prune, retention.hour_of(readings_before)):
+            while await self._write(prune, retention.hour_of(before)):
                 pass
-        excess = await self._read(retention.count_readings) - most_readings
+        excess = await self._read(retention.count_readings) - most
         while excess > 0 and (gone := await self._write(retention.prune_excess, excess)):
             excess -= gone
 

@@ -16,8 +16,6 @@ from domogate.services.events.filters import EventFilter
 from support.examples import examples
 from support.listening import Credentials, Listener, Salon, a_module, open_salon, until
 
-NEVER = 2**60
-
 
 @pytest.fixture
 async def salon() -> AsyncIterator[Salon]:
@@ -173,7 +171,7 @@ class TestWhoCannotBeToldWhatWasMissed:
         await home.switch(0, 3)
         salon.clock.at += 100.0
         await home.switch(0)
-        await salon.store.prune(salon.clock.now() - 50.0, 0.0, 0.0, NEVER)
+        await salon.store.prune_changes(salon.clock.now() - 50.0)
         oldest, _ = await salon.store.feed_span()
         assert oldest == first + 4
         await self.expect_reset(salon, home, b"%d" % (oldest - 2), "too old")
@@ -182,7 +180,7 @@ class TestWhoCannotBeToldWhatWasMissed:
         await home.switch(0, 3)
         salon.clock.at += 100.0
         await home.switch(0)
-        await salon.store.prune(salon.clock.now() - 50.0, 0.0, 0.0, NEVER)
+        await salon.store.prune_changes(salon.clock.now() - 50.0)
         oldest, _ = await salon.store.feed_span()
         listener = await salon.listen(home.credentials, last_event_id=b"%d" % (oldest - 1))
         assert [heard.event for heard in listener.heard] == ["state", "ready"]
@@ -200,7 +198,7 @@ class TestWhoCannotBeToldWhatWasMissed:
             nonlocal reads
             reads += 1
             if reads == 2:
-                await salon.store.prune(salon.clock.now() - 50.0, 0.0, 0.0, NEVER)
+                await salon.store.prune_changes(salon.clock.now() - 50.0)
             return await original(plant_ids, after, limit)
 
         monkeypatch.setattr(salon.store, "list_changes_of", read_and_forget)

@@ -26,7 +26,7 @@ def one(value: float, at: float) -> ReadingSummary:
 
 
 class Pruning(msgspec.Struct, frozen=True):
-    """One call of the store's prune, or of what goes with it."""
+    """One call that makes the store forget old data."""
 
     what: str
     given: dict[str, float]
@@ -47,10 +47,17 @@ class PrunedStore(SqlStore):
             raise OSError("disk full")
         await super().summarise_readings(before)
 
-    async def prune(self, changes_before: float, readings_before: float, orders_before: float, most_readings: int) -> None:
-        given = {"changes": changes_before, "readings": readings_before, "orders": orders_before, "most": most_readings}
-        self.told.append(Pruning("prune", given))
-        await super().prune(changes_before, readings_before, orders_before, most_readings)
+    async def prune_changes(self, before: float) -> None:
+        self.told.append(Pruning("changes", {"before": before}))
+        await super().prune_changes(before)
+
+    async def prune_orders(self, before: float) -> None:
+        self.told.append(Pruning("orders", {"before": before}))
+        await super().prune_orders(before)
+
+    async def prune_readings(self, before: float, most: int) -> None:
+        self.told.append(Pruning("readings", {"before": before, "most": most}))
+        await super().prune_readings(before, most)
 
     async def prune_authorization(self, at: float) -> None:
         self.told.append(Pruning("authorization", {"at": at}))
@@ -170,15 +177,9 @@ class TestPruning:
         await kept.prune()
         assert store.told == [
             Pruning("summarise", {"before": clock.at - DAY}),
-            Pruning(
-                "prune",
-                {
-                    "changes": clock.at - 7 * DAY,
-                    "readings": clock.at - 30 * DAY,
-                    "orders": clock.at - 10 * DAY,
-                    "most": 1_000,
-                },
-            ),
+            Pruning("changes", {"before": clock.at - 7 * DAY}),
+            Pruning("orders", {"before": clock.at - 10 * DAY}),
+            Pruning("readings", {"before": clock.at - 30 * DAY, "most": 1_000}),
             Pruning("authorization", {"at": clock.at}),
         ]
         assert await kept.list_readings(PLUG.id, 0, clock.at, 10) == [watt(3, NOW + 2 * DAY - HOUR)]
@@ -207,7 +208,7 @@ class TestPruning:
         with pytest.raises(ExceptionGroup) as failed:
             await kept.prune()
         assert [type(error) for error in failed.value.exceptions] == [OSError]
-        assert [each.what for each in store.told] == ["summarise", "prune", "authorization"]
+        assert [each.what for each in store.told] == ["summarise", "changes", "orders", "readings", "authorization"]
 
     async def test_goes_on_in_the_background_even_after_a_failure(
         self, store: PrunedStore, kept: History, monkeypatch: pytest.MonkeyPatch
@@ -217,7 +218,7 @@ class TestPruning:
         store.failures = 1
         with capture_logs() as logs:
             await kept.start()
-            while [each.what for each in store.told].count("prune") < 2:
+            while [each.what for each in store.told].count("changes") < 2:
                 await asyncio.sleep(0.001)
             await kept.stop()
         assert [entry["log_level"] for entry in logs] == ["error"]

@@ -118,12 +118,9 @@ class History:
     def _steps(self) -> Iterator[Awaitable[object]]:
         now = self._clock.now()
         yield self._store.summarise_readings(now - self._readings_raw)
-        yield self._store.prune(
-            changes_before=now - self._changes_kept,
-            readings_before=now - self._readings_kept,
-            orders_before=now - self._orders_kept,
-            most_readings=self._most_readings,
-        )
+        yield self._store.prune_changes(now - self._changes_kept)
+        yield self._store.prune_orders(now - self._orders_kept)
+        yield self._store.prune_readings(now - self._readings_kept, self._most_readings)
         yield self._store.prune_authorization(now)
         # An hour later than they expired: another gateway's clock may be behind.
         yield self._store.prune_tickets(now - _HOUR)

@@ -1,0 +1,27 @@
+"""The audit log."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from domogate.domain.audit import AuditEntry, AuditRecord
+from domogate.domain.ids import Id
+
+
+class AuditStore(Protocol):
+    """The hash-chained audit log, and the pseudonyms of users in it."""
+
+    async def append_audit(self, entries: Sequence[AuditEntry]) -> None:
+        """Append the entries to the chain, in order."""
+        ...
+
+    async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
+        """Raise UnreadableRecord."""
+        ...
+
+    async def prune_audit(self, before: float) -> None:
+        """Remove the records older than `before`. A record of the removal keeps the rest verifiable."""
+        ...
+
+    async def find_pseudonym(self, user_id: Id) -> str:
+        """Return the user's id in the audit log. It is created at first use and deleted with the user."""
+        ...

@@ -1,0 +1,100 @@
+"""The data of devices: reports, readings, orders and injected faults."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault, Injection
+from domogate.domain.states import Reading, ReadingSummary, Report
+
+
+class StateStore(Protocol):
+    """The last known states, written from the reports of drivers."""
+
+    async def record(self, reports: Sequence[Report]) -> None:
+        """Write the reports in the order of the calls. Reports of concurrent callers share a commit.
+
+        The reports are written even if the caller is cancelled. Reports of unknown modules are ignored.
+        """
+        ...
+
+
+class ReadingStore(Protocol):
+    """Measured values. Old readings are replaced by summaries."""
+
+    async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
+        """Return the readings that are not summarised yet."""
+        ...
+
+    async def list_summaries(
+        self, module_id: Id, since: float, until: float, resolution: float, limit: int
+    ) -> Sequence[ReadingSummary]:
+        """Return one summary for each measure and span of `resolution` seconds with readings, oldest first.
+
+        Spans are aligned to the epoch.
+        """
+        ...
+
+    async def summarise_readings(self, before: float) -> None:
+        """Replace the readings older than `before` by one summary for each measure and hour."""
+        ...
+
+    async def prune_readings(self, before: float, most: int) -> None:
+        """Remove readings and summaries older than `before`, then the oldest until at most `most` remain."""
+        ...
+
+
+class OrderStore(Protocol):
+    """The journal of commands to devices."""
+
+    async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
+        """Write the orders together, before they are sent: as QUEUED, or as SENT if they are sent now.
+
+        For each order, return None if it is new. Otherwise return the existing record with its id; do not send this order.
+        """
+        ...
+
+    async def mark_sent(self, order_id: str, at: float) -> bool:
+        """Change QUEUED to SENT. Return True to exactly one caller, which sends the order; False after its deadline."""
+        ...
+
+    async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
+        """Write the end of the order and the report of the device in one commit, shared with concurrent callers."""
+        ...
+
+    async def settle_orders(self, at: float) -> int:
+        """End orders whose deadline is before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number."""
+        ...
+
+    async def find_order(self, order_id: str) -> OrderRecord | None: ...
+    async def list_orders(
+        self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
+    ) -> Sequence[OrderRecord]:
+        """Return the orders queued before `before`, newest first."""
+        ...
+
+    async def prune_orders(self, before: float) -> None: ...
+
+
+class FaultStore(Protocol):
+    """Faults that are injected on demand."""
+
+    async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
+        """Add or replace injections; the store fills in `covers`. Return False if the plant or a module does not exist."""
+        ...
+
+    async def clear_injections(
+        self,
+        plant_id: Id | None,
+        module_id: Id | None = None,
+        fault: InjectedFault | None = None,
+        *,
+        ended_by: float | None = None,
+    ) -> int:
+        """Remove the injections that match all given arguments (`ended_by`: ended by this time). Return their number."""
+        ...
+
+    async def list_injections(self) -> Sequence[tuple[Id, Injection]]:
+        """Return all injections, each with its plant's id."""
+        ...

@@ -1,0 +1,24 @@
+"""The whole content of the store."""
+
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.estate import Estate
+
+
+class ImportSummary(msgspec.Struct, frozen=True):
+    """The result of an import: numbers by noun ('plants', 'modules', 'users'…)."""
+
+    added: dict[str, int]
+    updated: dict[str, int]
+    removed: dict[str, int]
+
+
+class EstateStore(Protocol):
+    """Import, export and backup."""
+
+    async def import_estate(self, estate: Estate, *, prune: bool) -> ImportSummary: ...
+    async def export_estate(self) -> Estate: ...
+    async def backup(self, path: Path) -> None: ...

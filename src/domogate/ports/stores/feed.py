@@ -1,0 +1,33 @@
+"""The change feed."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol
+
+from domogate.domain.events import Change
+from domogate.domain.ids import Id
+
+Listener = Callable[[Sequence[Change]], None]
+
+
+class FeedStore(Protocol):
+    """Every committed change, numbered by a cursor."""
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` with every change that is committed from now on by any process, in cursor order."""
+        ...
+
+    async def list_changes(self, after: int, limit: int) -> Sequence[Change]: ...
+    async def list_changes_of(self, plant_ids: Collection[Id], after: int, limit: int) -> Sequence[Change]:
+        """Return the changes of these plants in cursor order."""
+        ...
+
+    async def newest_cursor(self) -> int: ...
+    async def feed_span(self) -> tuple[int, int]:
+        """Return the cursors of the oldest and of the newest stored change; (0, 0) if there was no change yet."""
+        ...
+
+    async def wait_applied(self, timeout: float) -> bool:
+        """For the command line: wait until every running gateway on this store has applied this process's last write."""
+        ...
+
+    async def prune_changes(self, before: float) -> None: ...

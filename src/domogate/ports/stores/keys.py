@@ -1,0 +1,48 @@
+"""Subscription keys and signing keys."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Subscription
+
+
+class SigningKey(msgspec.Struct, frozen=True):
+    """A private signing key as a JWK (JSON text), with its place in the rotation."""
+
+    kid: str
+    algorithm: str
+    jwk: str
+    created_at: float
+    retired_at: float | None = None
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """The number of requests of a subscription on one UTC day ('2026-11-15')."""
+
+    subscription_id: Id
+    day: str
+    count: int
+
+
+class SubscriptionStore(Protocol):
+    """Subscription keys and their usage."""
+
+    async def find_subscription(self, key_hash: str) -> Subscription | None: ...
+    async def list_subscriptions(self) -> Sequence[Subscription]: ...
+    async def add_subscription(self, subscription: Subscription) -> None: ...
+    async def revoke_subscription(self, subscription_id: Id, at: float) -> bool: ...
+    async def add_usage(self, usages: Sequence[Usage]) -> None:
+        """Add the counts to the stored counts of their days."""
+        ...
+
+    async def find_usage(self, subscription_id: Id, day: str) -> int: ...
+
+
+class SigningKeyStore(Protocol):
+    """The keys that sign tokens."""
+
+    async def list_signing_keys(self) -> Sequence[SigningKey]: ...
+    async def add_signing_key(self, key: SigningKey) -> None: ...

@@ -1,0 +1,66 @@
+"""Users, and the applications that act for them."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Client, User
+
+
+class PeopleStore(Protocol):
+    """Users."""
+
+    async def find_user(self, user_id: Id) -> User | None: ...
+    async def find_user_by_email(self, email: str) -> User | None: ...
+    async def list_users(self) -> Sequence[User]: ...
+    async def save_user(self, user: User) -> None:
+        """Add or replace the whole user; concurrent changes are overwritten. Use `change_user` to change single fields.
+
+        A user who becomes active accepts the invitations to their e-mail. A changed e-mail is unverified.
+        """
+        ...
+
+    async def add_user(self, user: User) -> None:
+        """Raise ValueError if another user has the id or the e-mail. Exactly one of several concurrent callers succeeds."""
+        ...
+
+    async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User | None:
+        """Replace the user by `change(user)`, atomically. Return None if the user does not exist.
+
+        An exception of `change` is raised here, and nothing is written. `change` runs on the store's thread and must not block.
+        Raise ValueError if the last operator would lose that role.
+        """
+        ...
+
+    async def claim_operator(self, user: User) -> User | None:
+        """Make this user, or the existing user with the same e-mail, the first operator.
+
+        Return None if there is an operator. Exactly one of several concurrent callers succeeds.
+        """
+        ...
+
+    async def delete_user(self, user_id: Id) -> bool:
+        """Raise ValueError if the user owns plants or is the last operator."""
+        ...
+
+
+class ClientStore(Protocol):
+    """Applications (OAuth clients)."""
+
+    async def find_client(self, client_id: str) -> Client | None: ...
+    async def list_clients(self) -> Sequence[Client]: ...
+    async def save_client(self, client: Client) -> None:
+        """Add or replace the whole client; concurrent changes are overwritten."""
+        ...
+
+    async def add_client(self, client: Client) -> bool:
+        """Return False if the id exists. Exactly one of several concurrent callers succeeds."""
+        ...
+
+    async def change_client(self, client_id: str, change: Callable[[Client], Client]) -> Client | None:
+        """Works like `PeopleStore.change_user`."""
+        ...
+
+    async def delete_client(self, client_id: str) -> bool:
+        """Delete the client and all its grants."""
+        ...

@@ -1,0 +1,74 @@
+"""Plants, and the people in them."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.injections import Injection
+from domogate.domain.plants import Plant, PlantStatus, Topology
+from domogate.domain.reachability import Absence
+from domogate.domain.states import State
+
+
+class StoredState(msgspec.Struct, frozen=True):
+    """The last known state of a module. `at` is the time of its report; 0.0 if it came from an estate file."""
+
+    state: State | None
+    reachable: bool
+    at: float
+    absence: Absence | None = None
+
+
+class StoredPlant(msgspec.Struct, frozen=True):
+    """A consistent snapshot of one plant. It includes every change up to `cursor`."""
+
+    plant: Plant
+    topology: Topology
+    states: dict[Id, StoredState]
+    cursor: int
+    injections: tuple[Injection, ...] = ()
+
+
+class PlantStore(Protocol):
+    """Plants with their modules and states."""
+
+    async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
+    async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
+        """All plants, removed plants too, ordered by id. For operators."""
+        ...
+
+    async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
+        """Return the plants that the user owns or may enter, removed plants too, by name then id; and the cursor."""
+        ...
+
+    async def list_plant_ids(self, driver: str, limit: int) -> tuple[Id, ...]:
+        """Return the active plants that have at least one module of this driver, ordered by id."""
+        ...
+
+    async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None: ...
+    async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
+        """Return False if the module does not exist."""
+        ...
+
+
+class MemberStore(Protocol):
+    """The people of a plant: its owner, allowed users and invitations."""
+
+    async def allow_user(self, plant_id: Id, user_id: Id) -> bool:
+        """Return False if the user is in the plant already. An invitation of this user is removed."""
+        ...
+
+    async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
+        """Return False if the user is not allowed in the plant. The owner cannot be withdrawn: ValueError."""
+        ...
+
+    async def invite(self, plant_id: Id, email: str) -> bool:
+        """Return False if the e-mail is invited or a member already. An active user becomes a member at once."""
+        ...
+
+    async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...
+    async def set_plant_people(self, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
+        """Replace the allowed users and the invitations. The owner stays."""
+        ...

@@ -1,0 +1,46 @@
+"""Emergency lighting: the logbook and the spare parts."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.logbook import LogbookEntry, LogbookKind
+from domogate.domain.safety import SpareParts
+
+
+class StoredEntry(msgspec.Struct, frozen=True):
+    """A logbook entry and its number. Numbers increase."""
+
+    number: int
+    entry: LogbookEntry
+
+
+class LogbookStore(Protocol):
+    """The logbooks. The store itself adds the entries for reports of units, in the commit that writes the report."""
+
+    async def add_logbook_entry(self, entry: LogbookEntry) -> int:
+        """Return the number of the entry. Raise ValueError if the plant, or the module in it, does not exist."""
+        ...
+
+    async def list_logbook(
+        self,
+        plant_id: Id,
+        *,
+        since: float = 0.0,
+        until: float | None = None,
+        kinds: Collection[LogbookKind] = (),
+        after: int = 0,
+        limit: int,
+    ) -> Sequence[StoredEntry]:
+        """Return the entries ordered by number."""
+        ...
+
+
+class SparePartStore(Protocol):
+    """The catalogue of spare parts."""
+
+    async def find_spare_parts(self, unit: str) -> SpareParts | None:
+        """Return None if the reference is unknown. The reference of a unit in any plant is known."""
+        ...

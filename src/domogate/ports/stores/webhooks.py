@@ -1,0 +1,66 @@
+"""Webhooks and their pending deliveries."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from domogate.domain.ids import Id
+from domogate.domain.webhooks import PendingDelivery, Webhook
+
+
+class WebhookStore(Protocol):
+    """Webhooks, the position of each in the change feed, and the deliveries that its receiver did not accept."""
+
+    async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
+        """Return False if the client has an active webhook for the same user, plant and URL. An ended one is replaced.
+
+        The thermostat form allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of the
+        client for this user and plant are active.
+        """
+        ...
+
+    async def find_webhook(self, webhook_id: Id) -> Webhook | None: ...
+    async def list_webhooks(
+        self, *, client_id: str | None = None, user_id: Id | None = None, plant_id: Id | None = None
+    ) -> Sequence[Webhook]:
+        """Return the webhooks that match all given arguments, oldest first; ended webhooks too."""
+        ...
+
+    async def set_webhook_secret(self, webhook_id: Id, secret: str) -> bool: ...
+    async def end_webhook(self, webhook_id: Id, why: str, at: float) -> bool:
+        """Stop delivery and forget pending deliveries, but keep dead letters. Return False if it ended before or is unknown."""
+        ...
+
+    async def delete_webhook(self, webhook_id: Id) -> bool: ...
+
+    async def claim_webhook(self, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
+        """Take or renew the webhook's lease until `until`. Return None if another holds it, it has ended or is unknown."""
+        ...
+
+    async def release_webhooks(self, holder: str) -> None: ...
+    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[PendingDelivery] = ()) -> bool:
+        """Set the position, keep `parked` as pending, and clear the failure. Return False if the lease is lost."""
+        ...
+
+    async def hold_webhook(self, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
+        """Note that the receiver is unreachable; the next try is at `next_at`. Return False if the lease is lost."""
+        ...
+
+    async def list_pending(
+        self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
+    ) -> Sequence[PendingDelivery]:
+        """Return deliveries by cursor. `due_at`: only those whose next try is at or before this time."""
+        ...
+
+    async def save_pending(self, parked: PendingDelivery) -> None:
+        """Add the delivery, or replace the one with the same webhook and cursor."""
+        ...
+
+    async def remove_pending(self, webhook_id: Id, cursor: int) -> bool:
+        """Remove a delivery that succeeded or is not wanted any more."""
+        ...
+
+    async def replay_dead(self, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:
+        """Make these dead letters (None: all) pending again from `at` on. Return their number."""
+        ...
+
+    async def prune_pending(self, dead_before: float) -> None: ...
