@@ -23,7 +23,7 @@ from domogate.domain.people import Subscription
 from domogate.identity.quotas import DAY, Meters, day_of
 from domogate.identity.rates import MovingWindows, parse_rate
 from domogate.identity.subscriptions import MAX_KEY
-from domogate.ports import Admitted, Clock, Store
+from domogate.ports import Admitted, Clock, SubscriptionStore
 
 _REFUSALS_KEPT = 1_024
 _ATTEMPTS = 5
@@ -57,7 +57,7 @@ class _Entry:
 class KeyAdmission:
     """Lets subscription keys in. `apply` is to be a listener of the store."""
 
-    def __init__(self, store: Store, clock: Clock, *, cache_size: int = 20_000, write_every: float = 1.0) -> None:
+    def __init__(self, store: SubscriptionStore, clock: Clock, *, cache_size: int = 20_000, write_every: float = 1.0) -> None:
         self._store = store
         self._now = clock.now
         self._write_every = write_every

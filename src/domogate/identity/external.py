@@ -7,7 +7,7 @@ user must exist here and be active, the client must be registered here, and it g
 import json
 import math
 import uuid
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from joserfc import jws
@@ -23,7 +23,7 @@ from domogate.identity.principals import build_principal
 from domogate.identity.profiles import IssuerProfile, TokenMark
 from domogate.identity.remote_keys import KeysUnavailable, PublicKey, RemoteKeys
 from domogate.identity.unverified import UnverifiedHeader, read_header
-from domogate.ports import Clock, Store
+from domogate.ports import ClientStore, Clock, PeopleStore
 
 __all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "TokenMark", "find_external_principal"]
 
@@ -166,7 +166,11 @@ class ExternalIssuer:
         return ExternalClaims(kind, profile.url, claims["sub"], email, ours, profile.map_scopes(claims), float(claims["exp"]))
 
 
-async def find_external_principal(store: Store, claims: ExternalClaims) -> Principal:
+class PrincipalStore(PeopleStore, ClientStore, Protocol):
+    """The users and clients that tokens name."""
+
+
+async def find_external_principal(store: PrincipalStore, claims: ExternalClaims) -> Principal:
     """The user and the client here. Raises TokenRefused."""
     user = await store.find_user_by_email(claims.email)
     if user is None or not user.active:

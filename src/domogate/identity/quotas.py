@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from domogate.domain.ids import Id
-from domogate.ports import Store, Usage
+from domogate.ports import SubscriptionStore, Usage
 
 DAY = 86_400
 
@@ -41,7 +41,7 @@ class Meter:
 class Meters:
     """Today's meters of the subscriptions that have a quota and were used."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SubscriptionStore) -> None:
         self._store = store
         self._meters: dict[Id, Meter] = {}
         self._unwritten: set[Meter] = set()

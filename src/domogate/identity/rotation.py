@@ -12,7 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from domogate.identity.signing import GENERATORS, PUBLISHED_AHEAD, new_signing_key
-from domogate.ports import Clock, SigningKey, Store
+from domogate.ports import Clock, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0
 """The key set may be kept for so long (its max-age)."""
@@ -52,7 +52,7 @@ class KeyRotation(msgspec.Struct, frozen=True):
 
 
 async def rotate_keys(
-    store: Store, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
+    store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
 ) -> KeyRotation:
     """Have a new key sign in `ahead` seconds; with `now`, at once, and trust none of the others. Raises ValueError.
 
@@ -80,7 +80,7 @@ async def rotate_keys(
     return KeyRotation(new.kid, algorithm, begins, () if now else kids, kids if now else ())
 
 
-async def list_key_places(store: Store, clock: Clock) -> Sequence[KeyPlace]:
+async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyPlace]:
     """Every key that was ever made, the oldest first."""
     moment = clock.now()
     return [

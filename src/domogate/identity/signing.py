@@ -21,7 +21,7 @@ from domogate.domain.events import Change, SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
 from domogate.identity.unverified import read_header
-from domogate.ports import Clock, SigningKey, Store
+from domogate.ports import Clock, SigningKey, SigningKeyStore
 
 JwsKey = ECKey | RSAKey
 
@@ -79,7 +79,9 @@ def _load(stored: SigningKey) -> RingKey:
 class KeyRing:
     """All signing keys of the store. `apply` is to be a listener of the store."""
 
-    def __init__(self, store: Store, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0) -> None:
+    def __init__(
+        self, store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0
+    ) -> None:
         """`algorithm`: of the key that signs, if there is one; `retired_kept`: for how many seconds a retired key still
         verifies, no less than the longest token's life.
         """

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from joserfc import jws
@@ -22,11 +22,11 @@ from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningK
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
-from domogate.identity.external import ExternalIssuer, find_external_principal
+from domogate.identity.external import ExternalIssuer, PrincipalStore, find_external_principal
 from domogate.identity.principals import build_principal
 from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
-from domogate.ports import Clock, Store
+from domogate.ports import Clock, GrantStore
 
 _ATTEMPTS = 5
 
@@ -39,6 +39,10 @@ _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
 _ESSENTIAL: ClaimsOption = {"essential": True}
 
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
+
+
+class TokenSubjectStore(PrincipalStore, GrantStore, Protocol):
+    """The grants, users and clients that tokens name."""
 
 
 class _Payload(msgspec.Struct, frozen=True):
@@ -59,7 +63,7 @@ class TokenVerifier:
     def __init__(
         self,
         keyring: KeyRing,
-        store: Store,
+        store: TokenSubjectStore,
         clock: Clock,
         issuer: str,
         audience: str,

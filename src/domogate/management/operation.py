@@ -9,7 +9,19 @@ import msgspec
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import Subscription, User
 from domogate.http_api.problems import Problem
-from domogate.ports import Clock, Store
+from domogate.ports import (
+    ClientStore,
+    Clock,
+    GrantStore,
+    LogbookStore,
+    OrderStore,
+    PeopleStore,
+    PlantStore,
+    SessionStore,
+    SparePartStore,
+    SubscriptionStore,
+    WebhookStore,
+)
 from domogate.services.audit.log import AuditLog
 from domogate.services.driving.supervisor import DriverHealth
 from domogate.services.people.people import Actor, NotFound, People
@@ -61,11 +73,27 @@ class Devices(msgspec.Struct, frozen=True):
     list_drivers: Callable[[], Sequence[DriverHealth]]
 
 
+class ManagementStore(
+    PeopleStore,
+    ClientStore,
+    GrantStore,
+    SessionStore,
+    PlantStore,
+    OrderStore,
+    SubscriptionStore,
+    WebhookStore,
+    LogbookStore,
+    SparePartStore,
+    Protocol,
+):
+    """Everything that operators see and change."""
+
+
 class Desk(msgspec.Struct, frozen=True):
     """What the operations work with."""
 
     people: People
-    store: Store
+    store: ManagementStore
     clock: Clock
     audit: AuditLog
     new_subscription: NewSubscription

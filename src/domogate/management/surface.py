@@ -15,10 +15,10 @@ from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
 from domogate.http_api.problems import Problem
 from domogate.http_api.requests import read_body, read_query
 from domogate.management.openapi import openapi_document
-from domogate.management.operation import Call, Desk, Devices, NewSubscription, Operation, SigningKeys
+from domogate.management.operation import Call, Desk, Devices, ManagementStore, NewSubscription, Operation, SigningKeys
 from domogate.management.operations import OPERATIONS
 from domogate.management.problems import from_fault, from_refusal, lacks_scope, not_let_in
-from domogate.ports import Clock, Store, Verifier
+from domogate.ports import Clock, Verifier
 from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
 from domogate.services.people.people import People
 from domogate.services.refusals import Refused
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 def build(
     people: People,
-    store: Store,
+    store: ManagementStore,
     verifier: Verifier,
     *,
     clock: Clock,

@@ -22,7 +22,7 @@ from domogate.auth.pages.language import Language, choose_language
 from domogate.auth.pages.rendering import Renderer, form_target
 from domogate.domain.ids import Id
 from domogate.domain.people import User
-from domogate.ports import Clock, Store
+from domogate.ports import ClientStore, Clock, GrantStore, PeopleStore, PlantStore, SessionStore
 from domogate.services.people.people import Actor, IssuedLink
 from domogate.services.people.sessions import Entered, LoggedIn, Sessions, form_token_of
 
@@ -30,6 +30,10 @@ LOGIN_PATH = "/auth/login"
 ACCOUNT_PATH = "/auth/account"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class PageStore(PeopleStore, ClientStore, GrantStore, SessionStore, PlantStore, Protocol):
+    """What the pages show of a person."""
 
 
 class PeopleService(Protocol):
@@ -49,7 +53,7 @@ class PageContext(msgspec.Struct, frozen=True):
     """Shared by the groups of pages."""
 
     sessions: Sessions
-    store: Store
+    store: PageStore
     people: PeopleService
     clock: Clock
     renderer: Renderer

@@ -10,14 +10,14 @@ from starlette.routing import Route
 
 from domogate.auth.pages.account import Account, scope_words
 from domogate.auth.pages.browser import COOKIE, Cookies, is_of_this_browser
-from domogate.auth.pages.context import PageContext, PeopleService, see_other
+from domogate.auth.pages.context import PageContext, PageStore, PeopleService, see_other
 from domogate.auth.pages.forgotten_password import Forgotten
 from domogate.auth.pages.login import Login
 from domogate.auth.pages.password_links import PasswordLinks
 from domogate.auth.pages.rendering import STYLE_PATH, Renderer, host_of
 from domogate.auth.pages.security import Security
 from domogate.domain.people import Client, IdentityScope
-from domogate.ports import Clock, Store
+from domogate.ports import Clock
 from domogate.services.people.sessions import LoggedIn, Sessions
 
 _AUTHORIZE_PATH = "/auth/authorize"
@@ -31,7 +31,7 @@ class Pages:
     def __init__(
         self,
         sessions: Sessions,
-        store: Store,
+        store: PageStore,
         people: PeopleService,
         clock: Clock,
         *,

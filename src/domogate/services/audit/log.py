@@ -16,7 +16,7 @@ import structlog
 from domogate.domain.audit import REMOVED as ENTRIES_REMOVED
 from domogate.domain.audit import AuditEntry
 from domogate.domain.ids import DASHED_UUID, Id
-from domogate.ports import Clock, Store
+from domogate.ports import AuditStore, Clock
 from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
 
 __all__ = [
@@ -137,7 +137,7 @@ class AuditLog(AuditTrail):
 
     def __init__(
         self,
-        store: Store,
+        store: AuditStore,
         clock: Clock,
         *,
         capacity: int = 10_000,

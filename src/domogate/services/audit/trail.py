@@ -12,7 +12,7 @@ import msgspec
 
 from domogate.domain.audit import GENESIS, AuditRecord, Removal, UnreadableRecord, chain, find_removal
 from domogate.domain.ids import Id
-from domogate.ports import Store
+from domogate.ports import AuditStore
 
 _PAGE = 500
 
@@ -40,7 +40,7 @@ class Verification(msgspec.Struct, frozen=True):
 class AuditTrail:
     """Reads the audit log of a store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: AuditStore) -> None:
         self._store = store
 
     async def list(

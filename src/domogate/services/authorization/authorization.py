@@ -1,15 +1,21 @@
 """The whole of it, put together."""
 
-from domogate.ports import Audit, Clock, Signer, Store, Verifier
+from typing import Protocol
+
+from domogate.ports import Audit, Clock, Signer, Verifier
 from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.client_authentication import ClientAuthenticator
 from domogate.services.authorization.consents import Consents
-from domogate.services.authorization.exchange import Exchange
+from domogate.services.authorization.exchange import Exchange, ExchangeStore
 from domogate.services.authorization.hints import Hints
-from domogate.services.authorization.identity_cache import IdentityCache
+from domogate.services.authorization.identity_cache import IdentityCache, IdentityStore
 from domogate.services.authorization.inspection import Inspection
 from domogate.services.authorization.secrets import MIN_SERVER_SECRET, Seal
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
+
+
+class AuthorizationServerStore(ExchangeStore, IdentityStore, Protocol):
+    """Grants, tokens, users and clients."""
 
 
 class Authorization:
@@ -17,7 +23,7 @@ class Authorization:
 
     def __init__(
         self,
-        store: Store,
+        store: AuthorizationServerStore,
         signer: Signer,
         verifier: Verifier,
         clock: Clock,

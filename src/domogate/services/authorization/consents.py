@@ -7,7 +7,7 @@ import msgspec
 from domogate.domain.authorization import AuthorizationCode, Session
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, GrantType, IdentityScope, User
-from domogate.ports import Clock, Store
+from domogate.ports import Clock, TokenStore
 from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.secrets import hash_secret, new_secret
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
@@ -35,7 +35,7 @@ class ConsentRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Consents:
     """Remembers what people have let clients do, and makes the grants."""
 
-    def __init__(self, store: Store, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: Notes) -> None:
+    def __init__(self, store: TokenStore, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: Notes) -> None:
         self._store = store
         self._clock = clock
         self._mint = mint

@@ -1,8 +1,10 @@
 """Codes and refresh tokens become tokens: the grants authorization_code and refresh_token of the token endpoint."""
 
+from typing import Protocol
+
 from domogate.domain.authorization import AuthorizationCode, RotationOutcome
 from domogate.domain.people import Client, Grant, GrantType, User
-from domogate.ports import Clock, Store
+from domogate.ports import Clock, PeopleStore, TokenStore
 from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.client_authentication import demand_grant
 from domogate.services.authorization.consents import ONLINE
@@ -21,12 +23,16 @@ _NO_CODE = "The code is not valid: unknown, expired, redeemed before, or not mad
 _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, replaced, or not one of this client."
 
 
+class ExchangeStore(TokenStore, PeopleStore, Protocol):
+    """Grants with their tokens, and the users who gave them."""
+
+
 class Exchange:
     """The two ways to tokens that a client goes without the person."""
 
     def __init__(
         self,
-        store: Store,
+        store: ExchangeStore,
         known: IdentityCache,
         clock: Clock,
         mint: TokenMint,

@@ -1,21 +1,26 @@
 """Clients and people as they are now, remembered between refreshes: an application comes back every hour for years."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, ClientChanged, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, User
-from domogate.ports import Store
+from domogate.ports import ClientStore, FeedStore, PeopleStore
 
 _CLIENTS = 1_000
 _PEOPLE = 10_000
 
 
+class IdentityStore(PeopleStore, ClientStore, FeedStore, Protocol):
+    """Users and clients, and the feed of their changes."""
+
+
 class IdentityCache:
     """A bounded memory of the store's clients and users, kept true by the change feed (Decision 0006)."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: IdentityStore) -> None:
         self._store = store
         self._clients: FeedCache[str, Client] = FeedCache(self._fetch_client, capacity=_CLIENTS)
         self._people: FeedCache[Id, User] = FeedCache(self._fetch_user, capacity=_PEOPLE)

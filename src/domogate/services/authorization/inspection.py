@@ -9,8 +9,9 @@ from domogate.domain.authorization import RefreshToken
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, IdentityScope, Principal, TokenKind
-from domogate.ports import Clock, Store, Verifier
+from domogate.ports import Clock, Verifier
 from domogate.services.authorization.audit_notes import Notes
+from domogate.services.authorization.exchange import ExchangeStore
 from domogate.services.authorization.faults import OAuthError, OAuthFault
 from domogate.services.authorization.secrets import hash_secret
 
@@ -20,7 +21,7 @@ _INACTIVE = {"active": False}
 class Inspection:
     """About tokens that were handed out."""
 
-    def __init__(self, store: Store, verifier: Verifier, clock: Clock, notes: Notes, issuer: str) -> None:
+    def __init__(self, store: ExchangeStore, verifier: Verifier, clock: Clock, notes: Notes, issuer: str) -> None:
         self._store = store
         self._verifier = verifier
         self._clock = clock

@@ -8,7 +8,7 @@ import structlog
 
 from domogate.domain.events import Change, ClientChanged
 from domogate.domain.people import Client
-from domogate.ports import Store
+from domogate.ports import ClientStore
 
 _log = structlog.get_logger(__name__)
 
@@ -18,7 +18,7 @@ _RETRY = 5.0
 class Origins:
     """The origins of all registered clients: those they name, and those their redirect URIs lie on."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ClientStore) -> None:
         self._store = store
         self._allowed: frozenset[bytes] = frozenset()
         self._outdated = False

@@ -9,7 +9,7 @@ import msgspec
 
 from domogate.domain.formats import is_origin, is_redirect_uri
 from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
-from domogate.ports import Store
+from domogate.ports import ClientStore
 from domogate.services.audit.log import AuditAction, client_ref
 from domogate.services.people.accounts import COMMAND_LINE, By, digest
 from domogate.services.people.rules import check_name
@@ -27,7 +27,7 @@ class Note(Protocol):
 class Clients:
     """The register of applications. `by` is who does it."""
 
-    def __init__(self, store: Store, note: Note) -> None:
+    def __init__(self, store: ClientStore, note: Note) -> None:
         self._store = store
         self._note = note
 

@@ -13,7 +13,7 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import PlantStatus
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
-from domogate.ports import AttachedModule, Clock, Driver, Store, StoredPlant
+from domogate.ports import AttachedModule, Clock, Driver, PlantStore, StoredPlant
 from domogate.services.driving.alerts import Alerts
 from domogate.services.driving.calls import bounded
 from domogate.services.driving.recording import Recording
@@ -88,7 +88,7 @@ class Attaching:
 
     def __init__(
         self,
-        store: Store,
+        store: PlantStore,
         drivers: DriverHouse,
         recording: Recording,
         alerts: Alerts,

@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import structlog
@@ -16,13 +16,13 @@ from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Report
-from domogate.ports import Clock, Driver, Picture, Store
+from domogate.ports import Clock, Driver, Picture, PlantStore
 from domogate.services.driving.alerts import Alerts
 from domogate.services.driving.attachment import Attaching, AwakePlant
 from domogate.services.driving.calls import Errand, Errands, Outcome
 from domogate.services.driving.driven_plants import AwakePlants
 from domogate.services.driving.driver_client import Asking
-from domogate.services.driving.recording import Recording
+from domogate.services.driving.recording import Recording, RecordingStore
 from domogate.services.driving.report_intake import Hearing
 from domogate.services.driving.startup import wake_plants
 from domogate.services.driving.supervisor import DriverHealth, Supervisor
@@ -38,10 +38,16 @@ _LIFTED_AT_ONCE = 32
 T = TypeVar("T")
 
 
+class DrivingStore(RecordingStore, PlantStore, Protocol):
+    """The plants, and what is recorded of them."""
+
+
 class Driving:
     """The DeviceHost: carries out orders once, asks modules, and records what drivers report."""
 
-    def __init__(self, store: Store, drivers: Mapping[str, Driver], clock: Clock, orders: Orders, *, awake_plants: int) -> None:
+    def __init__(
+        self, store: DrivingStore, drivers: Mapping[str, Driver], clock: Clock, orders: Orders, *, awake_plants: int
+    ) -> None:
         """`awake_plants`: how many purely simulated plants move at once; the others are always driven."""
         self._store = store
         self._clock = clock

@@ -8,6 +8,7 @@ brought goes straight to the store. A report that was overtaken on the way never
 import asyncio
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 import structlog
@@ -16,7 +17,7 @@ from domogate.domain.commands import OrderEnd
 from domogate.domain.faults import Internal
 from domogate.domain.ids import Id
 from domogate.domain.states import Report, State
-from domogate.ports import Store, StoredState
+from domogate.ports import OrderStore, StateStore, StoredState
 
 _log = structlog.get_logger(__name__)
 
@@ -24,6 +25,10 @@ _BATCH = 250
 """Enough to share a commit, few enough that encoding them holds nobody else up."""
 _MOST_WAITING = 20_000
 """Reports that may wait in a lane. A driver that awaits what it hands in never comes near."""
+
+
+class RecordingStore(StateStore, OrderStore, Protocol):
+    """The reports and the ends of orders."""
 
 
 class TooManyReports(RuntimeError):
@@ -44,7 +49,7 @@ class _Last:
 class Recording:
     """Has reports recorded, and knows what was last recorded of each module that is driven."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordingStore) -> None:
         self._store = store
         self._last: dict[str, _Last] = {}
         self._numbers = itertools.count(1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import structlog
 
 from domogate.domain.ids import Id
-from domogate.ports import Store
+from domogate.ports import PlantStore
 from domogate.services.driving.driven_plants import MAY_SLEEP, AwakePlants
 
 _log = structlog.get_logger(__name__)
@@ -15,7 +15,7 @@ _ALL_PLANTS = 1_000_000
 _LISTING_AGAIN = 5.0
 
 
-async def wake_plants(store: Store, awake: AwakePlants, drivers: Sequence[str], *, most: int) -> None:
+async def wake_plants(store: PlantStore, awake: AwakePlants, drivers: Sequence[str], *, most: int) -> None:
     """All that have a real device, and of the others as many as there is room for; no driver waits for another."""
     lasting: set[Id] = set()
     async with asyncio.TaskGroup() as waking:
@@ -30,7 +30,7 @@ async def wake_plants(store: Store, awake: AwakePlants, drivers: Sequence[str], 
                 await awake.wake(plant_id for plant_id in plant_ids if plant_id not in lasting)
 
 
-async def _list_plants(store: Store, driver: str, limit: int) -> Sequence[Id]:
+async def _list_plants(store: PlantStore, driver: str, limit: int) -> Sequence[Id]:
     while True:
         try:
             return await store.list_plant_ids(driver, limit)

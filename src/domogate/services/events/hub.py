@@ -11,7 +11,7 @@ from domogate.domain.events import Change, PlantChanged, SigningKeysChanged, Sta
 from domogate.domain.faults import ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
-from domogate.ports import Admission, Clock, Store, Verifier
+from domogate.ports import Admission, Clock, FeedStore, Verifier
 from domogate.services.events.endings import DRAINING, INTERRUPTED
 from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import frame_notice
@@ -50,7 +50,7 @@ class Hub:
 
     def __init__(
         self,
-        store: Store,
+        store: FeedStore,
         read_model: ReadModel,
         verifier: Verifier,
         admission: Admission,

@@ -12,7 +12,7 @@ from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
 from domogate.domain.people import Principal
 from domogate.domain.plants import PlantStatus
-from domogate.ports import Admission, Clock, Store, Verifier
+from domogate.ports import Admission, Clock, FeedStore, Verifier
 from domogate.services.events.endings import CODE_OF, KEY_GONE, TOKEN_CHANGED, TOKEN_EXPIRED, End, Ended
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.rights import find_notice, may_read_plant, may_see
@@ -47,7 +47,7 @@ def concern_of(event: Event) -> Concern | None:
 class StreamContext(msgspec.Struct, frozen=True):
     """Who is asked about rights, and what there is to tell."""
 
-    store: Store
+    store: FeedStore
     read_model: ReadModel
     verifier: Verifier
     admission: Admission

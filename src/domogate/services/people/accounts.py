@@ -10,7 +10,7 @@ import msgspec
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Standing, User
-from domogate.ports import Clock, Hasher, Store
+from domogate.ports import Clock, GrantStore, Hasher, PeopleStore, PlantStore, SessionStore
 from domogate.services.audit.log import COMMAND_LINE as AT_COMMAND_LINE
 from domogate.services.audit.log import AuditAction, AuditLog, AuditResult, user_ref
 from domogate.services.people.rules import check_email, check_name, check_password
@@ -21,6 +21,10 @@ LINK_PATH = "/auth/password?token="  # a query is never logged, a path may be
 
 _WITHOUT_PASSWORD_DUE = {Standing.PASSWORD_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.TERMS_EXPIRED}
 _WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIRED: Standing.PASSWORD_EXPIRED}
+
+
+class AccountStore(PeopleStore, GrantStore, SessionStore, PlantStore, Protocol):
+    """Users, and what belongs to them."""
 
 
 class Actor(msgspec.Struct, frozen=True):
@@ -58,7 +62,7 @@ class Accounts:
 
     def __init__(
         self,
-        store: Store,
+        store: AccountStore,
         hasher: Hasher,
         clock: Clock,
         mail: Mail,

@@ -9,7 +9,7 @@ import ipaddress
 from collections import OrderedDict
 
 from domogate.domain.attempts import Attempt, Limit
-from domogate.ports import Clock, Store
+from domogate.ports import Clock, SessionStore
 
 _FAMILIAR_KEPT = 90 * 86_400.0
 
@@ -19,7 +19,7 @@ class Throttle:
 
     def __init__(
         self,
-        store: Store,
+        store: SessionStore,
         clock: Clock,
         *,
         purpose: str = "login",

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable
 from enum import StrEnum
+from typing import Protocol
 
 import msgspec
 
@@ -9,10 +10,21 @@ from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Plant, PlantStatus
-from domogate.ports import Clock, Hasher, Store
+from domogate.ports import ClientStore, Clock, Hasher, MemberStore
 from domogate.services.audit.log import AuditAction, AuditLog, user_ref
 from domogate.services.authorization.registration import Clients
-from domogate.services.people.accounts import COMMAND_LINE, LINK_PATH, Accounts, Actor, By, IssuedLink, Mail, digest, to_doer
+from domogate.services.people.accounts import (
+    COMMAND_LINE,
+    LINK_PATH,
+    Accounts,
+    AccountStore,
+    Actor,
+    By,
+    IssuedLink,
+    Mail,
+    digest,
+    to_doer,
+)
 from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
 
@@ -35,6 +47,10 @@ __all__ = [
 ]
 
 
+class PeopleServiceStore(AccountStore, MemberStore, ClientStore, Protocol):
+    """Users, the plants they may enter, and clients."""
+
+
 class InvitedAs(StrEnum):
     MEMBER = "member"
     """They were active: they are in the plant now."""
@@ -52,9 +68,11 @@ class Invited(msgspec.Struct, frozen=True):
 class People(Accounts):
     """Everything that is done to users, to people in plants and to clients. `by` is who does it."""
 
+    _store: PeopleServiceStore
+
     def __init__(
         self,
-        store: Store,
+        store: PeopleServiceStore,
         hasher: Hasher,
         clock: Clock,
         mail: Mail,

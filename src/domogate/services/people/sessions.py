@@ -8,13 +8,14 @@ import hashlib
 import math
 import secrets
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
-from domogate.ports import Audit, Clock, Hasher, Store
+from domogate.ports import Audit, Clock, Hasher, PeopleStore, SessionStore
 from domogate.services.audit.log import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people.login_throttle import Throttle
 from domogate.services.people.logins import Entered, HalfWay, LoggedIn, SecondFactorNeeded, SlowDown, Wrong, form_token_of
@@ -30,12 +31,16 @@ PASSWORD, CODE = "pwd", "otp"
 """How somebody proved who they are (RFC 8176)."""
 
 
+class LoginStore(PeopleStore, SessionStore, Protocol):
+    """Users and their sessions."""
+
+
 class Sessions:
     """Logs people in and out, and finds who a cookie belongs to."""
 
     def __init__(
         self,
-        store: Store,
+        store: LoginStore,
         hasher: Hasher,
         clock: Clock,
         *,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Protocol
 
 import structlog
 
@@ -13,7 +14,7 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.safety import FailureType
 from domogate.domain.states import Battery
-from domogate.ports import Audit, Clock, Store, StoredPlant
+from domogate.ports import Audit, Clock, FaultStore, PlantStore, StoredPlant
 from domogate.services.audit.log import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
 from domogate.services.plants.fault_overlay import COVERED_KINDS
 
@@ -29,10 +30,14 @@ _VALUES: dict[InjectedFault, frozenset[str]] = {
 }
 
 
+class InjectionStore(FaultStore, PlantStore, Protocol):
+    """Injected faults, and the plants they belong to."""
+
+
 class FaultInjector:
     """Where faults are injected, listed and cleared, by an operator or the developer of an app."""
 
-    def __init__(self, store: Store, clock: Clock, audit: Audit) -> None:
+    def __init__(self, store: InjectionStore, clock: Clock, audit: Audit) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit

@@ -3,12 +3,13 @@
 import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Protocol
 
 import structlog
 
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, ReadingSummary
-from domogate.ports import Clock, Store
+from domogate.ports import AuditStore, Clock, FeedStore, OrderStore, ReadingStore, TicketStore, TokenStore
 
 _log = structlog.get_logger(__name__)
 
@@ -25,12 +26,16 @@ Page = Sequence[tuple[Id, ReadingSummary]]
 _Ask = Callable[[float, float, int], Awaitable[Sequence[ReadingSummary]]]
 
 
+class HistoryStore(ReadingStore, OrderStore, FeedStore, TokenStore, TicketStore, AuditStore, Protocol):
+    """The readings, and everything else that is kept for a limited time."""
+
+
 class History:
     """Answers what was measured; now and then summarises what is old and throws away what is past keeping."""
 
     def __init__(
         self,
-        store: Store,
+        store: HistoryStore,
         clock: Clock,
         *,
         changes_kept: float,

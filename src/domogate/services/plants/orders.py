@@ -7,7 +7,7 @@ import structlog
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.faults import DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
-from domogate.ports import Clock, Store
+from domogate.ports import Clock, OrderStore
 
 _log = structlog.get_logger(__name__)
 
@@ -22,7 +22,7 @@ ENDS = frozenset({OrderState.CONFIRMED, OrderState.FAILED, OrderState.EXPIRED, O
 class Orders:
     """Keeps orders: none is sent that is not on disk, none is sent twice, none after its deadline."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: OrderStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._queued_here: dict[str, float] = {}

@@ -5,7 +5,7 @@ true by the change feed alone, which the store applies before it answers a write
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
@@ -15,11 +15,15 @@ from domogate.domain.plants import Ambient, Module, Plant, PlantStatus, Topology
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
-from domogate.ports import Store, StoredPlant, StoredState
+from domogate.ports import FeedStore, PlantStore, SparePartStore, StoredPlant, StoredState
 from domogate.services.plants.fault_overlay import NO_FAULTS, FaultOverlay
 
 _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
 _ALWAYS_TRUE = 2**62
+
+
+class ReadModelStore(PlantStore, SparePartStore, FeedStore, Protocol):
+    """The source of the read model."""
 
 
 class ModuleView:
@@ -104,7 +108,9 @@ class PersonView:
 class ReadModel:
     """All that this process knows of plants, by plant and by person."""
 
-    def __init__(self, store: Store, *, max_modules: int, max_people: int = 20_000, max_references: int = 10_000) -> None:
+    def __init__(
+        self, store: ReadModelStore, *, max_modules: int, max_people: int = 20_000, max_references: int = 10_000
+    ) -> None:
         self._store = store
         self._plants: FeedCache[Id, PlantView] = FeedCache(
             self._fetch_plant, capacity=max_modules, weigh=lambda view: 1 + len(view.modules)

@@ -4,12 +4,13 @@ It works on the store alone, so that a command shows the same beside a running g
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Protocol
 
 import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
-from domogate.ports import Clock, Store, StoredEntry
+from domogate.ports import Clock, LogbookStore, PlantStore, SparePartStore, StoredEntry
 from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, AuditResult
 from domogate.services.plants.read_model import PlantView
 from domogate.services.refusals import Invalid, NotFound
@@ -19,6 +20,10 @@ from domogate.services.safety.site import SafetySite, see_site
 
 LONGEST_NAME, LONGEST_WORDS = 200, 4000
 _PAGE = 1000
+
+
+class SafetyStore(LogbookStore, SparePartStore, PlantStore, Protocol):
+    """Logbooks, spare parts, and the plants they belong to."""
 
 
 class SafetyReport(msgspec.Struct, frozen=True):
@@ -34,7 +39,7 @@ class SafetyReport(msgspec.Struct, frozen=True):
 class SafetyLogbook:
     """Sees sites, and writes in their logbooks for people."""
 
-    def __init__(self, store: Store, clock: Clock, audit: AuditLog) -> None:
+    def __init__(self, store: SafetyStore, clock: Clock, audit: AuditLog) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit

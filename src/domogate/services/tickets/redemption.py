@@ -2,12 +2,13 @@
 
 import uuid
 from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import CameraState, Report
-from domogate.ports import Audit, Clock, Picture, Signer, Store
+from domogate.ports import Audit, Clock, Picture, Signer, TicketStore
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView, ReadModel
@@ -16,11 +17,15 @@ from domogate.services.tickets.issuing import TICKET_TYP, TicketAction, ticket_a
 from domogate.services.tickets.permits import Permit, read_permit
 from domogate.services.tickets.refusal_limiter import RefusalLimiter
 from domogate.services.tickets.refusals import NotRedeemed, Reason, from_device
-from domogate.services.tickets.rights import COMMAND_OF, StandingRights
+from domogate.services.tickets.rights import COMMAND_OF, StandingRights, StandingStore
 
 PICTURE_TYP = "picture+jwt"
 _DONE = "done"
 _DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
+
+
+class RedemptionStore(StandingStore, TicketStore, Protocol):
+    """Used tickets, and the rights of their users."""
 
 
 class PicturePermission(msgspec.Struct, frozen=True):
@@ -44,7 +49,7 @@ class Redemption:
 
     def __init__(
         self,
-        store: Store,
+        store: RedemptionStore,
         signer: Signer,
         read_model: ReadModel,
         control: Control,

@@ -1,11 +1,13 @@
 """Whether what a permission says still holds: asked anew each time, of what is true at that moment."""
 
+from typing import Protocol
+
 from domogate.domain.commands import Command, OpenLock, SwitchCamera
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope, User
 from domogate.domain.plants import PlantStatus
-from domogate.ports import Store
-from domogate.services.authorization.identity_cache import IdentityCache
+from domogate.ports import GrantStore
+from domogate.services.authorization.identity_cache import IdentityCache, IdentityStore
 from domogate.services.plants.read_model import ModuleView, ReadModel
 from domogate.services.tickets.issuing import TicketAction, is_foreign_grant
 from domogate.services.tickets.permits import Permit
@@ -24,10 +26,14 @@ COMMAND_OF: dict[TicketAction, Command] = {
 }
 
 
+class StandingStore(IdentityStore, GrantStore, Protocol):
+    """Grants, users and clients."""
+
+
 class StandingRights:
     """Asks the store for grants, and what the feed keeps true for people, applications and the plant."""
 
-    def __init__(self, store: Store, read_model: ReadModel) -> None:
+    def __init__(self, store: StandingStore, read_model: ReadModel) -> None:
         self._store = store
         self._known = IdentityCache(store)
         self._read_model = read_model

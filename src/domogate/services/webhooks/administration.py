@@ -5,7 +5,7 @@ from typing import Protocol
 
 from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
-from domogate.ports import Audit, Clock, Store
+from domogate.ports import Audit, Clock, WebhookStore
 from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditResult, client_ref
 from domogate.services.refusals import Conflict, NotFound
 
@@ -21,7 +21,7 @@ class Delivering(Protocol):
 class WebhookAdministration:
     """Where webhooks are looked after, by their applications and by operators. `who` does it, as the audit log names them."""
 
-    def __init__(self, store: Store, clock: Clock, audit: Audit, delivering: Delivering | None = None) -> None:
+    def __init__(self, store: WebhookStore, clock: Clock, audit: Audit, delivering: Delivering | None = None) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit

@@ -4,13 +4,14 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Collection, Sequence
 from contextlib import suppress
+from typing import Protocol
 
 import msgspec
 
 from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
-from domogate.ports import Clock, Delivered, Store, WebhookSender
+from domogate.ports import Clock, Delivered, FeedStore, WebhookSender, WebhookStore
 from domogate.services.events.rights import find_notice, may_see
 from domogate.services.webhooks.backoff import pause
 from domogate.services.webhooks.batch import DeliveryBatch, Letter, Result, Verdict
@@ -33,10 +34,14 @@ _AWAY = frozenset({Verdict.SILENT, Verdict.BUSY})
 _THERE = frozenset({Verdict.TAKEN, Verdict.REFUSED})
 
 
+class DeliveryStore(WebhookStore, FeedStore, Protocol):
+    """Webhooks, and the changes to deliver."""
+
+
 class DeliveryContext(msgspec.Struct, frozen=True):
     """What all courses work with."""
 
-    store: Store
+    store: DeliveryStore
     webhook_sender: WebhookSender
     clock: Clock
     rights: Rights

@@ -4,21 +4,22 @@ import asyncio
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from typing import Protocol
 
 import structlog
 
 from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
-from domogate.ports import Audit, Clock, Store, WebhookSender
+from domogate.ports import Audit, Clock, WebhookSender
 from domogate.services.audit.log import GATEWAY, AuditAction, AuditResult, client_ref
 from domogate.services.events.rights import find_notice
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.webhooks.counters import DeliveryCounters
-from domogate.services.webhooks.delivery import Delivery, DeliveryContext
+from domogate.services.webhooks.delivery import Delivery, DeliveryContext, DeliveryStore
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.lease import RETRY
-from domogate.services.webhooks.rights import Ended, Rights
+from domogate.services.webhooks.rights import Ended, Rights, RightsStore
 
 _FAILING_AT_ONCE = 64
 """Receivers that did not answer the last time are tried so many at a time: they may take long, and others do not wait."""
@@ -31,12 +32,16 @@ _GRACE = 2.0
 _log = structlog.get_logger(__name__)
 
 
+class DispatcherStore(DeliveryStore, RightsStore, Protocol):
+    """Webhooks, the changes to deliver, and the rights to them."""
+
+
 class Dispatcher:
     """Delivers webhooks. A listener of the store, after the read model."""
 
     def __init__(
         self,
-        store: Store,
+        store: DispatcherStore,
         read_model: ReadModel,
         webhook_sender: WebhookSender,
         clock: Clock,

@@ -7,7 +7,7 @@ from typing import NoReturn
 import msgspec
 
 from domogate.domain.webhooks import PendingDelivery, Webhook
-from domogate.ports import Clock, Store
+from domogate.ports import Clock, WebhookStore
 from domogate.services.webhooks.backoff import pause
 
 RETRY = 5.0
@@ -21,7 +21,7 @@ class Lost(Exception):
 class WebhookLease:
     """A webhook as it is known here, held for a time and held on to while there is something to do."""
 
-    def __init__(self, webhook: Webhook, store: Store, clock: Clock, *, holder: str, lease: float) -> None:
+    def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock, *, holder: str, lease: float) -> None:
         self.webhook = webhook
         self._store = store
         self._clock = clock

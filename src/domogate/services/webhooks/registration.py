@@ -1,6 +1,7 @@
 """Webhooks as applications deal with their own: those of the same client for the same user."""
 
 from collections.abc import Collection, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -9,7 +10,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Principal
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
-from domogate.ports import Audit, Clock, Store, Undelivered, WebhookSender
+from domogate.ports import Audit, Clock, FeedStore, GrantStore, Undelivered, WebhookSender, WebhookStore
 from domogate.services.audit.log import AuditAction
 from domogate.services.events.rights import PLANT_SCOPES, READ_SCOPE
 from domogate.services.events.stream_rights import check_plant
@@ -24,6 +25,10 @@ MOST = 20
 
 TELLING_SCOPES = tuple(sorted({*READ_SCOPE.values(), *PLANT_SCOPES}))
 """Without any of these there is nothing that could be told."""
+
+
+class RegistrationStore(WebhookStore, GrantStore, FeedStore, Protocol):
+    """Webhooks, the grants they depend on, and the feed position they start at."""
 
 
 class Ping(msgspec.Struct, frozen=True):
@@ -42,7 +47,7 @@ class Webhooks:
 
     def __init__(
         self,
-        store: Store,
+        store: RegistrationStore,
         read_model: ReadModel,
         webhook_sender: WebhookSender,
         clock: Clock,

@@ -1,5 +1,7 @@
 """Whether a webhook may be told anything at this moment (Decision 0043): asked before every post."""
 
+from typing import Protocol
+
 import msgspec
 
 from domogate.domain.events import GrantRevoked, UserChanged
@@ -7,8 +9,12 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Grant, Standing, User
 from domogate.domain.plants import PlantStatus
 from domogate.domain.webhooks import Webhook
-from domogate.ports import Store
+from domogate.ports import GrantStore, PeopleStore
 from domogate.services.plants.read_model import PlantView, ReadModel
+
+
+class RightsStore(GrantStore, PeopleStore, Protocol):
+    """Grants, and the users who gave them."""
 
 
 class Ended(Exception):
@@ -34,7 +40,7 @@ class _Known(msgspec.Struct, frozen=True):
 class Rights:
     """Grants and people as the feed keeps them true, and the read model's plants."""
 
-    def __init__(self, store: Store, read_model: ReadModel, *, capacity: int = 20_000) -> None:
+    def __init__(self, store: RightsStore, read_model: ReadModel, *, capacity: int = 20_000) -> None:
         self._store = store
         self._read_model = read_model
         self._capacity = capacity
