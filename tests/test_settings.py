@@ -12,10 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
+from domogate.drivers import DRIVERS, SETTINGS, mqtt, openwebnet
 from domogate.settings import BadSettings, Mistake, Settings, load_settings
+from domogate.settings.loading import setting_types
 from domogate.settings.rules import KIND_OF_VALUE, RULES
 
-NAMES = [field.name for field in msgspec.structs.fields(Settings)]
+NAMES = list(setting_types())
 DOCS = Path(__file__).parents[1] / "docs" / "settings.md"
 
 
@@ -319,7 +321,10 @@ def check(flags: dict[str, Any], environ: dict[str, str], file: Path | None = No
         told = bad.mistakes
     if told is None:
         plain = msgspec.to_builtins(settings, enc_hook=str)
-        assert msgspec.convert(plain, Settings, dec_hook=lambda kind, value: kind(value)) == settings
+        own = msgspec.convert(plain, Settings, dec_hook=lambda kind, value: kind(value))
+        assert msgspec.structs.replace(own, drivers=settings.drivers) == settings
+        for name, driver in DRIVERS.items():
+            assert msgspec.convert(plain["drivers"][name], driver.settings) == settings.drivers[name]
     else:
         assert told
         assert all(mistake.source and mistake.problem for mistake in told)
@@ -328,15 +333,15 @@ def check(flags: dict[str, Any], environ: dict[str, str], file: Path | None = No
 class TestCompleteness:
     def test_every_setting_can_be_spelled_and_has_words_for_its_type(self) -> None:
         assert set(RULES) <= set(NAMES)
-        for field in msgspec.structs.fields(Settings):
-            assert any(kind == field.type or kind in getattr(field.type, "__args__", ()) for kind in KIND_OF_VALUE)
+        assert [name for name, kind in setting_types().items() if kind not in KIND_OF_VALUE] == []
 
     def test_the_documentation_has_a_row_for_each_with_its_default(self) -> None:
         rows = dict(re.findall(r"^\| `DOMOGATE_([A-Z_]+)` \| `--[a-z-]+` \| ([^|]*) \|", DOCS.read_text(), re.MULTILINE))
         assert {name.lower() for name in rows} == set(NAMES)
-        for field in msgspec.structs.fields(Settings):
-            shown = rows[field.name.upper()].strip().strip("`")
-            default = field.default if field.default is not msgspec.NODEFAULT else {}
+        defaults = msgspec.structs.asdict(Settings()) | {name: one.default for name, one in SETTINGS.items()}
+        for name in NAMES:
+            shown = rows[name.upper()].strip().strip("`")
+            default = defaults[name]
             expected = (
                 {None: "none", True: "true", False: "false"}.get(default)
                 if default is None or isinstance(default, bool)
@@ -344,7 +349,7 @@ class TestCompleteness:
             )
             if default in ((), {}):
                 expected = "none"
-            assert shown == (expected or (f"{default:.12g}" if isinstance(default, float) else str(default))), field.name
+            assert shown == (expected or (f"{default:.12g}" if isinstance(default, float) else str(default))), name
 
 
 class TestTablesOfDrivers:
@@ -355,12 +360,12 @@ class TestTablesOfDrivers:
             '[[openwebnet_gateways]]\nname = "bus"\nhost = "192.0.2.7"\npassword = "12345"\n'
         )
         settings = load_settings({}, {}, file)
-        assert [(broker.name, broker.port) for broker in settings.mqtt_brokers] == [("house", 8883)]
-        assert [gateway.address for gateway in settings.openwebnet_gateways] == ["192.0.2.7:20000"]
+        assert [(broker.name, broker.port) for broker in mqtt.DRIVER.settings_in(settings.drivers).brokers] == [("house", 8883)]
+        assert [gateway.address for gateway in openwebnet.DRIVER.settings_in(settings.drivers).gateways] == ["192.0.2.7:20000"]
 
     def test_a_variable_holds_them_as_json(self) -> None:
         settings = load_settings({}, {"DOMOGATE_MQTT_BROKERS": '[{"url": "mqtt://broker.example"}]'})
-        assert [broker.host for broker in settings.mqtt_brokers] == ["broker.example"]
+        assert [broker.host for broker in mqtt.DRIVER.settings_in(settings.drivers).brokers] == ["broker.example"]
 
     @pytest.mark.parametrize(
         ("variable", "text", "words"),

@@ -137,12 +137,6 @@ class TestMistypedWords:
         ("kind: lock, failures: []", "failures", "a module of kind 'lock' has no 'failures'", ""),
         ("kind: emergency controller, alertLevel: 0", "alertLevel", "0 is too small", "1 to 1000000"),
         (
-            "kind: light, options: {simulate: broken}",
-            "options.simulate",
-            "'broken' is not a simulated trouble",
-            "offline, slow, refusing",
-        ),
-        (
             "kind: light, metrics: [{label: x, type: Word}]",
             "metrics[0].type",
             "'Word' is not a metric type",

@@ -37,6 +37,7 @@ class TestIdentity:
     def test_options_that_a_driver_does_not_know(self) -> None:
         told = the_mistake(module("kind: light, options: {simulate: sleeping}"), drivers=OPTION_CHECKS)
         assert told.path == "plants[0].modules[0].options.simulate"
+        assert told.problem == "must be one of normal, offline, slow, refusing"
 
     @pytest.mark.parametrize("driver", ["mqtt", "openwebnet"])
     def test_a_real_module_without_a_word_on_how_to_reach_it(self, driver: str) -> None:

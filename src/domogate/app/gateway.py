@@ -13,7 +13,6 @@ from domogate.app.parts import (
     build_keyring,
     build_people,
     build_signer,
-    driver_arguments,
     find_successor_secret,
     new_subscription,
     open_store,
@@ -109,7 +108,7 @@ class Gateway:
             source=settings.base_url,
             most=settings.streams_most,
         )
-        drivers = build_drivers(self.clock, driver_arguments(settings))
+        drivers = build_drivers(self.clock, settings.drivers)
         self.orders = Orders(self.store, self.clock)
         self.driving = Driving(self.store, drivers, self.clock, self.orders, awake_plants=settings.simulator_awake_plants)
         self.fabric = InProcessFabric(self.clock)

@@ -4,7 +4,6 @@ import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -96,19 +95,6 @@ def build_history(settings: Settings, store: Store, clock: Clock) -> History:
         most_readings=settings.readings_most,
         audit_kept=None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
     )
-
-
-def driver_arguments(settings: Settings) -> dict[str, dict[str, Any]]:
-    """What each driver's constructor takes besides the clock."""
-    return {
-        "simulator": {
-            "seed": settings.simulator_seed,
-            "tick": settings.simulator_tick,
-            "speed": settings.simulator_speed,
-        },
-        "mqtt": {"brokers": settings.mqtt_brokers},
-        "openwebnet": {"gateways": settings.openwebnet_gateways},
-    }
 
 
 async def find_successor_secret(store: Store) -> bytes:

@@ -10,6 +10,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from domogate.drivers import SETTINGS
+
 WHERE = ("data", "database")
 """What every command that opens the store takes."""
 
@@ -48,11 +50,6 @@ FLAGS: dict[str, Flag] = {
     "device_deadline": Flag("SECONDS", "Within which a device must answer (408).", _DEVICES),
     "state_max_age": Flag("SECONDS", "How old a state may be before the device is asked again.", _DEVICES),
     "state_max_ages": Flag("KIND=SECONDS,…", "The same for some kinds of devices.", _DEVICES),
-    "mqtt_brokers": Flag("JSON", "Brokers for the driver mqtt; easier in the TOML file.", _DEVICES),
-    "openwebnet_gateways": Flag("JSON", "Gateways for the driver openwebnet; easier in the TOML file.", _DEVICES),
-    "simulator_seed": Flag("NUMBER", "The same seed gives the same simulated life.", _DEVICES),
-    "simulator_tick": Flag("SECONDS", "How often simulated devices move.", _DEVICES),
-    "simulator_speed": Flag("NUMBER", "How much faster than real time simulated plants live.", _DEVICES, also="--speed"),
     "simulator_awake_plants": Flag("NUMBER", "How many purely simulated plants move at once.", _DEVICES),
     "access_token_lifetime": Flag("SECONDS", "Life of an access token.", _IDENTITY),
     "id_token_lifetime": Flag("SECONDS", "Life of an id token.", _IDENTITY),
@@ -94,7 +91,7 @@ FLAGS: dict[str, Flag] = {
     "log_level": Flag("LEVEL", "debug, info, warning or error.", _LOGS),
     "log_format": Flag("FORMAT", "text or json.", _LOGS),
     "access_log": Flag("true|false", "A line for every request; it costs half the throughput.", _LOGS),
-}
+} | {name: Flag(one.setting.metavar, one.setting.help, _DEVICES, also=one.setting.short_flag) for name, one in SETTINGS.items()}
 
 CONFIG_HELP = "A TOML file with settings; flags and DOMOGATE_* variables go before it."
 

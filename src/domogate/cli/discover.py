@@ -7,6 +7,7 @@ import yaml
 
 from domogate.cli._command import Mistake, WrongUsage, command
 from domogate.cli._output import AsJson, note, print_json
+from domogate.drivers import mqtt
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.connection import BrokerRefused, ConnectionLost
 from domogate.drivers.mqtt.discovery import Found, PassedOver, find_modules, listen
@@ -34,7 +35,7 @@ async def discover_mqtt(
     as_json: AsJson = False,
 ) -> None:
     """List what Zigbee2MQTT and Tasmota announce on a broker, as modules for the estate file."""
-    known = settings.mqtt_brokers
+    known = mqtt.DRIVER.settings_in(settings.drivers).brokers
     chosen = _from_flags(url, username, password_file, ca_file) if url is not None else _from_settings(known, broker)
     if url is not None and broker is not None:
         raise WrongUsage("--broker names one from the settings, --url any other; give one of them.")

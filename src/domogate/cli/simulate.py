@@ -18,7 +18,7 @@ from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import DASHED_UUID, HEX32
 from domogate.domain.plants import Module, Plant
 from domogate.domain.states import ThermostatMode, ThermostatState
-from domogate.drivers.simulator import live_a_day
+from domogate.drivers import simulator
 from domogate.estate import demo_text, read_estate
 from domogate.ports import AttachedModule
 from domogate.settings import Settings
@@ -94,11 +94,11 @@ async def simulate_day(
     except ValueError:
         raise WrongUsage(f"--date {day!r} is no date; write it as {WINTER_DAY}.") from None
     house, thermostat = _find_thermostat(read_estate(demo_text(), "demo.yaml").estate)
-    moments = live_a_day(
+    moments = simulator.live_a_day(
         house.plant.id,
         _placed(house),
         thermostat.id,
-        seed=settings.simulator_seed if seed is None else seed,
+        seed=simulator.DRIVER.settings_in(settings.drivers).seed if seed is None else seed,
         midnight=begins.timestamp(),
     )
     title = f"{thermostat.name}, {house.plant.name}, {begins:%A} {day}"

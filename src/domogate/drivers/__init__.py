@@ -1,32 +1,29 @@
-"""Drivers by name. A new driver is one folder here, one entry in this list, and its arguments in `app/parts.py`."""
+"""The list of drivers. A new driver is one folder here and one name in this list (docs/extending/driver.md)."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from domogate.domain.devices import DeviceKind
 from domogate.drivers import mqtt, openwebnet, simulator
+from domogate.drivers.declaration import DeclaredSetting, DriverDeclaration, DriverSettings, OptionCheck
 from domogate.ports import Clock, Driver
 
-OptionProblems = Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]
-"""What is wrong with a module's options: where in them, and in words."""
+DRIVERS: dict[str, DriverDeclaration[Any]] = {package.DRIVER.name: package.DRIVER for package in (simulator, mqtt, openwebnet)}
 
+OPTION_CHECKS: dict[str, OptionCheck] = {name: driver.find_option_problems for name, driver in DRIVERS.items()}
 
-class DriverKind(NamedTuple):
-    """How a driver is made, and what it makes of options before it runs."""
-
-    build: Callable[..., Driver]
-    find_option_problems: OptionProblems
-
-
-DRIVERS: dict[str, DriverKind] = {
-    simulator.Simulator.name: DriverKind(simulator.Simulator, simulator.find_option_problems),
-    mqtt.Mqtt.name: DriverKind(mqtt.Mqtt, mqtt.find_option_problems),
-    openwebnet.OpenWebNet.name: DriverKind(openwebnet.OpenWebNet, openwebnet.find_option_problems),
+SETTINGS: dict[str, DeclaredSetting] = {
+    setting.name: setting for driver in DRIVERS.values() for setting in driver.list_settings()
 }
 
-OPTION_CHECKS: dict[str, OptionProblems] = {name: kind.find_option_problems for name, kind in DRIVERS.items()}
+
+def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
+    """One of each, with its settings, or with the defaults where `settings` has none for it."""
+    return {name: driver.build_from(clock, settings) for name, driver in DRIVERS.items()}
 
 
-def build_drivers(clock: Clock, arguments: Mapping[str, Mapping[str, Any]]) -> dict[str, Driver]:
-    """One of each, with the arguments that its constructor takes besides the clock."""
-    return {name: kind.build(clock, **arguments.get(name, {})) for name, kind in DRIVERS.items()}
+def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:
+    """The settings of each driver from values under their full names; what is not given has its default."""
+    return {
+        name: driver.settings(**{one.field: values[one.name] for one in driver.list_settings() if one.name in values})
+        for name, driver in DRIVERS.items()
+    }

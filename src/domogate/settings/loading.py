@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.drivers import SETTINGS, make_settings
 from domogate.settings.rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, RULES, SECRET, TABLES, Wrong
 from domogate.settings.values import Settings
 
@@ -59,7 +60,7 @@ def load_settings(
     Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
-    types = {field.name: _without_none(field.type) for field in msgspec.structs.fields(Settings)}
+    types = setting_types()
     file = file or (Path(environ[_FILE_VARIABLE]) if environ.get(_FILE_VARIABLE) else None)
     given = {
         **(_from_file(file, types, mistakes) if file is not None else {}),
@@ -72,13 +73,20 @@ def load_settings(
             values[name] = RULES.get(name, _as_is)(_convert(value, types[name], from_text))
             if name == "sunset":
                 _check_sunset_names(values[name], sunset_names)
-        except Wrong as wrong:
+        except ValueError as wrong:
             shown = "" if name in SECRET else f"{_shorten(value)} was given; "
             mistakes.append(Mistake(name, source, f"{shown}{wrong}."))
     mistakes += _check_together(values, given)
     if mistakes:
         raise BadSettings(mistakes)
-    return Settings(**values)
+    own = {name: value for name, value in values.items() if name not in SETTINGS}
+    return Settings(**own, drivers=make_settings(values))
+
+
+def setting_types() -> dict[str, Any]:
+    """The type of each setting by its name: our own and those of drivers. A setting that may be None has the other type."""
+    own = {field.name: _without_none(field.type) for field in msgspec.structs.fields(Settings) if field.name != "drivers"}
+    return own | {name: one.type for name, one in SETTINGS.items()}
 
 
 _PREFIX = "DOMOGATE_"

@@ -4,39 +4,26 @@ import re
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 from urllib.parse import urlsplit
 
+import msgspec
+
+from domogate.common.checks import between, positive
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt import MqttBroker
-from domogate.drivers.openwebnet import OpenWebNetGateway
+from domogate.drivers import SETTINGS
 from domogate.identity.profiles import IssuerProfile
 
 
-class Wrong(Exception):
+class Wrong(ValueError):
     """What is wrong with one value, or with one entry of a table."""
 
 
 # May hold a password: never repeated in a message.
-SECRET = frozenset(("database", "echo_url", "smtp_password", "mqtt_brokers", "openwebnet_gateways"))
+SECRET = frozenset(("database", "echo_url", "smtp_password", *(name for name, one in SETTINGS.items() if one.setting.secret)))
 _LOG_LEVELS = ("debug", "info", "warning", "error", "critical")
 _LOG_FORMATS = ("text", "json")
 OPERATION_OR_FAMILY = re.compile(r"E(?:[1-9]|1[0-9]|20)|X[1-8]|[a-z][a-z0-9-]*")
-
-
-def _between(low: float, high: float) -> Callable[[Any], Any]:
-    def check(value: float) -> float:
-        if not low <= value <= high:
-            raise Wrong(f"a number from {low:g} to {high:g} is allowed")
-        return value
-
-    return check
-
-
-def _positive(value: float) -> float:
-    if not 0 < value < float("inf"):
-        raise Wrong("a number greater than 0 is allowed")
-    return value
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -129,76 +116,69 @@ def _readable_file(value: Path) -> Path:
         raise Wrong(f"the file cannot be read: {error.strerror}") from None
 
 
-def _named_differently(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    names = [entry.name for entry in value]
-    if len(set(names)) < len(names):
-        raise Wrong("each needs a name of its own, by which modules call it")
-    return value
-
-
 RULES: dict[str, Callable[[Any], Any]] = {
     "database": _database,
     "host": _host,
-    "port": _between(0, 65_535),
+    "port": between(0, 65_535),
     "public_url": _public_url,
     "tls_certificate": _readable_file,
     "tls_key": _readable_file,
     "trusted_proxies": _networks,
     "metrics_host": _host,
-    "metrics_port": _between(0, 65_535),
-    "max_body": _between(1, 1 << 30),
-    "max_header": _between(1024, 1 << 20),
-    "header_deadline": _positive,
-    "body_deadline": _positive,
-    "keep_alive": _positive,
-    "drain": _between(0, 3600),
-    "device_deadline": _positive,
-    "state_max_age": _between(0, 1e9),
+    "metrics_port": between(0, 65_535),
+    "max_body": between(1, 1 << 30),
+    "max_header": between(1024, 1 << 20),
+    "header_deadline": positive,
+    "body_deadline": positive,
+    "keep_alive": positive,
+    "drain": between(0, 3600),
+    "device_deadline": positive,
+    "state_max_age": between(0, 1e9),
     "state_max_ages": _ages,
-    "mqtt_brokers": _named_differently,
-    "openwebnet_gateways": _named_differently,
-    "simulator_seed": _between(0, (1 << 63) - 1),
-    "simulator_tick": _positive,
-    "simulator_speed": _between(0.01, 10_000),
-    "simulator_awake_plants": _between(0, 1_000_000),
-    "access_token_lifetime": _positive,
-    "id_token_lifetime": _positive,
-    "ticket_lifetime": _between(1, 120),  # a door station offline must remember a used one for so long (Decision 0048)
-    "code_lifetime": _between(1, 600),
-    "refresh_token_lifetime": _positive,
-    "refresh_grace": _between(0, 300),
-    "session_lifetime": _positive,
-    "session_idle_lifetime": _positive,
-    "link_lifetime": _positive,
+    "simulator_awake_plants": between(0, 1_000_000),
+    "access_token_lifetime": positive,
+    "id_token_lifetime": positive,
+    "ticket_lifetime": between(1, 120),  # a door station offline must remember a used one for so long (Decision 0048)
+    "code_lifetime": between(1, 600),
+    "refresh_token_lifetime": positive,
+    "refresh_grace": between(0, 300),
+    "session_lifetime": positive,
+    "session_idle_lifetime": positive,
+    "link_lifetime": positive,
     "signing_algorithm": _one_of_exactly("ES256", "RS256"),
     "smtp_host": _host,
-    "smtp_port": _between(1, 65_535),
+    "smtp_port": between(1, 65_535),
     "smtp_security": _one_of("starttls", "tls", "none"),
     "smtp_sender": _mailbox,
     "terms_url": _https_url,
     "echo_url": _url,
-    "echo_deadline": _positive,
-    "world_modules": _between(1, 1 << 40),
-    "streams_most": _between(0, 1_000_000),
+    "echo_deadline": positive,
+    "world_modules": between(1, 1 << 40),
+    "streams_most": between(0, 1_000_000),
     "webhook_networks": _networks,
-    "webhook_deadline": _between(0.1, 120),
-    "webhook_given_up_days": _positive,
-    "dead_letters_kept_days": _positive,
-    "changes_kept_days": _positive,
-    "readings_raw_days": _positive,
-    "readings_kept_days": _positive,
-    "readings_most": _between(1_000, 1 << 40),
-    "orders_kept_days": _positive,
-    "removed_plants_kept_days": _positive,
-    "audit_kept_days": _positive,
+    "webhook_deadline": between(0.1, 120),
+    "webhook_given_up_days": positive,
+    "dead_letters_kept_days": positive,
+    "changes_kept_days": positive,
+    "readings_raw_days": positive,
+    "readings_kept_days": positive,
+    "readings_most": between(1_000, 1 << 40),
+    "orders_kept_days": positive,
+    "removed_plants_kept_days": positive,
+    "audit_kept_days": positive,
     "log_level": _one_of(*_LOG_LEVELS),
     "log_format": _one_of(*_LOG_FORMATS),
+    **{name: one.setting.check for name, one in SETTINGS.items() if one.setting.check is not None},
 }
 
-TABLES: dict[object, str] = {
-    tuple[IssuerProfile, ...]: "issuers",
-    tuple[MqttBroker, ...]: "brokers",
-    tuple[OpenWebNetGateway, ...]: "gateways",
+
+def _is_table(kind: Any) -> bool:
+    arguments = get_args(kind)
+    return get_origin(kind) is tuple and isinstance(arguments[0], type) and issubclass(arguments[0], msgspec.Struct)
+
+
+TABLES: dict[object, str] = {tuple[IssuerProfile, ...]: "issuers"} | {
+    one.type: one.field for one in SETTINGS.values() if _is_table(one.type)
 }
 """Settings that are lists of tables in the TOML file, and JSON elsewhere."""
 

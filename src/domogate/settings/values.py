@@ -1,12 +1,12 @@
-"""What can be set. How it is set, and what is said of mistakes, is in `loading.py`."""
+"""What can be set, except what drivers declare themselves. How it is set, and what is said of mistakes, is in `loading.py`."""
 
 from pathlib import Path
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt import MqttBroker
-from domogate.drivers.openwebnet import OpenWebNetGateway
+from domogate.drivers import make_settings
+from domogate.drivers.declaration import DriverSettings
 from domogate.identity.profiles import IssuerProfile
 
 
@@ -42,14 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     state_max_age: float = 60.0
     """How old a state may be before the device is asked again; `state_max_ages` says otherwise for a kind."""
     state_max_ages: dict[DeviceKind, float] = {}
-    mqtt_brokers: tuple[MqttBroker, ...] = ()
-    """Brokers that modules of the driver `mqtt` are reached through; in the TOML file as [[mqtt_brokers]]."""
-    openwebnet_gateways: tuple[OpenWebNetGateway, ...] = ()
-    """Gateways of MyHome buses, for the driver `openwebnet`; in the TOML file as [[openwebnet_gateways]]."""
-    simulator_seed: int = 1
-    simulator_tick: float = 5.0
-    simulator_speed: float = 1.0
-    """How much faster than real time simulated plants live."""
+    drivers: dict[str, DriverSettings] = msgspec.field(default_factory=lambda: make_settings({}))
+    """The settings that each driver declares, by driver; an operator sets them one by one (simulator_seed)."""
     simulator_awake_plants: int = 100
     """How many purely simulated plants are kept moving at once; a plant with a real device always is."""
 

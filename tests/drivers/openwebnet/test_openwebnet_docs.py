@@ -6,8 +6,8 @@ from pathlib import Path
 import yaml
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.openwebnet import OpenWebNetGateway, find_option_problems
-from domogate.drivers.openwebnet.kinds import KINDS
+from domogate.drivers.openwebnet import OpenWebNetGateway
+from domogate.drivers.openwebnet.kinds import KINDS, find_option_problems
 from support.markdown import section, tables
 
 TEXT = (Path(__file__).parents[3] / "docs" / "openwebnet.md").read_text()

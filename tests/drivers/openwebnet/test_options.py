@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.openwebnet import OpenWebNetGateway, find_option_problems
-from domogate.drivers.openwebnet.kinds import KINDS, make_device
+from domogate.drivers.openwebnet import OpenWebNetGateway
+from domogate.drivers.openwebnet.kinds import KINDS, find_option_problems, make_device
 
 GOOD: list[tuple[DeviceKind, dict[str, Any]]] = [
     (DeviceKind.LIGHT, {"where": "11"}),

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
-from domogate.drivers.simulator import find_option_problems
 from domogate.drivers.simulator.loads import LOADS
-from domogate.drivers.simulator.options import OPTIONS
+from domogate.drivers.simulator.options import OPTIONS, find_option_problems
 from domogate.drivers.simulator.pace import REAL_TIME
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.weather import Weather

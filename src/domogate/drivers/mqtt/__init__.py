@@ -1,7 +1,20 @@
-"""Modules that speak MQTT: Zigbee2MQTT, Tasmota, and whatever else topics and templates can describe (docs/mqtt.md)."""
+"""Modules that speak MQTT: Zigbee2MQTT, Tasmota, and others that topics and templates can describe (docs/mqtt.md)."""
 
+from typing import Annotated
+
+from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.driver import Mqtt
 from domogate.drivers.mqtt.options import find_option_problems
 
-__all__ = ["Mqtt", "MqttBroker", "find_option_problems"]
+__all__ = ["DRIVER", "Mqtt", "MqttBroker", "MqttSettings"]
+
+
+class MqttSettings(DriverSettings, frozen=True):
+    brokers: Annotated[
+        tuple[MqttBroker, ...],
+        Setting("JSON", "Brokers for the driver mqtt; easier in the TOML file.", unique_names, secret=True),
+    ] = ()
+
+
+DRIVER = DriverDeclaration(Mqtt.name, MqttSettings, lambda clock, settings: Mqtt(clock, settings.brokers), find_option_problems)

@@ -1,7 +1,25 @@
 """MyHome buses, through gateways that speak OpenWebNet (docs/openwebnet.md)."""
 
+from typing import Annotated
+
+from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.openwebnet.driver import OpenWebNet
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.kinds import find_option_problems
 
-__all__ = ["OpenWebNet", "OpenWebNetGateway", "find_option_problems"]
+__all__ = ["DRIVER", "OpenWebNet", "OpenWebNetGateway", "OpenWebNetSettings"]
+
+
+class OpenWebNetSettings(DriverSettings, frozen=True):
+    gateways: Annotated[
+        tuple[OpenWebNetGateway, ...],
+        Setting("JSON", "Gateways for the driver openwebnet; easier in the TOML file.", unique_names, secret=True),
+    ] = ()
+
+
+DRIVER = DriverDeclaration(
+    OpenWebNet.name,
+    OpenWebNetSettings,
+    lambda clock, settings: OpenWebNet(clock, settings.gateways),
+    find_option_problems,
+)

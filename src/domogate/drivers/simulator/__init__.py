@@ -1,7 +1,28 @@
-"""Simulated plants: no hardware needed, alive, and the same in every run with the same seed, clock and orders."""
+"""Simulated plants: they need no hardware, change over time, and repeat exactly for the same seed, clock and orders."""
 
+from typing import Annotated
+
+from domogate.common.checks import between, positive
+from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting
 from domogate.drivers.simulator.day import Moment, live_a_day
 from domogate.drivers.simulator.options import find_option_problems
 from domogate.drivers.simulator.simulator import Simulator
 
-__all__ = ["Moment", "Simulator", "find_option_problems", "live_a_day"]
+__all__ = ["DRIVER", "Moment", "Simulator", "SimulatorSettings", "live_a_day"]
+
+
+class SimulatorSettings(DriverSettings, frozen=True):
+    seed: Annotated[int, Setting("NUMBER", "The same seed gives the same simulated behaviour.", between(0, (1 << 63) - 1))] = 1
+    tick: Annotated[float, Setting("SECONDS", "How often simulated devices change.", positive)] = 5.0
+    speed: Annotated[
+        float,
+        Setting("NUMBER", "How much faster than real time simulated plants run.", between(0.01, 10_000), short_flag="--speed"),
+    ] = 1.0
+
+
+DRIVER = DriverDeclaration(
+    Simulator.name,
+    SimulatorSettings,
+    lambda clock, settings: Simulator(clock, seed=settings.seed, tick=settings.tick, speed=settings.speed),
+    find_option_problems,
+)

@@ -1,0 +1,82 @@
+"""What a driver declares about itself: its name, its settings, the check of module options, and how it is built."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar, get_args, get_origin
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.ports import Clock, Driver
+
+OptionProblem = tuple[tuple[str | int, ...], str]
+"""The path inside a module's options, and what is wrong there."""
+OptionCheck = Callable[[DeviceKind, Mapping[str, Any]], Iterator[OptionProblem]]
+
+
+class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of a driver's settings. The field `seed` of the driver `simulator` is the setting `simulator_seed`.
+
+    Each field has a default and is annotated with its `Setting`.
+    """
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """How one setting is shown and checked; its type and its default come from the field."""
+
+    metavar: str
+    help: str
+    check: Callable[[Any], Any] | None = None
+    """Returns the value, or raises ValueError that says what is allowed."""
+    short_flag: str | None = None
+    secret: bool = False
+    """It may hold a password: messages do not repeat it."""
+
+
+class DeclaredSetting(NamedTuple):
+    """A setting under its full name."""
+
+    name: str
+    field: str
+    type: Any
+    default: Any
+    setting: Setting
+
+
+S = TypeVar("S", bound=DriverSettings)
+
+
+class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
+    """Everything the rest of the gateway knows about a driver."""
+
+    name: str
+    settings: type[S]
+    build: Callable[[Clock, S], Driver]
+    find_option_problems: OptionCheck
+
+    def list_settings(self) -> Iterator[DeclaredSetting]:
+        for field in msgspec.structs.fields(self.settings):
+            assert get_origin(field.type) is Annotated, f"{self.name}: the setting {field.name} is not annotated"
+            kind, setting = get_args(field.type)
+            yield DeclaredSetting(f"{self.name.replace('-', '_')}_{field.name}", field.name, kind, field.default, setting)
+
+    def settings_in(self, every: Mapping[str, DriverSettings]) -> S:
+        """The settings of this driver; the defaults when it has none there."""
+        mine = every.get(self.name, self.settings())
+        assert isinstance(mine, self.settings)
+        return mine
+
+    def build_from(self, clock: Clock, every: Mapping[str, DriverSettings]) -> Driver:
+        return self.build(clock, self.settings_in(every))
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+def unique_names(entries: Sequence[_Named]) -> Sequence[_Named]:
+    """Modules refer to an entry of such a list by its name."""
+    names = [entry.name for entry in entries]
+    if len(set(names)) < len(names):
+        raise ValueError("each needs a name of its own, by which modules call it")
+    return entries
