@@ -1,16 +1,11 @@
-"""Reading a request's body: strict JSON, bounded, and never a surprise.
+"""Reads a request's body: bounded, strict JSON, types checked by msgspec."""
 
-The json module is told to refuse what RFC 8259 leaves open or it takes silently: duplicate keys, NaN and Infinity, numbers that
-do not fit a float. msgspec then checks the types.
-"""
-
-import json
-import math
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
+from domogate.common import strict_json
 from domogate.domain.faults import BodyTooLarge, MalformedRequest
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -55,18 +50,10 @@ def check_content_type(value: bytes | None) -> None:
 
 def parse_json(body: bytes) -> Any:
     """Any JSON value, strictly."""
-    if not body:
-        raise MalformedRequest("the request needs a JSON body, and has none")
     try:
-        return _decode(body.decode("utf-8"))
-    except RecursionError:
-        raise MalformedRequest("the body is nested too deeply") from None
-    except UnicodeDecodeError:
-        raise MalformedRequest("the body is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise MalformedRequest(f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
-    except ValueError:
-        raise MalformedRequest("the body holds a number that is too long") from None
+        return strict_json.parse_json(body)
+    except strict_json.JsonRefused as refused:
+        raise MalformedRequest(f"the body {refused}") from None
 
 
 def convert(value: Any, to: type[T]) -> T:
@@ -81,24 +68,3 @@ def convert(value: Any, to: type[T]) -> T:
 
 def _too_large(limit: int) -> BodyTooLarge:
     return BodyTooLarge(f"the body is larger than {limit} bytes")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise MalformedRequest("the body holds the same key twice in one object")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise MalformedRequest("the body holds a number that is out of range")
-    return number
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise MalformedRequest("NaN and Infinity are not JSON")
-
-
-_decode = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant).decode

@@ -1,13 +1,12 @@
 """A request's body and parameters: bounded, strict, and nothing in them that nobody reads."""
 
-import json
-import math
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
+from domogate.common.strict_json import JsonRefused, parse_json
 from domogate.http_api.problems import Problem
 
 T = TypeVar("T")
@@ -53,18 +52,10 @@ def _check_content_type(value: str | None) -> None:
 
 
 def _parse(body: bytes) -> Any:
-    if not body:
-        raise Problem(400, "The request needs a JSON body, and has none.")
     try:
-        return _decode(body.decode("utf-8"))
-    except RecursionError:
-        raise Problem(400, "The body is nested too deeply.") from None
-    except UnicodeDecodeError:
-        raise Problem(400, "The body is not UTF-8.") from None
-    except json.JSONDecodeError as error:
-        raise Problem(400, f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
-    except ValueError:
-        raise Problem(400, "The body holds a number that is too long.") from None
+        return parse_json(body)
+    except JsonRefused as refused:
+        raise Problem(400, f"The body {refused}.") from None
 
 
 def _convert(value: Any, to: type[T], *, strict: bool, what: str) -> T:
@@ -72,24 +63,3 @@ def _convert(value: Any, to: type[T], *, strict: bool, what: str) -> T:
         return msgspec.convert(value, to, strict=strict)
     except msgspec.ValidationError as error:
         raise Problem(400, f"The {what} is not as expected: {error}.") from None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Problem(400, "The body holds the same key twice in one object.")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise Problem(400, "The body holds a number that is out of range.")
-    return number
-
-
-def _refuse_constant(_: str) -> NoReturn:
-    raise Problem(400, "NaN and Infinity are not JSON.")
-
-
-_decode = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_refuse_constant).decode

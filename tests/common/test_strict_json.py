@@ -1,0 +1,42 @@
+"""Strict JSON: everything that RFC 8259 allows and no surprise beyond it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.common.strict_json import JsonRefused, parse_json
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values)
+def test_every_json_value_is_read_as_it_was_written(value: Any) -> None:
+    assert parse_json(json.dumps(value).encode()) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"", "is empty"),
+        (b"{", "is not JSON: Expecting property name"),
+        (b'{"a": 1, "a": 1}', "the same key twice"),
+        (b'[{"a": {"b": 1, "b": 2}}]', "the same key twice"),
+        (b"NaN", "holds NaN"),
+        (b"[-Infinity]", "holds -Infinity"),
+        (b"1e999", "out of range"),
+        (b"1" * 5000, "too long"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'"\xff"', "is not UTF-8"),
+        (b"\xef\xbb\xbf1", "is not JSON"),
+    ],
+)
+def test_anything_else_is_refused_with_the_reason(text: bytes, reason: str) -> None:
+    with pytest.raises(JsonRefused, match=reason):
+        parse_json(text)
