@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -110,7 +111,7 @@ async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int
     cpu, started = cpu_seconds(pid), time.perf_counter()
     for _ in range(connections):
         done: asyncio.Future[None] = loop.create_future()
-        _, protocol = await loop.create_connection(lambda done=done: _Connection(cycle, share, done), "127.0.0.1", port)
+        _, protocol = await loop.create_connection(partial(_Connection, cycle, share, done), "127.0.0.1", port)
         protocols.append(protocol)
         waiting.append(done)
     await asyncio.gather(*waiting)

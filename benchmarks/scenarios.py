@@ -5,9 +5,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -32,7 +33,7 @@ class Row(msgspec.Struct, frozen=True):
     holds: bool | None = None
 
 
-Scenario = Callable[[], Awaitable[list[Row]]]
+Scenario = Callable[[], Coroutine[Any, Any, list[Row]]]
 
 
 def light_path(plant: int, number: int) -> str:

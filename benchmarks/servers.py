@@ -11,7 +11,7 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -129,7 +129,7 @@ async def _run_gateway(
     **changed: Any,
 ) -> None:
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
-    parts.SqlStore = _BenchStore  # type: ignore[misc]
+    vars(parts)["SqlStore"] = _BenchStore
     settings = Settings(data=Path(data), port=0, **{"simulator_tick": 3600.0, "state_max_age": 86_400.0, **changed})
 
     async def tell(gateway: Gateway) -> None:
@@ -180,6 +180,6 @@ async def _mint(gateway: Gateway) -> dict[str, Any]:
 
 if __name__ == "__main__":
     what, ready_path, arguments_json = sys.argv[1:]
-    run = {"bare": _run_bare, "gateway": _run_gateway}[what]
+    runs: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {"bare": _run_bare, "gateway": _run_gateway}
     with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
-        runner.run(run(ready_path, **json.loads(arguments_json)))
+        runner.run(runs[what](ready_path, **json.loads(arguments_json)))

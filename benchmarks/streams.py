@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from support.crowding import Crowd, allow_files, crowd
 from support.listening import Salon, a_module, open_salon
 from support.mqtt_flood import percentile
+from support.stores import HandClock
 
 _PLANTS, _LISTENERS = 100, 1_000
 _CHANGES = 2_000
@@ -33,7 +34,7 @@ _IN_FLIGHT = 8
 Places = Sequence[tuple[Id, Module]]
 
 
-class _Clock:
+class _Clock(HandClock):
     def now(self) -> float:
         return time.time()
 
@@ -105,8 +106,9 @@ async def _measure(salon: Salon, port: int, headers: dict[str, str], places: Pla
             await asyncio.sleep(0.005)
         seconds, cost = time.perf_counter() - begun, time.process_time() - cpu
         newest = await salon.store.newest_cursor()
-        seen = {plant_id: 0 for plant_id, _ in places}
-        for change in await salon.store.list_changes_of(set(seen), max(0, newest - len(places)), 10 * len(places)):
+        plants = [plant_id for plant_id, _ in places]
+        seen: dict[str, int] = dict.fromkeys(plants, 0)
+        for change in await salon.store.list_changes_of(plants, max(0, newest - len(places)), 10 * len(places)):
             seen[change.event.plant_id] = change.cursor  # type: ignore[union-attr]  # only those of plants were read
         await asyncio.to_thread(listeners.finish, seen)
     finally:

@@ -35,7 +35,7 @@ def tell(gateway: Gateway, operation: Operation, who: str, target: Target, order
 class TestX1SetChronothermostat:
     def test_what_is_set_is_what_e12_shows(self, workshop: Gateway) -> None:
         who, target = workshop.case(X1)
-        order = {"function": "cooling", "mode": "manual", "setPoint": {"value": "23.5", "unit": "C"}}
+        order: dict[str, Any] = {"function": "cooling", "mode": "manual", "setPoint": {"value": "23.5", "unit": "C"}}
         expect_done(X1, tell(workshop, X1, who, target, order))
         shown = read_thermostat(workshop, who, target)
         assert (shown["function"], shown["mode"], shown["setPoint"]) == ("cooling", "manual", {"value": "23.5", "unit": "C"})
@@ -51,7 +51,7 @@ class TestX1SetChronothermostat:
     def test_fahrenheit_becomes_celsius_and_numbers_will_do(self, workshop: Gateway) -> None:
         who, target = workshop.case(X1)
         for value, unit, shown in ((68, "F", "20"), ("70.7", "F", "21.5"), (19.5, "C", "19.5")):
-            order = {"mode": "manual", "setPoint": {"value": value, "unit": unit}}
+            order: dict[str, Any] = {"mode": "manual", "setPoint": {"value": value, "unit": unit}}
             expect_done(X1, tell(workshop, X1, who, target, order))
             assert read_thermostat(workshop, who, target)["setPoint"] == {"value": shown, "unit": "C"}
 

@@ -1,6 +1,7 @@
 """What of a report is to be logged: everything that is news, once, and nothing else."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
@@ -20,9 +21,9 @@ FUNCTION = EmergencyTest(EmergencyTestKind.FUNCTION, 100.0, 130.0, 30.0)
 DURATION = EmergencyTest(EmergencyTestKind.DURATION, 100.0, 3700.0, 3600.0, FailureType.BLOCK_FAULTY_BATTERY)
 
 
-def heard(state: EmergencyState | None, at: float = 5000.0, **more: object) -> StateChanged:
-    told: dict[str, object] = {"reachable": True, **more}
-    return StateChanged(plant_id=SITE, module_id=UNIT, state=state, at=at, **told)  # type: ignore[arg-type]  # fields by name
+def heard(state: EmergencyState | None, at: float = 5000.0, **more: Any) -> StateChanged:
+    told: dict[str, Any] = {"reachable": True, **more}
+    return StateChanged(plant_id=SITE, module_id=UNIT, state=state, at=at, **told)
 
 
 def log(before: EmergencyState | None, event: StateChanged) -> list[LogbookEntry]:
@@ -146,7 +147,7 @@ def _stories(draw: st.DrawFn) -> list[EmergencyState]:
             types = draw(st.lists(_TYPES, max_size=3))
             state = replace(state, failures=tuple(Failure(each) for each in types))
         elif step != "repeat" and told[step]:
-            state = replace(state, **{step: told[step].pop(0)})  # type: ignore[arg-type]  # fields by name
+            state = replace(state, **{step: told[step].pop(0)})
         story.append(state)
     return story
 

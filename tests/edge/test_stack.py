@@ -280,7 +280,8 @@ def json_log() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     setup_logs("info", "json", stream)
     yield stream
-    logging.getLogger().handlers, _ = before[0], logging.getLogger().setLevel(before[1])
+    logging.getLogger().handlers = before[0]
+    logging.getLogger().setLevel(before[1])
     structlog.reset_defaults()
 
 

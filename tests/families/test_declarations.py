@@ -1,5 +1,7 @@
 """A contradictory or incomplete declaration fails when it is imported."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -7,16 +9,18 @@ from domogate.domain import faults
 from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.families import FAMILIES
+from domogate.families._call import Call, Services
 from domogate.families._family import GET, NO_SCOPE, POST, DeclarationError, Operation, any_of
 from domogate.families._ladder import LADDER, OUTSIDE, status_of
+from domogate.families._wire import Answer
 
 
-async def _handler(services, call):
+async def _handler(services: Services, call: Call) -> Answer:
     raise AssertionError("never called here")
 
 
-def _declare(**differences):
-    declaration = {
+def _declare(**differences: Any) -> Operation:
+    declaration: dict[str, Any] = {
         "id": "E0",
         "summary": "An example",
         "method": GET,
@@ -31,7 +35,7 @@ def _declare(**differences):
 
 
 class TestAnOperation:
-    def test_as_it_should_be_is_accepted(self):
+    def test_as_it_should_be_is_accepted(self) -> None:
         assert [parameter.role for parameter in _declare().parameters] == ["plant", "module"]
 
     @pytest.mark.parametrize(
@@ -53,15 +57,17 @@ class TestAnOperation:
             ({"path": "plants/{plantId:plant}/{ambientId:ambient}", "kinds": frozenset()}, "go together"),
         ],
     )
-    def test_that_contradicts_itself_is_refused(self, differences, complaint):
+    def test_that_contradicts_itself_is_refused(self, differences: dict[str, Any], complaint: str) -> None:
         with pytest.raises(DeclarationError, match=complaint):
             _declare(**differences)
 
-    def test_that_forgets_its_scope_is_refused(self):
+    def test_that_forgets_its_scope_is_refused(self) -> None:
         with pytest.raises(DeclarationError):
             any_of()
         with pytest.raises(TypeError):
-            Operation(id="E0", summary="", method=GET, path="x", handler=_handler, errors=frozenset(), answer=None)
+            Operation(  # type: ignore[call-arg]  # the point of the test
+                id="E0", summary="", method=GET, path="x", handler=_handler, errors=frozenset(), answer=None
+            )
 
 
 class TestAFamily:
@@ -75,27 +81,27 @@ class TestAFamily:
             ({"operations": (FAMILIES[0].operations[0], FAMILIES[0].operations[0])}, "twice"),
         ],
     )
-    def test_that_contradicts_itself_is_refused(self, differences, complaint):
+    def test_that_contradicts_itself_is_refused(self, differences: dict[str, Any], complaint: str) -> None:
         with pytest.raises(DeclarationError, match=complaint):
             msgspec.structs.replace(FAMILIES[0], **differences)
 
-    def test_has_a_root_and_a_slug_of_its_own(self):
+    def test_has_a_root_and_a_slug_of_its_own(self) -> None:
         assert len({family.root for family in FAMILIES}) == len({family.slug for family in FAMILIES}) == 9
 
-    def test_the_specifications_operations_are_twenty_and_the_others_are_marked(self):
+    def test_the_specifications_operations_are_twenty_and_the_others_are_marked(self) -> None:
         ids = [(one.id, bool(one.extension)) for family in FAMILIES for one in family.operations]
         assert sorted(name for name, extension in ids if not extension) == sorted(f"E{number}" for number in range(1, 21))
         assert sorted(name for name, extension in ids if extension) == [f"X{number}" for number in range(1, 9)]
 
-    def test_only_the_demonstration_needs_no_scope(self):
+    def test_only_the_demonstration_needs_no_scope(self) -> None:
         assert [one.id for family in FAMILIES for one in family.operations if one.scopes == NO_SCOPE] == ["E20"]
 
 
 class TestTheLadder:
-    def test_knows_every_fault(self):
+    def test_knows_every_fault(self) -> None:
         assert set(LADDER) == set(faults.Fault.__subclasses__())
 
-    def test_gives_every_operation_a_status_for_every_fault_that_can_reach_it(self):
+    def test_gives_every_operation_a_status_for_every_fault_that_can_reach_it(self) -> None:
         anywhere = (faults.KeyRefused, faults.TokenRefused, faults.ScopeMissing, faults.TooManyRequests, faults.Internal)
         for family in FAMILIES:
             for operation in family.operations:
@@ -117,13 +123,13 @@ class TestTheLadder:
             (faults.DeviceOffline, {404, 500}, 404),
         ],
     )
-    def test_takes_the_first_status_that_is_listed(self, kind, listed, status):
+    def test_takes_the_first_status_that_is_listed(self, kind: type[faults.Fault], listed: set[int], status: int) -> None:
         assert status_of(kind, frozenset(listed)) == status
 
-    def test_never_answers_what_only_some_operations_may_where_they_do_not_list_it(self):
+    def test_never_answers_what_only_some_operations_may_where_they_do_not_list_it(self) -> None:
         with pytest.raises(LookupError):
             status_of(faults.PasswordToRenew, frozenset({400, 401}))
 
-    def test_codes_are_one_to_a_fault(self):
+    def test_codes_are_one_to_a_fault(self) -> None:
         codes = [fault.code for fault in LADDER]
         assert len(set(codes)) == len(codes)

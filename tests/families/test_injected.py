@@ -1,5 +1,7 @@
 """Which injected fault is told, to whom and for how long; that the ladder's status comes of it is shown end to end."""
 
+from typing import Any
+
 import pytest
 
 from domogate.domain.devices import DeviceKind
@@ -16,7 +18,7 @@ LAMP, PLUG, ELSEWHERE, ROOM = (Id(f"00000000-0000-4000-8000-00000000000{number}"
 NOW = 1000.0
 
 
-def told(operation, *injections, module_id=None):
+def told(operation: str, *injections: Injection, module_id: Id | None = None) -> type[Fault] | None:
     call = Call.__new__(Call)
     call.ambient = Ambient(
         ROOM, ROOM, "Room", "other", (Module(PLUG, PLUG, "Plug", DeviceKind.PLUG), Module(LAMP, LAMP, "Lamp", DeviceKind.LIGHT))
@@ -28,7 +30,7 @@ def told(operation, *injections, module_id=None):
     return None
 
 
-def of_all(*faults, **how):
+def of_all(*faults: InjectedFault, **how: Any) -> list[Injection]:
     return [Injection(fault, **how) for fault in faults]
 
 
@@ -42,15 +44,15 @@ class TestWhatIsTold:
             (InjectedFault.TIMEOUT, DeviceTimeout),
         ],
     )
-    def test_each_is_the_fault_it_stands_for(self, fault, kind):
+    def test_each_is_the_fault_it_stands_for(self, fault: InjectedFault, kind: type[Fault]) -> None:
         assert told("E12", Injection(fault)) is kind
 
-    def test_faults_of_devices_are_not_told_at_the_door(self):
+    def test_faults_of_devices_are_not_told_at_the_door(self) -> None:
         devices = set(InjectedFault) - {InjectedFault(word) for word in ("408", "469", "470", "500")}
         assert len(devices) == 5
         assert told("E12", *of_all(*devices)) is None
 
-    def test_of_several_the_first_by_the_order_of_checks(self):
+    def test_of_several_the_first_by_the_order_of_checks(self) -> None:
         password, terms, internal, timeout = of_all(
             InjectedFault.PASSWORD, InjectedFault.TERMS, InjectedFault.INTERNAL, InjectedFault.TIMEOUT
         )
@@ -58,7 +60,7 @@ class TestWhatIsTold:
         assert told("E12", timeout, internal, terms) is TermsToAccept
         assert told("E12", timeout, internal) is Internal
 
-    def test_469_and_470_only_where_they_are_listed(self):
+    def test_469_and_470_only_where_they_are_listed(self) -> None:
         both = of_all(InjectedFault.PASSWORD, InjectedFault.TERMS)
         about_a_plant = [
             name for name, operation in BY_ID.items() if operation.parameters and "{reference" not in operation.path
@@ -66,7 +68,7 @@ class TestWhatIsTold:
         assert [name for name in about_a_plant if told(name, *both)] == ["E9", "E12", "E13", "X1", "X4"]
         assert told("E8", *both, Injection(InjectedFault.TIMEOUT)) is DeviceTimeout
 
-    def test_no_message_has_a_word_that_a_known_client_takes_for_a_token(self):
+    def test_no_message_has_a_word_that_a_known_client_takes_for_a_token(self) -> None:
         for word in ("408", "469", "470", "500"):
             with pytest.raises(Fault, match="injected") as raised:
                 raise_injected([Injection(InjectedFault(word))], BY_ID["E12"], Call.__new__(Call), LAMP, NOW)
@@ -74,19 +76,19 @@ class TestWhatIsTold:
 
 
 class TestWhomItTouches:
-    def test_a_modules_only_what_names_the_module(self):
+    def test_a_modules_only_what_names_the_module(self) -> None:
         injection = Injection(InjectedFault.INTERNAL, module_id=LAMP)
         assert told("E8", injection, module_id=LAMP) is Internal
         assert told("E8", injection, module_id=ELSEWHERE) is None
         for about_the_plant in ("E3", "E7", "E9", "E16", "E18", "X4"):
             assert told(about_the_plant, injection) is None
 
-    def test_a_plugs_also_e1_on_its_ambient_and_a_lamps_there_not(self):
+    def test_a_plugs_also_e1_on_its_ambient_and_a_lamps_there_not(self) -> None:
         assert told("E1", Injection(InjectedFault.TIMEOUT, module_id=PLUG)) is DeviceTimeout
         assert told("E1", Injection(InjectedFault.TIMEOUT, module_id=LAMP)) is None
         assert told("E1", Injection(InjectedFault.TIMEOUT, module_id=ELSEWHERE)) is None
 
-    def test_only_until_it_is_over(self):
+    def test_only_until_it_is_over(self) -> None:
         assert told("E8", Injection(InjectedFault.INTERNAL, until=NOW + 0.1)) is Internal
         assert told("E8", Injection(InjectedFault.INTERNAL, until=NOW)) is None
         assert told("E8", Injection(InjectedFault.INTERNAL, until=NOW), Injection(InjectedFault.TIMEOUT)) is DeviceTimeout

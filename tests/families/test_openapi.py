@@ -3,20 +3,22 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from domogate.families import FAMILIES
+from domogate.families._family import Family
 from domogate.families._openapi import openapi_document
 
 
 @pytest.fixture(params=FAMILIES, ids=[family.slug for family in FAMILIES])
-def family(request):
-    return request.param
+def family(request: pytest.FixtureRequest) -> Family:
+    chosen: Family = request.param
+    return chosen
 
 
 class TestTheOpenApiDocument:
-    def test_is_valid_by_an_independent_validator(self, family):
+    def test_is_valid_by_an_independent_validator(self, family: Family) -> None:
         document = openapi_document(family, base_url="http://127.0.0.1:8080", version="1")
         assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
 
-    def test_has_every_operation_at_its_place_in_the_contract(self, family):
+    def test_has_every_operation_at_its_place_in_the_contract(self, family: Family) -> None:
         paths = openapi_document(family, base_url="http://127.0.0.1:8080", version="1")["paths"]
         for operation in family.operations:
             described = paths[f"{family.prefix}/{operation.contract_path}"][operation.method.lower()]
@@ -24,13 +26,13 @@ class TestTheOpenApiDocument:
             assert {str(status) for status in operation.errors} <= set(described["responses"])
             assert ("requestBody" in described) == (operation.body is not None)
 
-    def test_says_what_is_deprecated(self, family):
+    def test_says_what_is_deprecated(self, family: Family) -> None:
         for path in openapi_document(family, base_url="http://x", version="1")["paths"].values():
             for described in path.values():
                 expected = described["operationId"] in {"E1", "E2", "E3", "E4", "E11", "E14", "E15", "X5"}
                 assert described.get("deprecated", False) is expected
 
-    def test_marks_extensions_and_says_why_they_are_there(self, family):
+    def test_marks_extensions_and_says_why_they_are_there(self, family: Family) -> None:
         paths = openapi_document(family, base_url="http://x", version="1")["paths"]
         for operation in family.operations:
             described = paths[f"{family.prefix}/{operation.contract_path}"][operation.method.lower()]
@@ -38,7 +40,7 @@ class TestTheOpenApiDocument:
             assert ("Extension" in described.get("description", "")) is operation.id.startswith("X")
             assert operation.extension in described.get("description", "")
 
-    def test_an_operation_beside_it_stays_as_it_is(self, family):
+    def test_an_operation_beside_it_stays_as_it_is(self, family: Family) -> None:
         """POST on a path of the specification does not change its GET."""
         document = openapi_document(family, base_url="http://x", version="1")
         own = [operation for operation in family.operations if not operation.extension]

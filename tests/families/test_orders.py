@@ -1,7 +1,9 @@
 """The bodies of X1 and X2: what becomes a command, and what is refused."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,11 +26,11 @@ from domogate.families._orders import (
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 
 
-def light(body):
+def light(body: Any) -> SetLight:
     return light_command(convert(body, LIGHT_BODY))
 
 
-def thermostat(body, known_programs=(), offset_minutes=60):
+def thermostat(body: Any, known_programs: Iterable[int] = (), offset_minutes: int = 60) -> SetThermostat:
     order = convert(body, THERMOSTAT_BODY)
     return thermostat_command(order, known_programs=list(known_programs), offset_minutes=offset_minutes, now=NOW)
 
@@ -49,9 +51,9 @@ class TestALightOrder:
             ),
         ],
     )
-    def test_says_only_what_it_asks_for(self, body, command):
+    def test_says_only_what_it_asks_for(self, body: Any, command: SetLight | SetThermostat) -> None:
         assert light(body) == command
-        assert isinstance(command.level, int | None)
+        assert type(light(body).level) is type(command.level)
 
     @pytest.mark.parametrize(
         "body",
@@ -70,7 +72,7 @@ class TestALightOrder:
             {"status": "on", "level": 200},
         ],
     )
-    def test_with_a_value_that_is_none_is_refused(self, body):
+    def test_with_a_value_that_is_none_is_refused(self, body: Any) -> None:
         with pytest.raises(ValueOutOfRange):
             light(body)
 
@@ -90,7 +92,7 @@ class TestALightOrder:
             "on",
         ],
     )
-    def test_of_the_wrong_form_is_refused(self, body):
+    def test_of_the_wrong_form_is_refused(self, body: Any) -> None:
         with pytest.raises(MalformedRequest):
             light(body)
 
@@ -116,11 +118,11 @@ class TestAThermostatOrder:
             ),
         ],
     )
-    def test_says_only_what_it_asks_for(self, body, command):
+    def test_says_only_what_it_asks_for(self, body: Any, command: SetLight | SetThermostat) -> None:
         assert thermostat(body) == command
 
     @pytest.mark.parametrize("mode", ThermostatMode)
-    def test_every_mode_has_a_word(self, mode):
+    def test_every_mode_has_a_word(self, mode: ThermostatMode) -> None:
         assert thermostat({"mode": mode.value}).mode is mode
 
     @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ class TestAThermostatOrder:
             {"activationTime": "soon"},
         ],
     )
-    def test_with_a_value_that_is_none_is_refused(self, body):
+    def test_with_a_value_that_is_none_is_refused(self, body: Any) -> None:
         with pytest.raises(ValueOutOfRange):
             thermostat(body)
 
@@ -170,11 +172,11 @@ class TestAThermostatOrder:
             {"activationTime": 1794700800},
         ],
     )
-    def test_of_the_wrong_form_is_refused(self, body):
+    def test_of_the_wrong_form_is_refused(self, body: Any) -> None:
         with pytest.raises(MalformedRequest):
             thermostat(body)
 
-    def test_a_program_is_one_that_the_thermostat_lists(self):
+    def test_a_program_is_one_that_the_thermostat_lists(self) -> None:
         assert thermostat({"programs": [{"number": 2}]}, known_programs=(0, 2)).program == 2
         with pytest.raises(ValueOutOfRange, match="no program 1"):
             thermostat({"programs": [{"number": 1}]}, known_programs=(0, 2))
@@ -193,22 +195,22 @@ class TestDegrees:
             ("70", "F", 21.1),
         ],
     )
-    def test_are_kept_in_celsius(self, value, unit, celsius):
+    def test_are_kept_in_celsius(self, value: str | float, unit: str, celsius: float) -> None:
         assert parse_celsius(value, unit) == celsius
 
     @pytest.mark.parametrize(("value", "unit"), [("37.3", "F"), (104.1, "F"), (2.99, "C"), ("40.01", "C")])
-    def test_outside_the_bounds_are_refused_before_they_are_rounded(self, value, unit):
+    def test_outside_the_bounds_are_refused_before_they_are_rounded(self, value: str | float, unit: str) -> None:
         with pytest.raises(ValueOutOfRange):
             parse_celsius(value, unit)
 
     @given(st.integers(30, 400))
-    def test_come_back_as_they_were_set_in_either_scale(self, tenths):
+    def test_come_back_as_they_were_set_in_either_scale(self, tenths: int) -> None:
         celsius = tenths / 10
         assert parse_celsius(f"{celsius:.1f}", "C") == parse_celsius(celsius, "C") == celsius
         assert parse_celsius(f"{celsius * 1.8 + 32:.2f}", "F") == celsius
 
     @given(st.text(max_size=12) | st.floats(allow_nan=False, allow_infinity=False) | st.integers(), st.sampled_from("CF"))
-    def test_whatever_is_sent_is_within_the_bounds_or_refused(self, value, unit):
+    def test_whatever_is_sent_is_within_the_bounds_or_refused(self, value: str | float, unit: str) -> None:
         with suppress(ValueOutOfRange):
             assert 3 <= parse_celsius(value, unit) <= 40
 
@@ -225,7 +227,7 @@ class TestMoments:
             ("2026-11-15T14:30:00+02:00", -480, 1800),
         ],
     )
-    def test_are_on_the_wall_clock_beside_the_device_unless_they_say_otherwise(self, text, offset_minutes, later):
+    def test_are_local_to_the_device_unless_they_have_an_offset(self, text: str, offset_minutes: int, later: int) -> None:
         if later:
             assert parse_moment(text, offset_minutes, NOW) == NOW + later
         else:
@@ -252,18 +254,18 @@ class TestMoments:
             "0000-01-01T00:00:00",
         ],
     )
-    def test_that_are_none_are_refused(self, text):
+    def test_that_are_none_are_refused(self, text: str) -> None:
         with pytest.raises(ValueOutOfRange):
             parse_moment(text, 0, NOW)
 
     @given(st.datetimes(datetime(2027, 1, 1), datetime(9998, 1, 1)), st.integers(-14 * 60, 14 * 60))
-    def test_come_back_as_they_were_set(self, moment, offset_minutes):
+    def test_come_back_as_they_were_set(self, moment: datetime, offset_minutes: int) -> None:
         moment = moment.replace(microsecond=0)
         at = parse_moment(moment.isoformat(), offset_minutes, NOW)
         assert datetime.fromtimestamp(at, timezone(timedelta(minutes=offset_minutes))).replace(tzinfo=None) == moment
 
     @given(st.text() | st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?\Z"))
-    def test_whatever_is_sent_is_to_come_or_refused(self, text):
+    def test_whatever_is_sent_is_to_come_or_refused(self, text: str) -> None:
         with suppress(ValueOutOfRange):
             assert parse_moment(text, 0, NOW) > NOW
 
@@ -278,7 +280,7 @@ ANYTHING = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), ANYTHING))
-def test_whatever_is_sent_is_a_command_or_a_refusal(body):
+def test_whatever_is_sent_is_a_command_or_a_refusal(body: Any) -> None:
     for read in (light, thermostat):
         with suppress(MalformedRequest, ValueOutOfRange):
             assert any(value is not None for value in msgspec.structs.astuple(read(body)))

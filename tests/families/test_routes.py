@@ -3,7 +3,7 @@ import pytest
 from domogate.domain.faults import MalformedId, WrongMethod, WrongUrl
 from domogate.domain.ids import new_id
 from domogate.families import FAMILIES
-from domogate.families._family import PLACEHOLDER
+from domogate.families._family import PLACEHOLDER, Family, Operation
 from domogate.families._routes import Routes
 
 _ALL = [(family, operation) for family in FAMILIES for operation in family.operations]
@@ -11,7 +11,7 @@ _ALL = [(family, operation) for family in FAMILIES for operation in family.opera
 
 class TestRoutes:
     @pytest.mark.parametrize(("family", "operation"), _ALL, ids=[operation.id for _, operation in _ALL])
-    def test_every_operation_is_found_with_its_parameters(self, family, operation):
+    def test_every_operation_is_found_with_its_parameters(self, family: Family, operation: Operation) -> None:
         identity = new_id()
         values = {role: family.ids.print_id(identity) for role in ("plant", "ambient", "module", "subscription")} | {
             "reference": "062520"
@@ -26,7 +26,7 @@ class TestRoutes:
             else:
                 assert getattr(target, f"{parameter.role}_id") == identity
 
-    def test_a_malformed_id_is_told_only_when_asked(self):
+    def test_a_malformed_id_is_told_only_when_asked(self) -> None:
         target = Routes(FAMILIES[1]).find("GET", b"/homeauto/v1.0/plants/x/topology")
         assert target.operation.id == "E7"
         with pytest.raises(MalformedId, match="plantId must be a UUID"):
@@ -46,20 +46,20 @@ class TestRoutes:
             b"/homeauto/v1.0/plants/a/b/topology",
         ],
     )
-    def test_no_other_path_is_one(self, path):
+    def test_no_other_path_is_one(self, path: bytes) -> None:
         with pytest.raises(WrongUrl):
             Routes(FAMILIES[1]).find("GET", path)
 
-    def test_an_encoded_slash_stays_in_its_parameter(self):
+    def test_an_encoded_slash_stays_in_its_parameter(self) -> None:
         target = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
         assert target.reference == "a/b c"
 
-    def test_another_method_is_told_which_there_are(self):
+    def test_another_method_is_told_which_there_are(self) -> None:
         with pytest.raises(WrongMethod) as refusal:
             Routes(FAMILIES[1]).find("DELETE", b"/homeauto/v1.0/plants")
         assert refusal.value.allow == "GET, HEAD"
 
-    def test_percent_encoding_that_is_no_text_is_refused(self):
+    def test_percent_encoding_that_is_no_text_is_refused(self) -> None:
         target = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/%ff/spare-parts")
         with pytest.raises(MalformedId, match="reference is not UTF-8"):
             target.check()

@@ -1,3 +1,4 @@
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +17,7 @@ _JSON = st.recursive(
 
 class TestTheJsonToXmlPolicy:
     @given(st.dictionaries(st.text(), _JSON, max_size=4))
-    def test_gives_well_formed_xml_or_says_what_cannot_be_carried(self, resource):
+    def test_gives_well_formed_xml_or_says_what_cannot_be_carried(self, resource: dict[str, Any]) -> None:
         try:
             document = to_xml(resource)
         except MalformedRequest:
@@ -24,10 +25,10 @@ class TestTheJsonToXmlPolicy:
         assert ElementTree.fromstring(document).tag == "Document"
 
     @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"])))
-    def test_keeps_every_text(self, text):
+    def test_keeps_every_text(self, text: str) -> None:
         assert (ElementTree.fromstring(to_xml({"a": text})).findtext("a") or "") == text
 
-    def test_names_values_and_lists(self):
+    def test_names_values_and_lists(self) -> None:
         document = to_xml(
             {"vehicleType": "train", "maxSpeed": 125, "avg": 90.5, "on": True, "none": None, "stops": [1, {"x": 2}]}
         )
@@ -52,9 +53,9 @@ class TestTheJsonToXmlPolicy:
             ("a\0b", "a_x0000_b"),
         ],
     )
-    def test_a_key_that_is_no_name_is_escaped(self, key, element):
+    def test_a_key_that_is_no_name_is_escaped(self, key: str, element: str) -> None:
         assert ElementTree.fromstring(to_xml({key: 1})).find(element) is not None
 
-    def test_markup_in_values_stays_text(self):
+    def test_markup_in_values_stays_text(self) -> None:
         text = "<b>&amp; ]]> \"'"
         assert ElementTree.fromstring(to_xml({"a": text})).findtext("a") == text

@@ -16,11 +16,10 @@ class _LeapingSelector:
         self.now = 0.0
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        if timeout is None or timeout <= 0:
-            return self._selector.select(timeout)
-        ready = self._selector.select(0)
-        if not ready:
-            self.now += timeout
+        waits = timeout is not None and timeout > 0
+        ready: list[Any] = self._selector.select(0 if waits else timeout)
+        if waits and not ready:
+            self.now += timeout or 0.0
         return ready
 
     def __getattr__(self, name: str) -> Any:
