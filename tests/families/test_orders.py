@@ -19,7 +19,7 @@ from domogate.families._orders import (
     THERMOSTAT_BODY,
     light_command,
     parse_celsius,
-    parse_moment,
+    parse_date_time,
     thermostat_command,
 )
 
@@ -229,10 +229,10 @@ class TestMoments:
     )
     def test_are_local_to_the_device_unless_they_have_an_offset(self, text: str, offset_minutes: int, later: int) -> None:
         if later:
-            assert parse_moment(text, offset_minutes, NOW) == NOW + later
+            assert parse_date_time(text, offset_minutes, NOW) == NOW + later
         else:
-            with pytest.raises(ValueOutOfRange, match="time to come"):
-                parse_moment(text, offset_minutes, NOW)
+            with pytest.raises(ValueOutOfRange, match="in the future"):
+                parse_date_time(text, offset_minutes, NOW)
 
     @pytest.mark.parametrize(
         "text",
@@ -256,18 +256,18 @@ class TestMoments:
     )
     def test_that_are_none_are_refused(self, text: str) -> None:
         with pytest.raises(ValueOutOfRange):
-            parse_moment(text, 0, NOW)
+            parse_date_time(text, 0, NOW)
 
     @given(st.datetimes(datetime(2027, 1, 1), datetime(9998, 1, 1)), st.integers(-14 * 60, 14 * 60))
     def test_come_back_as_they_were_set(self, moment: datetime, offset_minutes: int) -> None:
         moment = moment.replace(microsecond=0)
-        at = parse_moment(moment.isoformat(), offset_minutes, NOW)
+        at = parse_date_time(moment.isoformat(), offset_minutes, NOW)
         assert datetime.fromtimestamp(at, timezone(timedelta(minutes=offset_minutes))).replace(tzinfo=None) == moment
 
     @given(st.text() | st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?\Z"))
     def test_whatever_is_sent_is_to_come_or_refused(self, text: str) -> None:
         with suppress(ValueOutOfRange):
-            assert parse_moment(text, 0, NOW) > NOW
+            assert parse_date_time(text, 0, NOW) > NOW
 
 
 NAMES = ["status", "level", "colorHSV", "mode", "function", "programs", "setPoint"]

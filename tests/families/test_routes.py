@@ -61,5 +61,5 @@ class TestRoutes:
 
     def test_percent_encoding_that_is_no_text_is_refused(self) -> None:
         target = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/%ff/spare-parts")
-        with pytest.raises(MalformedId, match="reference is not UTF-8"):
+        with pytest.raises(MalformedId, match="not UTF-8"):
             target.check()

@@ -1,4 +1,4 @@
-"""The contract: nine families, each one file with one declaration. This is the only list of them."""
+"""The contract: nine families, each with one file and one declaration. This is the only list of families."""
 
 from domogate.families import (
     doorentry_a,

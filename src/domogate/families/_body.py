@@ -1,4 +1,4 @@
-"""Reads a request's body: bounded, strict JSON, types checked by msgspec."""
+"""Reads the body of a request as strict JSON, up to a size limit. msgspec checks the types."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def read_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
-    """The whole body, as long as it is within the limit, however it is sent."""
+    """Read the whole body. Raises BodyTooLarge when it is larger than the limit, sent with a length or in chunks."""
     if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
         raise _too_large(limit)
     message = await receive()
@@ -26,7 +26,7 @@ async def read_body(receive: Receive, declared_length: bytes | None, limit: int)
     while message.get("more_body", False):
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise MalformedRequest("the request ended before its body did")
+            raise MalformedRequest("the request ended before its body was complete")
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > limit:
@@ -36,7 +36,7 @@ async def read_body(receive: Receive, declared_length: bytes | None, limit: int)
 
 
 def check_content_type(value: bytes | None) -> None:
-    """JSON, or not said at all (Spec 4: Content-Type is optional)."""
+    """Accept a JSON media type or no Content-Type (Spec 4: Content-Type is optional)."""
     if not value:
         return
     media_type, *parameters = (part.strip() for part in value.lower().split(b";"))
@@ -49,7 +49,7 @@ def check_content_type(value: bytes | None) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """Any JSON value, strictly."""
+    """Parse any JSON value strictly."""
     try:
         return strict_json.parse_json(body)
     except strict_json.JsonRefused as refused:
@@ -57,13 +57,13 @@ def parse_json(body: bytes) -> Any:
 
 
 def convert(value: Any, to: type[T]) -> T:
-    """The value as the operation's body, types checked; values outside an enumeration are the handler's to refuse."""
+    """Convert a JSON value to the type of a body. The handler checks enumerations and ranges itself."""
     if not isinstance(value, dict):
         raise MalformedRequest("the body must be a JSON object")
     try:
         return msgspec.convert(value, to, strict=True)
     except msgspec.ValidationError as error:
-        raise MalformedRequest(f"the body is not as expected: {error}") from None
+        raise MalformedRequest(f"the body is not valid: {error}") from None
 
 
 def _too_large(limit: int) -> BodyTooLarge:

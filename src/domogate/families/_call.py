@@ -1,4 +1,4 @@
-"""What a handler is given: the services it may use, and the call it answers."""
+"""The arguments of a handler: the services it may use and the call it answers."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from domogate.services.webhooks.registration import Webhooks
 
 
 class Services(msgspec.Struct, frozen=True):
-    """What stands behind the families."""
+    """The services that the families use."""
 
     read_model: ReadModel
     control: Control
@@ -32,18 +32,18 @@ class Services(msgspec.Struct, frozen=True):
 
 
 class Call:
-    """A call that has passed all checks up to its own values: who calls, and what of.
+    """A call that has passed all checks except those of its own values.
 
-    An operation declares by its path which of these are there; the others are never looked at.
+    Which attributes are set follows from the path of the operation: `plant` is set when the path has a plant parameter.
     """
 
     __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference", "subscription_id")
 
     principal: Principal
     address: str
-    """From where it comes, for the audit log."""
+    """The client's address, for the audit log."""
     body: Any
-    """The request's body as the operation's type; `document` is the JSON it was read from."""
+    """The request body as the type the operation declares. `document` is the same body as plain JSON."""
     document: dict[str, Any]
     plant: PlantView
     ambient: Ambient
@@ -56,5 +56,5 @@ class Call:
         self.address = address
 
     def note(self, audit: Audit, action: AuditAction, *, what: str) -> None:
-        """That the caller did this, and it went well."""
+        """Record in the audit log that the caller did this successfully."""
         audit.note(action, who=self.principal.user_id, what=what, result=AuditResult.OK, address=self.address)

@@ -1,4 +1,4 @@
-"""A chronothermostat on the wire (Spec 2.8): as E12 answers it, and as subscribers are told of it (X6, Decision 0047)."""
+"""A chronothermostat on the wire (Spec 2.8): in E12's answer and in notifications to subscribers (X6, Decision 0047)."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,7 @@ from domogate.families._wire import Uuid, encode, print_date_time, print_local_t
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.webhooks.formats import Printed
 
-# Some receivers tell a notification from a handshake by the second.
+# Some receivers use the second header to distinguish a notification from a handshake.
 _NOTIFICATION_HEADERS = {"content-type": "application/json", "aeg-event-type": "Notification"}
 
 WireMode = Literal["automatic", "manual", "boost", "off", "protection"]
@@ -102,7 +102,7 @@ class ChronothermostatStatus(msgspec.Struct):
 
 
 class Notification(msgspec.Struct, rename="camel"):
-    """What a subscriber is sent, in a list (X6): a thermostat as E12 shows it."""
+    """One item of the list that a subscriber receives (X6): a thermostat as E12 shows it."""
 
     id: str
     event_type: Literal["DeviceToCloud"]
@@ -111,29 +111,29 @@ class Notification(msgspec.Struct, rename="camel"):
     data: ChronothermostatStatus
 
 
-def kept_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
-    """Made once a state: only the thermostat's clock moves between two reports."""
-    kept: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12")
-    if kept is None or kept[0] is not state:
-        kept = view.encodings["E12"] = (state, _state_to_wire(state, view))
-    return kept[1]
+def cached_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
+    """The wire form of a state, cached. Between two reports only the thermostat's clock changes."""
+    cached: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12")
+    if cached is None or cached[0] is not state:
+        cached = view.encodings["E12"] = (state, _state_to_wire(state, view))
+    return cached[1]
 
 
 def _state_to_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
     offset = state.utc_offset_minutes
-    shown: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if state.mode is not ThermostatMode.BOOST:
-        # The bound 3..40 is Celsius, so the set point is always printed so (Decision 0011).
-        shown["set_point"] = SetPoint(print_number(state.set_point), "C")
+        # The range 3..40 is in Celsius, so the set point is always printed in Celsius (Decision 0011).
+        fields["set_point"] = SetPoint(print_number(state.set_point), "C")
     if state.mode is ThermostatMode.AUTOMATIC and state.program is not None:
-        shown["programs"] = [ActiveProgram(state.program)]
+        fields["programs"] = [ActiveProgram(state.program)]
     if state.activation_time is not None:
-        shown["activation_time"] = print_local_time(state.activation_time, offset)
+        fields["activation_time"] = print_local_time(state.activation_time, offset)
     if state.temperature is not None:
-        shown["thermometer"] = Thermometer([_temperature_to_wire(state.temperature, offset)])
+        fields["thermometer"] = Thermometer([_temperature_to_wire(state.temperature, offset)])
     if state.humidity is not None:
         humidity = state.humidity
-        shown["hygrometer"] = Hygrometer([Humidity(print_time(humidity.at, offset), print_number(humidity.value), "%")])
+        fields["hygrometer"] = Hygrometer([Humidity(print_time(humidity.at, offset), print_number(humidity.value), "%")])
     return Chronothermostat(
         function=_FUNCTIONS[state.function],
         mode=_MODES[state.mode],
@@ -141,7 +141,7 @@ def _state_to_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat
         load_state="active" if state.load_active else "inactive",
         time="",
         sender=sender_to_wire(view),
-        **shown,
+        **fields,
     )
 
 
@@ -150,7 +150,7 @@ def _temperature_to_wire(reading: Reading, offset: int) -> Temperature:
 
 
 def sender_to_wire(view: ModuleView) -> Sender:
-    """Made once: nothing in it changes with the thermostat's state."""
+    """The sender, cached: it does not depend on the thermostat's state."""
     sender: Sender | None = view.encodings.get("E12 sender")
     if sender is None:
         sender = view.encodings["E12 sender"] = Sender(
@@ -160,14 +160,14 @@ def sender_to_wire(view: ModuleView) -> Sender:
 
 
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """Of a thermostat that is there: of one that is not, E12 would show nothing either."""
+    """The notification for a thermostat that can be reached. For an offline one E12 shows no state either."""
     event = notice.event
     if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
         return None
     wire = _state_to_wire(event.state, plant.modules[event.module_id])
     wire.time = print_time(event.at, event.state.utc_offset_minutes)
     subject = f"/plants/{event.plant_id}/modules/{event.module_id}"
-    told = Notification(
+    notification = Notification(
         str(notice.cursor), "DeviceToCloud", subject, print_date_time(notice.at), ChronothermostatStatus([wire])
     )
-    return Printed(encode([told]), _NOTIFICATION_HEADERS)
+    return Printed(encode([notification]), _NOTIFICATION_HEADERS)

@@ -1,4 +1,4 @@
-"""Serves what describes the contract: /openapi/{family}.json, and an index of them."""
+"""Serves the OpenAPI documents of the families, /openapi/{family}.json, and an index of them."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from domogate.families._wire import encode
 
 
 def build_documents(families: Iterable[Family], *, base_url: str, version: str) -> Starlette:
-    """Made once: a declaration does not change while it is served."""
+    """The documents are built once: declarations do not change while the gateway runs."""
     documents = {family.slug: encode(openapi_document(family, base_url=base_url, version=version)) for family in families}
     index = encode({"documents": {slug: f"{base_url}/openapi/{slug}.json" for slug in documents}})
 
@@ -24,7 +24,7 @@ def build_documents(families: Iterable[Family], *, base_url: str, version: str) 
         document = documents.get(request.path_params["slug"])
         if document is None:
             return Response(
-                encode({"statusCode": 404, "message": f"no such family; there are {', '.join(documents)}"}),
+                encode({"statusCode": 404, "message": f"no such family; the families are {', '.join(documents)}"}),
                 status_code=404,
                 media_type="application/json",
             )

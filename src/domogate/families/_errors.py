@@ -1,4 +1,4 @@
-"""The two error shapes of Spec 7, and what a 401 says of how to get in (RFC 6750 §3)."""
+"""The two error shapes of Spec 7, and the WWW-Authenticate header of a 401 (RFC 6750 §3)."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Family and Operation: the declaration of a contract, checked when it is imported."""
+"""Family and Operation: the declaration of a contract. It is checked when it is imported."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -9,9 +9,9 @@ import msgspec
 
 from domogate.domain import faults
 from domogate.domain.devices import DeviceKind
-from domogate.domain.ids import IdSpelling
+from domogate.domain.ids import DASHED_UUID, IdSpelling
 from domogate.domain.people import GrantType, Scope, TokenKind
-from domogate.families._errors import ErrorShape
+from domogate.families._errors import ErrorShape, shape_b
 from domogate.families._ladder import LADDER, OUTSIDE, status_of
 from domogate.families._wire import Answer
 
@@ -25,7 +25,7 @@ Handler = Callable[["Services", "Call"], Awaitable[Answer]]
 
 PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
 
-# What a path parameter is, and the faults it can lead to: the operation must have a status for each.
+# The roles of path parameters, and the faults each role can cause. An operation must have a status for each of them.
 ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
     "plant": (faults.MalformedId, faults.NoSuchPlant, faults.NotYourPlant),
     "ambient": (faults.MalformedId, faults.NoSuchAmbient),
@@ -36,11 +36,11 @@ ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
 
 
 class DeclarationError(Exception):
-    """A family contradicts itself or leaves something unsaid."""
+    """A declaration contradicts itself or is incomplete."""
 
 
 class Lifecycle(msgspec.Struct, frozen=True):
-    """Where a family or operation stands in its life (Spec 1, Spec 9)."""
+    """The lifecycle stage of a family or an operation (Spec 1, Spec 9)."""
 
     word: str
     deprecated_since: date | None = None
@@ -52,45 +52,49 @@ DEPRECATED = Lifecycle("deprecated", date(2026, 11, 15))
 
 
 def any_of(*scopes: Scope) -> tuple[Scope, ...]:
-    """One of these is enough (Spec 5.3)."""
+    """A token needs one of these scopes (Spec 5.3)."""
     if not scopes:
-        raise DeclarationError("any_of() of nothing: say NO_SCOPE if an operation really needs none")
+        raise DeclarationError("any_of() needs at least one scope; use NO_SCOPE for an operation without scopes")
     return scopes
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """A path parameter: its name in the contract and its role here."""
+    """A path parameter: its name in the contract and its role in the gateway."""
 
     name: str
     role: str
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation of the contract. `path` is relative to the family's prefix; `{plantId:plant}` names a parameter's role."""
+    """One operation of the contract.
+
+    `path` is relative to the family's prefix. `{plantId:plant}` is the parameter `plantId` with the role `plant`.
+    """
 
     id: str
     summary: str
-    method: str
     path: str
     handler: Handler
     scopes: tuple[Scope, ...]
     errors: frozenset[int]
-    answer: Any
-    """The type of the body of a success; None for an empty one, bytes for a document that is not JSON."""
+    """The statuses that the specification lists for errors of this operation."""
+    method: str = GET
+    answer: Any = None
+    """The type of the body of a success; None for an empty body, bytes for a document that is not JSON."""
     status: int = 200
-    """Of a success."""
+    """The status of a success."""
     body: Any = None
-    """The type of the request body; None for an operation without one."""
+    """The type of the request body; None for an operation without a body."""
     kinds: frozenset[DeviceKind] = frozenset()
-    """What a module parameter may name, or what of an ambient an ambient parameter is about."""
+    """The kinds of modules that a module parameter may name, or that an operation on an ambient is about."""
     may_be_empty: bool = False
-    """204 when there is nothing to list."""
-    keeps_etag: bool = False
-    """Topologies and lists: 200 with an ETag, 304 when the client has it."""
+    """The operation answers 204 when there is nothing to list."""
+    has_etag: bool = False
+    """For topologies and lists: 200 carries an ETag, and 304 is possible."""
     lifecycle: Lifecycle | None = None
-    """None: as its family."""
+    """None: the lifecycle of the family."""
     extension: str = ""
-    """Why it is there though the specification does not list it (Decision 0041); its id is then X1, X2…"""
+    """The reason for an operation that is not in the specification (Decision 0041). Its id is then X1, X2…"""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -98,7 +102,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def contract_path(self) -> str:
-        """As the specification writes it, without the roles."""
+        """The path as the specification writes it, without the roles."""
         return PLACEHOLDER.sub(r"{\1}", self.path)
 
     def __post_init__(self) -> None:
@@ -106,40 +110,41 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         if unknown := set(roles) - set(ROLES):
             raise DeclarationError(f"{self.id}: unknown roles {sorted(unknown)} in {self.path}")
         if self.path.count("{") != len(roles) or len(set(roles)) != len(roles):
-            raise DeclarationError(f"{self.id}: every parameter needs one role of its own: {self.path}")
+            raise DeclarationError(f"{self.id}: each parameter needs a role, and each role occurs once: {self.path}")
         if ({"module", "ambient"} & set(roles)) and "plant" not in roles:
-            raise DeclarationError(f"{self.id}: a module or ambient is looked up in a plant")
+            raise DeclarationError(f"{self.id}: a module or ambient parameter needs a plant parameter")
         if bool({"module", "ambient"} & set(roles)) != bool(self.kinds):
-            raise DeclarationError(f"{self.id}: a module or ambient parameter and the kinds it is about go together")
+            raise DeclarationError(f"{self.id}: `kinds` is needed with a module or ambient parameter, and only then")
         if self.id.startswith("X") != bool(self.extension):
-            raise DeclarationError(f"{self.id}: extensions, and only they, are numbered with an X and say why they are there")
+            raise DeclarationError(f"{self.id}: an id with X and the text `extension` go together")
         if (self.method == POST) != (self.body is not None):
-            raise DeclarationError(f"{self.id}: POST and a body go together")
+            raise DeclarationError(f"{self.id}: POST needs a body, and other methods have none")
         if {469, 470} & self.errors and not {469, 470} <= self.errors:
-            raise DeclarationError(f"{self.id}: 469 and 470 are listed together or not at all")
+            raise DeclarationError(f"{self.id}: 469 and 470 must be listed together")
         known = {status for ladder in LADDER.values() for status in ladder}
         if unknown_statuses := self.errors - known:
-            raise DeclarationError(f"{self.id}: no fault leads to {sorted(unknown_statuses)}")
+            raise DeclarationError(f"{self.id}: no fault has the status {sorted(unknown_statuses)}")
         for role in roles:
             for kind in ROLES[role]:
                 if status_of(kind, self.errors) not in self.errors | (OUTSIDE - {401, 404, 500}):
-                    raise DeclarationError(f"{self.id}: lists no status for {kind.__name__}, which {{{role}}} leads to")
+                    raise DeclarationError(f"{self.id}: lists no status for {kind.__name__}, which {{{role}}} can cause")
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """One dialect: what is the same for all its operations."""
+    """A family and its operations. The defaults are those of most families; a declaration states only its differences."""
 
     name: str
     slug: str
-    """Names its OpenAPI document and its settings."""
+    """The name of its OpenAPI document and of its settings."""
     prefix: str
-    lifecycle: Lifecycle
-    tokens: frozenset[TokenKind]
-    grants: frozenset[GrantType]
-    """How a token must have been granted (Spec 5)."""
-    ids: IdSpelling
-    error_shape: ErrorShape
     operations: tuple[Operation, ...]
+    lifecycle: Lifecycle = CURRENT
+    tokens: frozenset[TokenKind] = frozenset({TokenKind.ID})
+    """The kinds of tokens it accepts (Spec 5.2)."""
+    grants: frozenset[GrantType] = frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT})
+    """The grants from which it accepts tokens (Spec 5)."""
+    ids: IdSpelling = DASHED_UUID
+    error_shape: ErrorShape = shape_b
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"(/[a-z0-9.-]+)+", self.prefix):
@@ -153,7 +158,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root(self) -> str:
-        """The first segment of the prefix: everything under it is answered in this family's shape."""
+        """The first segment of the prefix. This family answers every path below it, unknown paths included."""
         return self.prefix.split("/")[1]
 
     def lifecycle_of(self, operation: Operation) -> Lifecycle:

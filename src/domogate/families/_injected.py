@@ -1,6 +1,6 @@
-"""Faults on demand in which no device takes part: 408, 469, 470 and 500, told at the door (Decision 0041).
+"""Injected faults that need no device: 408, 469, 470 and 500. The checks of a request raise them (Decision 0041).
 
-What a device is made to suffer (offline, slow, refusing, a battery level, a failure) is not known here: its effects show.
+Injected faults of devices (offline, slow, refusing, a battery level, a failure) act in the driven plant, not here.
 """
 
 from collections.abc import Sequence
@@ -11,29 +11,31 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.families._call import Call
 from domogate.families._family import Operation
 
-# Of several at once the first is told: the order in which their causes would be found.
-_TOLD: tuple[tuple[InjectedFault, type[Fault], str], ...] = (
+# When several are injected, the first of this list is raised: the order in which the checks would find their causes.
+_FAULTS: tuple[tuple[InjectedFault, type[Fault], str], ...] = (
     (InjectedFault.PASSWORD, PasswordToRenew, "the user must renew their password on their account page"),
     (InjectedFault.TERMS, TermsToAccept, "the user must accept the terms and conditions on their account page"),
     (InjectedFault.INTERNAL, Internal, "the gateway failed to answer"),
     (InjectedFault.TIMEOUT, DeviceTimeout, "the device did not answer in time"),
 )
-# As with a user who really owes something: other operations go on (Spec 7).
+# As with a real expired password or real new terms, only operations that list the status answer it (Spec 7).
 _ONLY_WHERE_LISTED = {InjectedFault.PASSWORD: 469, InjectedFault.TERMS: 470}
 
 
 def raise_injected(injections: Sequence[Injection], operation: Operation, call: Call, module_id: Id | None, now: float) -> None:
-    """Raise the fault that was injected into what the call names; its status is the ladder's to choose."""
-    suffered = {
-        injection.fault for injection in injections if injection.holds(now) and _touches(injection, operation, call, module_id)
+    """Raise the fault that is injected into the plant or module of this call. The ladder chooses its status."""
+    active = {
+        injection.fault for injection in injections if injection.holds(now) and _applies(injection, operation, call, module_id)
     }
-    for fault, kind, words in _TOLD:
-        if fault in suffered and _ONLY_WHERE_LISTED.get(fault) in (None, *operation.errors):
-            raise kind(f"{words} (a fault injected by the operator)")
+    for fault, kind, text in _FAULTS:
+        if fault in active and _ONLY_WHERE_LISTED.get(fault) in (None, *operation.errors):
+            raise kind(f"{text} (a fault injected by the operator)")
 
 
-def _touches(injection: Injection, operation: Operation, call: Call, module_id: Id | None) -> bool:
-    """The plant's touch all that names the plant; a module's what names the module, or the ambient it is asked through (E1)."""
+def _applies(injection: Injection, operation: Operation, call: Call, module_id: Id | None) -> bool:
+    """A fault of a plant applies to every call with that plant. A fault of a module applies to calls with that module, and
+    to calls with its ambient (E1).
+    """
     if injection.module_id is None or injection.module_id == module_id:
         return True
     if module_id is not None or not operation.kinds:

@@ -1,6 +1,7 @@
-"""Fault -> status. A fault has an ordered list of statuses; the operation's own list picks the first it may answer.
+"""The ladder: from a fault to a status.
 
-Spec 7 gives the meanings, Decision 0002 the order. What no operation lists is in OUTSIDE, each with a decision of its own.
+Each fault has an ordered list of statuses. An operation answers the first one that it lists. Spec 7 gives the meanings,
+Decision 0002 the order. OUTSIDE has the statuses that an operation may answer without listing them; each has a decision.
 """
 
 from collections.abc import Set
@@ -30,7 +31,7 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.ValueOutOfRange: (442, 400),
     faults.NotAcceptable: (406,),
     faults.BodyTooLarge: (413,),
-    # Only the management API takes idempotency keys; no operation of a family leads here.
+    # Only the management API has idempotency keys; no operation of a family raises this fault.
     faults.OrderKeyTaken: (409,),
     faults.DeviceOffline: (404, 500),
     faults.DeviceTimeout: (408, 500, 404),
@@ -41,11 +42,11 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
 }
 
 OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 431, 500, 502, 504})
-"""Statuses an operation may answer though it does not list them (docs/decisions/index.md has a row for each)."""
+"""Statuses that an operation may answer without listing them (docs/decisions/index.md has a row for each)."""
 
 
 def status_of(kind: type[faults.Fault], listed: Set[int]) -> int:
-    """The status for a fault of this kind, by an operation that lists these."""
+    """The status that an operation with this list answers for a fault of this kind."""
     ladder = LADDER[kind]
     for status in ladder:
         if status in listed:

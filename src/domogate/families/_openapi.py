@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of a family, from the same declaration that serves it."""
+"""The OpenAPI 3.1 document of a family, made from its declaration."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from domogate.families._family import Family, Operation, Parameter
 
 PHRASES = {
     200: "Success",
-    201: "Made",
+    201: "Created",
     204: "There is nothing to list",
     304: "Not modified since the entity tag given in If-None-Match",
     400: "Bad request or invalid arguments",
@@ -19,7 +19,7 @@ PHRASES = {
     404: "Not found, or the device is offline",
     406: "The Accept header admits no JSON",
     408: "The device did not answer in time",
-    409: "There is one already",
+    409: "It exists already",
     413: "The body is too large",
     429: "The subscription's rate or daily quota is used up",
     442: "Unexpected parameter value, or out of range",
@@ -34,7 +34,7 @@ _TOKEN_WORDS = {TokenKind.ACCESS: "an OAuth 2.0 access token", TokenKind.ID: "an
 
 
 def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str, Any]:
-    """Valid OpenAPI 3.1; every schema is one of the family's own wire models."""
+    """A valid OpenAPI 3.1 document. Its schemas are made from the family's wire models."""
     error_type = ErrorsA if family.error_shape is shape_a else ErrorB
     types = [one for operation in family.operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
     schemas, components = msgspec.json.schema_components([*types, error_type], ref_template="#/components/schemas/{name}")
@@ -114,7 +114,7 @@ def _responses(operation: Operation, schema_of: dict[str, Any], error_schema: di
     responses: dict[str, Any] = {str(operation.status): success}
     if operation.may_be_empty:
         responses["204"] = {"description": PHRASES[204]}
-    if operation.keeps_etag:
+    if operation.has_etag:
         responses["304"] = {"description": PHRASES[304]}
     extra = {401, 404, 429, 500} | ({413} if operation.body is not None else set())
     for status in sorted(operation.errors | extra):

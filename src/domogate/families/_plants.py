@@ -1,14 +1,18 @@
-"""What families print alike of plants: people in the detailed lists (Spec 2.1, 2.2), and the short list whole (Spec 2.3)."""
+"""Plants as several families show them: the people of a plant (Spec 2.1, 2.2), the short list (Spec 2.3), and the
+declarations of the operations that list plants and show a topology.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.domain.people import Scope
 from domogate.domain.plants import Plant
 from domogate.families._call import Call, Services
-from domogate.families._wire import Answer, Uuid, kept_answer, nothing_found
+from domogate.families._family import Handler, Operation, any_of
+from domogate.families._wire import Answer, Uuid, cached_answer, nothing_found
 
 ShortText = Annotated[str, Meta(max_length=50)]
 LongText = Annotated[str, Meta(max_length=500)]
@@ -36,18 +40,67 @@ class Plants(msgspec.Struct):
     plants: list[PlantSummary]
 
 
+def plants_operation(
+    id: str,
+    handler: Handler,
+    answer: Any,
+    errors: frozenset[int],
+    *,
+    scope: Scope = Scope.TOPOLOGY_READ,
+    summary: str = "Get plants",
+    path: str = "plants",
+    extension: str = "",
+) -> Operation:
+    """The declaration of an operation that lists the plants of the user."""
+    return Operation(
+        id=id,
+        summary=summary,
+        path=path,
+        handler=handler,
+        scopes=any_of(scope),
+        errors=errors,
+        answer=answer,
+        may_be_empty=True,
+        has_etag=True,
+        extension=extension,
+    )
+
+
+def topology_operation(
+    id: str,
+    handler: Handler,
+    answer: Any,
+    errors: frozenset[int],
+    *,
+    scope: Scope = Scope.TOPOLOGY_READ,
+    extension: str = "",
+) -> Operation:
+    """The declaration of an operation that shows what is in a plant."""
+    return Operation(
+        id=id,
+        summary="Get plant topology",
+        path="plants/{plantId:plant}/topology",
+        handler=handler,
+        scopes=any_of(scope),
+        errors=errors,
+        answer=answer,
+        has_etag=True,
+        extension=extension,
+    )
+
+
 async def answer_plants(
     services: Services,
     call: Call,
-    kept_as: str,
+    cache_key: str,
     to_wire: Callable[[Sequence[Plant]], object],
     *,
-    wanted: Callable[[Plant], bool] = lambda _: True,
+    is_listed: Callable[[Plant], bool] = lambda _: True,
 ) -> Answer:
-    """Those active plants of the person that are wanted, if there are any; its bytes are kept under `kept_as`."""
+    """List the active plants of the user, or answer 204. The encoded list is cached under `cache_key`."""
     person = await services.read_model.get_person(call.principal.user_id)
-    plants = [plant for plant in person.active_plants() if wanted(plant)]
-    return kept_answer(person.encodings, kept_as, lambda: to_wire(plants)) if plants else nothing_found()
+    plants = [plant for plant in person.active_plants() if is_listed(plant)]
+    return cached_answer(person.encodings, cache_key, lambda: to_wire(plants)) if plants else nothing_found()
 
 
 async def list_summaries(services: Services, call: Call) -> Answer:
@@ -66,7 +119,9 @@ def invited_to_wire(plant: Plant) -> list[InvitedUser]:
 
 
 def digits_to_wire(zip_code: str | None) -> str | UnsetType:
-    """A postal code is kept as people write it, and left out where the contract wants digits only (Decision 0020)."""
+    """The store keeps a postal code as people write it. Where the contract allows only digits, others are left out
+    (Decision 0020).
+    """
     if zip_code is None or not all("0" <= character <= "9" for character in zip_code):
         return UNSET
     return zip_code

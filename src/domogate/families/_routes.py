@@ -1,4 +1,4 @@
-"""From a raw path to an operation. Routing is on the path as it was sent: an encoded slash or dot never makes another route."""
+"""Finds the operation for a path. Routing uses the raw path, so an encoded slash or dot cannot select another route."""
 
 import re
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from domogate.domain.faults import MalformedId, WrongMethod, WrongUrl
 from domogate.domain.ids import Id
 from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
 
-_KEPT = 8192
-"""Parsed paths kept per family: clients ask for the same few again and again."""
+_CACHED_PATHS = 8192
+"""Parsed paths cached per family: clients repeat the same few requests."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a request is about: the operation and its path parameters, read but not yet looked up."""
+    """The operation of a request and its path parameters, parsed but not yet looked up."""
 
     operation: Operation
     plant_id: Id | None = None
@@ -26,7 +26,7 @@ class Target(msgspec.Struct, frozen=True):
     subscription_id: Id | None = None
     reference: str = ""
     malformed: str | None = None
-    """What is wrong with an id. It is told only to a caller whose token is good, so it is not raised here."""
+    """The problem with a malformed id. Only callers with a valid token learn it, so it is not raised here."""
 
     def check(self) -> None:
         if self.malformed is not None:
@@ -34,7 +34,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class _Route(msgspec.Struct, frozen=True):
-    """One path of a family: where its parameters are in the match, and the operations on it by method."""
+    """One path of a family: the position of its parameters in the match, and its operations by method."""
 
     first_group: int
     parameters: tuple[Parameter, ...]
@@ -63,7 +63,7 @@ class Routes:
         self._match: Callable[[str], re.Match[str] | None] = re.compile(
             f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})"
         ).fullmatch
-        self.find: Callable[[str, bytes], Target] = lru_cache(maxsize=_KEPT)(self._find)
+        self.find: Callable[[str, bytes], Target] = lru_cache(maxsize=_CACHED_PATHS)(self._find)
 
     def _find(self, method: str, raw_path: bytes) -> Target:
         """Raises WrongUrl, WrongMethod."""
@@ -79,7 +79,7 @@ class Routes:
         for group, parameter in enumerate(route.parameters, start=route.first_group):
             value = _decode(match[group])
             if value is None:
-                return Target(operation, malformed=f"{parameter.name} is not UTF-8 where it is percent-encoded")
+                return Target(operation, malformed=f"{parameter.name} has percent-encoded bytes that are not UTF-8")
             if parameter.role == "reference":
                 found["reference"] = value
                 continue

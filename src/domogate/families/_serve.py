@@ -1,4 +1,4 @@
-"""Family -> ASGI application. The order of the steps is the order of the checks (Decision 0016)."""
+"""Serves a family as an ASGI application. The steps run in the order of the checks (Decision 0016)."""
 
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from datetime import UTC, date, datetime, time
@@ -42,12 +42,12 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-# Who proved who they are and went beyond what they may. Strangers are counted (metrics), not noted: anyone can be one.
-_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
+# Refusals of callers with a valid token. Other refusals are only counted in the metrics, because anyone can cause them.
+_AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
 
 
 class FamilyApp:
-    """Serves one family: finds the operation, runs the checks, and says what went wrong in the family's words."""
+    """Serves one family: finds the operation, runs the checks, calls the handler, and answers faults in the family's shape."""
 
     def __init__(
         self,
@@ -103,11 +103,11 @@ class FamilyApp:
                 answer = not_modified(answer)
         except Fault as fault:
             answer = self._refuse(fault, operation)
-            if principal is not None and isinstance(fault, _NOTED_REFUSALS):
-                self._note_refusal(principal, operation, fault, scope)
+            if principal is not None and isinstance(fault, _AUDITED_REFUSALS):
+                self._audit_refusal(principal, operation, fault, scope)
         except Exception:
             _log.exception("an operation failed", operation=operation and operation.id)
-            answer = self._refuse(Internal("the gateway failed to answer; the operator's log says why"), operation)
+            answer = self._refuse(Internal("the gateway failed to answer; the gateway's log has the reason"), operation)
         await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, *extra]})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -118,10 +118,10 @@ class FamilyApp:
             principal.access_token_everywhere and principal.kind is TokenKind.ACCESS
         ):
             wanted = " or ".join(sorted(family.tokens))
-            raise TokenRefused(f"{family.name} takes an {wanted} token, and this is an {principal.kind} token")
+            raise TokenRefused(f"{family.name} takes an {wanted} token, but this is an {principal.kind} token")
         if principal.flow not in family.grants:
             raise TokenRefused(
-                f"{family.name} takes no token from the {principal.flow} grant; use the authorization code grant"
+                f"{family.name} does not accept tokens from the {principal.flow} grant; use the authorization code grant"
             )
         if operation.scopes and principal.scopes.isdisjoint(operation.scopes):
             raise ScopeMissing(f"the token lacks the scope {' or '.join(operation.scopes)}", operation.scopes)
@@ -172,7 +172,7 @@ class FamilyApp:
             return NoSuchModule(f"the plant has no {wanted} with the id given as {name}")
         return NoSuchModule(f"{name} names a module of kind {kind}; this operation is for {wanted}")
 
-    def _note_refusal(self, principal: Principal, operation: Operation | None, fault: Fault, scope: Scope) -> None:
+    def _audit_refusal(self, principal: Principal, operation: Operation | None, fault: Fault, scope: Scope) -> None:
         client = scope["client"]
         self._services.audit.note(
             AuditAction.REFUSAL,
@@ -200,14 +200,14 @@ class FamilyApp:
 
 
 def _check_accept(accept: bytes | None) -> None:
-    """406 when the client would take no JSON at all (Spec 7, E1 to E4)."""
+    """406 when the client accepts no JSON (Spec 7, E1 to E4)."""
     if not accept or accept in (b"application/json", b"*/*"):
         return
     admitted: dict[bytes, bool] = {}
     for choice in accept.lower().split(b","):
         media_range, *parameters = (part.strip() for part in choice.split(b";"))
         admitted[media_range] = admitted.get(media_range, False) or not any(map(_is_zero_weight, parameters))
-    # RFC 9110 §12.5.1: the most specific range that is there decides.
+    # RFC 9110 §12.5.1: the most specific range that is given decides.
     for media_range in (b"application/json", b"application/*", b"*/*"):
         if media_range in admitted:
             if admitted[media_range]:

@@ -1,4 +1,4 @@
-"""The thermostat family's own subscriptions (X6 to X8): webhooks in the form that its applications expect (Decision 0047)."""
+"""The subscriptions of the thermostat family (X6 to X8): webhooks in the format its applications expect (Decision 0047)."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ _FORM = WebhookFormat.THERMOSTAT
 
 
 class SubscriptionOrder(msgspec.Struct):
-    """X6's body, spelled as its applications send it."""
+    """X6's body, with the name that applications send."""
 
     url: str = msgspec.field(name="EndPointUrl")
 
@@ -37,9 +37,9 @@ async def subscribe(services: Services, call: Call) -> Answer:
     try:
         made = await services.webhooks.register(call.principal, plant_id, order.url, form=_FORM, address=call.address)
     except Conflict:
-        raise SubscriptionExists("the application is subscribed to this plant already; it can unsubscribe first") from None
+        raise SubscriptionExists("the application is subscribed to this plant already; unsubscribe first") from None
     except Invalid as refused:
-        raise ValueOutOfRange(f"EndPointUrl cannot be taken: {refused}") from None
+        raise ValueOutOfRange(f"EndPointUrl is not accepted: {refused}") from None
     except Forbidden as refused:
         raise TokenRefused(str(refused)) from None
     return json_answer(NewSubscription(made.id), 201)
@@ -55,8 +55,8 @@ async def unsubscribe(services: Services, call: Call) -> Answer:
     try:
         found = await services.webhooks.get_own(call.principal, call.subscription_id)
         if found.form is not _FORM or found.plant_id != call.plant.plant.id:
-            raise NotFound("not this plant's")
+            raise NotFound("the subscription belongs to another plant")
         await services.webhooks.remove(call.principal, found.id, address=call.address)
     except NotFound:
-        raise NoSuchSubscription("the application has no subscription to this plant with the id given") from None
+        raise NoSuchSubscription("the application has no subscription to this plant with this id") from None
     return empty_answer()

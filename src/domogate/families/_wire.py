@@ -1,4 +1,4 @@
-"""What goes over the wire: answers, and how times and numbers are printed."""
+"""Answers of the families, and the formats of times and numbers."""
 
 import hashlib
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from domogate.domain.states import State
 
 Header = tuple[bytes, bytes]
 
-# The schemas of the contract's strings, said once.
+# Schemas of the contract's strings.
 Uuid = Annotated[str, Meta(pattern=DASHED_UUID.pattern, extra_json_schema={"format": "uuid"})]
 Hex32 = Annotated[str, Meta(pattern=HEX32.pattern, min_length=32, max_length=32)]
 
@@ -26,7 +26,7 @@ encode = msgspec.json.Encoder().encode
 
 
 class Answer:
-    """A response, ready to be sent."""
+    """A response with its encoded body."""
 
     __slots__ = ("body", "etag", "headers", "status")
 
@@ -38,7 +38,7 @@ class Answer:
 
 
 def json_answer(model: object, status: int = 200) -> Answer:
-    """A body that is true of this moment only."""
+    """JSON that must not be cached by clients."""
     body = encode(model)
     return Answer(status, body, [_JSON, (b"content-length", b"%d" % len(body)), _NO_STORE])
 
@@ -50,7 +50,7 @@ def document_answer(body: bytes, media_type: str) -> Answer:
 
 
 def empty_answer() -> Answer:
-    """200 without a body: the command was carried out (E1, E5, X1, X2, X8)."""
+    """200 without a body, for a command (E1, E5, X1, X2, X8)."""
     return Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
 
 
@@ -59,8 +59,8 @@ def nothing_found() -> Answer:
     return Answer(204, b"", [])
 
 
-def kept_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]) -> Answer:
-    """200 with an ETag, encoded once and kept beside the view it was made of."""
+def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]) -> Answer:
+    """200 with an ETag. The answer is encoded once and cached in the view it was made from."""
     answer: Answer | None = encodings.get(key)
     if answer is None:
         body = encode(build())
@@ -71,11 +71,11 @@ def kept_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]
 
 
 def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object]) -> Answer:
-    """200 with a body that is true for as long as the module is in this very state; encoded once for all who ask."""
-    kept: tuple[State, Answer] | None = encodings.get(key)
-    if kept is None or kept[0] is not state:
-        kept = encodings[key] = (state, json_answer(build()))
-    return kept[1]
+    """200 with a body that is valid until the module's state changes. It is encoded once per state."""
+    cached: tuple[State, Answer] | None = encodings.get(key)
+    if cached is None or cached[0] is not state:
+        cached = encodings[key] = (state, json_answer(build()))
+    return cached[1]
 
 
 def not_modified(answer: Answer) -> Answer:
@@ -95,12 +95,12 @@ def print_time(at: float, offset_minutes: int = 0) -> str:
 
 @lru_cache(maxsize=4096)
 def _print_second(at: int, offset_minutes: int) -> str:
-    # Kept: everybody is told the same second, and a measure is told as often as it is asked for.
+    # Cached: many answers have the same second, and the time of a reading is printed in each answer that shows it.
     return datetime.fromtimestamp(at, _zone(offset_minutes)).isoformat()
 
 
 def print_local_time(at: float, offset_minutes: int) -> str:
-    """YYYY-MM-DDThh:mm:ss, the wall clock beside the device (Spec 2.8)."""
+    """YYYY-MM-DDThh:mm:ss in the device's local time (Spec 2.8)."""
     return print_time(at, offset_minutes)[:19]
 
 
@@ -110,5 +110,5 @@ def print_date_time(at: float) -> str:
 
 
 def print_number(value: float) -> str:
-    """A measure as the contract's strings have it: no more than two decimals, none where there is none."""
+    """A number as a string with at most two decimals and no trailing zeros."""
     return f"{value:.2f}".rstrip("0").removesuffix(".")

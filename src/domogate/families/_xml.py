@@ -1,7 +1,7 @@
-"""The policy of E20: a JSON object becomes an XML document (Decision 0017).
+"""E20: converts a JSON object to an XML document (Decision 0017).
 
-The root element is Document; a key is an element, an array is its element repeated, null is an empty element. A key that is
-no XML name is escaped as _xHHHH_, so nothing is lost and nothing breaks the document.
+The root element is Document. A key becomes an element, an array a repeated element, null an empty element. Characters of a
+key that XML does not allow in a name are escaped as _xHHHH_.
 """
 
 import re
@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 
 from domogate.domain.faults import MalformedRequest
 
-# Of the characters XML allows in a name, those that parsers of every edition of XML 1.0 take.
+# The characters that every edition of XML 1.0 allows in a name.
 _START = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u00FF"
 _NOT_START = re.compile(rf"[^{_START}]")
 _NOT_IN_NAME = re.compile(rf"[^{_START}0-9.\-]")
 _LOOKS_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4,6}_)")
-# What XML 1.0 has no way to write at all, escaped or not (§2.2).
-_NO_XML_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Characters that XML 1.0 cannot represent, escaped or not (§2.2).
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_xml(resource: dict[str, Any]) -> bytes:
@@ -44,8 +44,8 @@ def _text(value: str | bool | int | float) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)
-    if _NO_XML_CHARACTER.search(text):
-        raise MalformedRequest("the body holds a character that XML cannot carry")
+    if _NOT_XML.search(text):
+        raise MalformedRequest("the body has a character that XML cannot represent")
     return text
 
 

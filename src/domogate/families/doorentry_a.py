@@ -1,17 +1,15 @@
-"""Door entry A: plant topology with what each device can do (E9, Spec 2.5)."""
+"""Door entry A: the topology of a plant with the capabilities of each device (E9, Spec 2.5)."""
 
 from typing import Literal
 
 import msgspec
 
 from domogate.domain.devices import Capability, DeviceKind
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.domain.plants import Module
 from domogate.families._call import Call, Services
-from domogate.families._errors import shape_b
-from domogate.families._family import CURRENT, GET, Family, Operation, any_of
-from domogate.families._wire import Answer, Uuid, kept_answer
+from domogate.families._family import Family
+from domogate.families._plants import topology_operation
+from domogate.families._wire import Answer, Uuid, cached_answer
 from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["audiovideo unit", "gateway", "light", "lock", "activation"]] = {
@@ -58,11 +56,11 @@ class PlantTopology(msgspec.Struct):
 
 
 async def read_topology(_: Services, call: Call) -> Answer:
-    return kept_answer(call.plant.encodings, "E9", lambda: PlantTopology(_plant_to_wire(call.plant)))
+    return cached_answer(call.plant.encodings, "E9", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
 def _plant_to_wire(view: PlantView) -> WirePlant:
-    """This family has no rooms: all modules it knows, wherever they stand."""
+    """This family has no rooms. It lists all modules of its kinds, in any room or none."""
     modules = [_module_to_wire(module) for module in view.topology.every_module() if module.kind in _DEVICES]
     return WirePlant(view.plant.id, view.plant.name, modules)
 
@@ -83,22 +81,5 @@ FAMILY = Family(
     name="door entry A",
     slug="doorentry-a",
     prefix="/doorentry-a/v1.0",
-    lifecycle=CURRENT,
-    tokens=frozenset({TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
-    operations=(
-        Operation(
-            id="E9",
-            summary="Get plant topology",
-            method=GET,
-            path="plants/{plantId:plant}/topology",
-            handler=read_topology,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=PlantTopology,
-            keeps_etag=True,
-            errors=frozenset({400, 401, 404, 408, 469, 470, 500}),
-        ),
-    ),
+    operations=(topology_operation("E9", read_topology, PlantTopology, frozenset({400, 401, 404, 408, 469, 470, 500})),),
 )

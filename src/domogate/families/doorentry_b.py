@@ -7,12 +7,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from domogate.domain.devices import DeviceKind
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.people import Scope
 from domogate.domain.plants import Plant, PlantType
 from domogate.families._call import Call, Services
-from domogate.families._errors import shape_b
-from domogate.families._family import CURRENT, DEPRECATED, GET, Family, Operation, any_of
+from domogate.families._family import DEPRECATED, Family, Operation, any_of
 from domogate.families._plants import (
     AllowedUser,
     Digits,
@@ -23,6 +21,7 @@ from domogate.families._plants import (
     answer_plants,
     digits_to_wire,
     invited_to_wire,
+    plants_operation,
 )
 from domogate.families._wire import Answer, Uuid, json_answer
 from domogate.services.audit.log import AuditAction
@@ -37,7 +36,7 @@ _TYPES: dict[PlantType, WireType] = {
     PlantType.HOSPITAL: "hospital",
 }
 
-# "Only word characters, whitespace and the characters : . , _ -" (Spec 2.1). Words of any language are words.
+# "Only word characters, whitespace and the characters : . , _ -" (Spec 2.1). Letters of every language are word characters.
 _FORBIDDEN = re.compile(r"[^\w\s:.,-]")
 
 
@@ -83,7 +82,7 @@ async def list_plants(services: Services, call: Call) -> Answer:
 
 
 async def open_lock(services: Services, call: Call) -> Answer:
-    """The lock must be there to be opened: one that is offline gets no ticket."""
+    """An offline lock gets no ticket."""
     await services.control.read_state(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
@@ -92,23 +91,23 @@ async def open_lock(services: Services, call: Call) -> Answer:
 
 
 def _plant_to_wire(plant: Plant) -> WirePlant:
-    """What people write is kept; this family's narrower rules apply only to what it prints (Decision 0020)."""
+    """The store keeps texts as people write them. This family replaces the characters it does not allow (Decision 0020)."""
     return WirePlant(
         id=plant.id,
         owner_id=plant.owner.user_id,
         owner_email=plant.owner.email,
-        name=_spaced(plant.name),
+        name=_replace_forbidden(plant.name),
         type=_TYPES[plant.type],
         status="active",
-        country=UNSET if plant.country is None else _spaced(plant.country),
+        country=UNSET if plant.country is None else _replace_forbidden(plant.country),
         zip_code=digits_to_wire(plant.zip_code),
-        address=UNSET if plant.address is None else _spaced(plant.address),
+        address=UNSET if plant.address is None else _replace_forbidden(plant.address),
         allowed_users=allowed_to_wire(plant),
         invited_users=invited_to_wire(plant),
     )
 
 
-def _spaced(text: str) -> str:
+def _replace_forbidden(text: str) -> str:
     return _FORBIDDEN.sub(" ", text)
 
 
@@ -116,28 +115,11 @@ FAMILY = Family(
     name="door entry B",
     slug="doorentry-b",
     prefix="/doorentry-b/v1.0",
-    lifecycle=CURRENT,
-    tokens=frozenset({TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
     operations=(
-        Operation(
-            id="E10",
-            summary="Get plants of the user",
-            method=GET,
-            path="plants",
-            handler=list_plants,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=list[WirePlant],
-            may_be_empty=True,
-            keeps_etag=True,
-            errors=frozenset({400, 401, 404}),
-        ),
+        plants_operation("E10", list_plants, list[WirePlant], frozenset({400, 401, 404}), summary="Get plants of the user"),
         Operation(
             id="E11",
             summary="Open lock",
-            method=GET,
             path="lock/automation/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{deviceId:module}/ticket",
             handler=open_lock,
             scopes=any_of(Scope.AUDIOVIDEO_READ),

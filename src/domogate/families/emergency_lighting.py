@@ -7,14 +7,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.faults import NotASite, UnknownReference
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.people import Scope, TokenKind
 from domogate.domain.plants import Plant
 from domogate.domain.safety import Failure, FailureType, SparePartType
 from domogate.families._call import Call, Services
-from domogate.families._errors import shape_b
-from domogate.families._family import CURRENT, GET, Family, Operation, any_of
-from domogate.families._plants import answer_plants
+from domogate.families._family import Family, Operation, any_of
+from domogate.families._plants import answer_plants, plants_operation
 from domogate.families._wire import Answer, Uuid, json_answer, nothing_found, print_date_time
 from domogate.services.safety.status import ControllerReport, UnitReport, list_controllers
 
@@ -73,13 +71,13 @@ async def list_sites(services: Services, call: Call) -> Answer:
     def to_wire(sites: Sequence[Plant]) -> list[Site]:
         return [_site_to_wire(plant) for plant in sites]
 
-    return await answer_plants(services, call, "E17", to_wire, wanted=lambda plant: plant.emergency_lighting)
+    return await answer_plants(services, call, "E17", to_wire, is_listed=lambda plant: plant.emergency_lighting)
 
 
 async def list_modules(_: Services, call: Call) -> Answer:
-    """As last known: what cannot be reached says so by its status and a communication failure (Decision 0008)."""
+    """The last known states. An offline module has a status and a communication failure that say so (Decision 0008)."""
     if not call.plant.plant.emergency_lighting:
-        raise NotASite("siteId names a plant that is no emergency lighting site")
+        raise NotASite("siteId names a plant that is not an emergency lighting site")
     controllers = list_controllers(call.plant)
     if not controllers:
         return nothing_found()
@@ -89,7 +87,7 @@ async def list_modules(_: Services, call: Call) -> Answer:
 async def list_spare_parts(services: Services, call: Call) -> Answer:
     known = await services.read_model.get_spare_parts(call.reference)
     if known is None:
-        raise UnknownReference("reference names no module reference that is known here")
+        raise UnknownReference("reference is not a known module reference")
     return json_answer([WirePart(part.reference, _PART_TYPES[part.type], part.quantity) for part in known.parts])
 
 
@@ -141,28 +139,20 @@ FAMILY = Family(
     name="emergency lighting",
     slug="emergency-lighting",
     prefix="/emergency-lighting",
-    lifecycle=CURRENT,
     tokens=frozenset({TokenKind.ACCESS, TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
     operations=(
-        Operation(
-            id="E17",
+        plants_operation(
+            "E17",
+            list_sites,
+            list[Site],
+            frozenset({401}),
+            scope=Scope.SAFETY_READ,
             summary="Get connected sites",
-            method=GET,
             path="sites",
-            handler=list_sites,
-            scopes=any_of(Scope.SAFETY_READ),
-            answer=list[Site],
-            may_be_empty=True,
-            keeps_etag=True,
-            errors=frozenset({401}),
         ),
         Operation(
             id="E18",
             summary="Get all modules of a site",
-            method=GET,
             path="sites/{siteId:plant}/modules",
             handler=list_modules,
             scopes=any_of(Scope.SAFETY_READ),
@@ -173,7 +163,6 @@ FAMILY = Family(
         Operation(
             id="E19",
             summary="Get spare parts for a unit reference",
-            method=GET,
             path="module/{reference:reference}/spare-parts",
             handler=list_spare_parts,
             scopes=any_of(Scope.SAFETY_READ),

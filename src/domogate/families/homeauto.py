@@ -7,13 +7,11 @@ from msgspec import UNSET, Meta, UnsetType
 
 from domogate.domain.devices import DeviceKind, MetricType
 from domogate.domain.faults import ValueOutOfRange
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.people import Scope
 from domogate.domain.plants import Ambient, Floor, Module, Plant, PlantStatus, PlantType
 from domogate.domain.states import LightState
 from domogate.families._call import Call, Services
-from domogate.families._errors import shape_b
-from domogate.families._family import CURRENT, GET, POST, Family, Operation, any_of
+from domogate.families._family import POST, Family, Operation, any_of
 from domogate.families._orders import LIGHT_BODY, light_command
 from domogate.families._plants import (
     AllowedUser,
@@ -24,8 +22,10 @@ from domogate.families._plants import (
     allowed_to_wire,
     digits_to_wire,
     invited_to_wire,
+    plants_operation,
+    topology_operation,
 )
-from domogate.families._wire import Answer, Uuid, empty_answer, kept_answer, nothing_found, state_answer
+from domogate.families._wire import Answer, Uuid, cached_answer, empty_answer, nothing_found, state_answer
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.read_model import PlantView
 
@@ -107,7 +107,7 @@ class WireFloor(msgspec.Struct, rename="camel"):
 
 
 class PlantInside(msgspec.Struct, rename="camel"):
-    """Spec 2.4: `ambients` and `modules` are those on no floor and in no ambient."""
+    """Spec 2.4. `ambients` are those without a floor; `modules` are those without an ambient."""
 
     id: Uuid
     internal_id: Uuid
@@ -179,12 +179,12 @@ async def list_plants(services: Services, call: Call) -> Answer:
     listed = [plant for plant in person.plants if plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= oldest]
     if not listed:
         return nothing_found()
-    # A removed plant leaves the list as time passes, so the count is part of what the encoding is kept under.
-    return kept_answer(person.encodings, f"E6 {len(listed)}", lambda: Plants([_plant_to_wire(plant) for plant in listed]))
+    # A removed plant leaves the list after some time without a change, so the count is part of the cache key.
+    return cached_answer(person.encodings, f"E6 {len(listed)}", lambda: Plants([_plant_to_wire(plant) for plant in listed]))
 
 
 async def read_topology(_: Services, call: Call) -> Answer:
-    return kept_answer(call.plant.encodings, "E7", lambda: PlantTopology(_topology_to_wire(call.plant)))
+    return cached_answer(call.plant.encodings, "E7", lambda: PlantTopology(_topology_to_wire(call.plant)))
 
 
 async def read_light(services: Services, call: Call) -> Answer:
@@ -275,11 +275,6 @@ FAMILY = Family(
     name="home automation",
     slug="homeauto",
     prefix="/homeauto/v1.0",
-    lifecycle=CURRENT,
-    tokens=frozenset({TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
     operations=(
         Operation(
             id="E5",
@@ -290,36 +285,13 @@ FAMILY = Family(
             scopes=any_of(Scope.SCENE_LAUNCH, Scope.SCENE_WRITE),
             kinds=frozenset({DeviceKind.SCENE}),
             body=SceneOrder,
-            answer=None,
             errors=frozenset({400, 401, 403, 404, 442}),
         ),
-        Operation(
-            id="E6",
-            summary="Get all plants",
-            method=GET,
-            path="plants",
-            handler=list_plants,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=Plants,
-            may_be_empty=True,
-            keeps_etag=True,
-            errors=frozenset({400, 401}),
-        ),
-        Operation(
-            id="E7",
-            summary="Get plant topology",
-            method=GET,
-            path="plants/{plantId:plant}/topology",
-            handler=read_topology,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=PlantTopology,
-            keeps_etag=True,
-            errors=frozenset({401, 403, 404}),
-        ),
+        plants_operation("E6", list_plants, Plants, frozenset({400, 401}), summary="Get all plants"),
+        topology_operation("E7", read_topology, PlantTopology, frozenset({401, 403, 404})),
         Operation(
             id="E8",
             summary="Get light status",
-            method=GET,
             path=_LIGHT,
             handler=read_light,
             scopes=any_of(Scope.LIGHT_READ),
@@ -329,7 +301,7 @@ FAMILY = Family(
         ),
         Operation(
             id="X2",
-            extension="E8 only reads; this sets what it shows",
+            extension="E8 only reads a light; this operation sets it",
             summary="Set light status",
             method=POST,
             path=_LIGHT,
@@ -337,7 +309,6 @@ FAMILY = Family(
             scopes=any_of(Scope.LIGHT_WRITE),
             kinds=frozenset({DeviceKind.LIGHT}),
             body=LIGHT_BODY,
-            answer=None,
             errors=frozenset({400, 401, 403, 404}),
         ),
     ),

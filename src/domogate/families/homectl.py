@@ -14,9 +14,9 @@ from domogate.domain.plants import Ambient, Module, Plant
 from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Unit
 from domogate.families._call import Call, Services
 from domogate.families._errors import shape_a
-from domogate.families._family import DEPRECATED, GET, POST, Family, Operation, any_of
-from domogate.families._plants import answer_plants
-from domogate.families._wire import Answer, Hex32, empty_answer, json_answer, kept_answer, print_time
+from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
+from domogate.families._plants import answer_plants, plants_operation, topology_operation
+from domogate.families._wire import Answer, Hex32, cached_answer, empty_answer, json_answer, print_time
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.read_model import PlantView
 
@@ -70,13 +70,13 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """E3's answer: 2.6 under `plant`, as in the other topologies."""
+    """E3's answer: Spec 2.6 under `plant`, as in the other topologies."""
 
     plant: WirePlant
 
 
 class PlantSummary(msgspec.Struct):
-    """Spec 2.3, in this family's spelling of ids."""
+    """Spec 2.3, with ids as this family writes them."""
 
     id: Hex32
     name: str
@@ -140,7 +140,7 @@ async def read_remote(services: Services, call: Call) -> Answer:
     view = call.module
     if services.control.find_fresh(view) is None:
         await services.control.refresh(view)
-    # An offline remote is an answer, not a fault: it says so itself, with what is last known (Decision 0008).
+    # An offline remote is not a fault: the answer says so, with the last known state (Decision 0008).
     state = view.state if isinstance(view.state, RemoteState) else RemoteState(battery=Battery.UNKNOWN)
     return json_answer(
         RemoteStatus(
@@ -157,7 +157,7 @@ async def read_remote(services: Services, call: Call) -> Answer:
 
 
 async def read_topology(_: Services, call: Call) -> Answer:
-    return kept_answer(call.plant.encodings, "E3", lambda: PlantTopology(_plant_to_wire(call.plant)))
+    return cached_answer(call.plant.encodings, "E3", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
 async def list_plants(services: Services, call: Call) -> Answer:
@@ -229,13 +229,11 @@ FAMILY = Family(
             scopes=any_of(Scope.PLUG_WRITE),
             kinds=frozenset({DeviceKind.PLUG}),
             body=PlugOrder,
-            answer=None,
             errors=_ERRORS,
         ),
         Operation(
             id="E2",
             summary="Get remote status",
-            method=GET,
             path="remote/remote/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}",
             handler=read_remote,
             scopes=any_of(Scope.TOPOLOGY_READ),
@@ -243,21 +241,10 @@ FAMILY = Family(
             answer=RemoteStatus,
             errors=_ERRORS,
         ),
-        Operation(
-            id="E3",
-            summary="Get plant topology",
-            method=GET,
-            path="plants/{plantId:plant}/topology",
-            handler=read_topology,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=PlantTopology,
-            keeps_etag=True,
-            errors=_ERRORS,
-        ),
+        topology_operation("E3", read_topology, PlantTopology, _ERRORS),
         Operation(
             id="E4",
             summary="Get plug consumptions",
-            method=GET,
             path="plug/energy/addressLocation/plants/{plantId:plant}/modules/parameter/id/value/{moduleId:module}/consumptions",
             handler=read_consumptions,
             scopes=any_of(Scope.PLUG_READ),
@@ -265,18 +252,6 @@ FAMILY = Family(
             answer=Consumptions,
             errors=_ERRORS,
         ),
-        Operation(
-            id="X5",
-            extension="without a list of plants nobody would know what to ask E3 about",
-            summary="Get plants",
-            method=GET,
-            path="plants",
-            handler=list_plants,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=Plants,
-            may_be_empty=True,
-            keeps_etag=True,
-            errors=_ERRORS,
-        ),
+        plants_operation("X5", list_plants, Plants, _ERRORS, extension="E3 needs a plant id, and this list shows it"),
     ),
 )

@@ -4,12 +4,10 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import NoPlug
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.people import Scope
 from domogate.domain.states import MultisocketState, PlugState, State
 from domogate.families._call import Call, Services
-from domogate.families._errors import shape_b
-from domogate.families._family import CURRENT, GET, Family, Operation, any_of
+from domogate.families._family import Family, Operation, any_of
 from domogate.families._wire import Answer, json_answer
 
 _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
@@ -30,14 +28,14 @@ class Plugs(msgspec.Struct):
 
 
 async def list_plugs(_: Services, call: Call) -> Answer:
-    """As last known: a plug that is offline does not hide the others (Decision 0008)."""
+    """The last known states. An offline plug is in the list too (Decision 0008)."""
     plugs = [
         WirePlug(view.module.id, view.module.name, _sockets(view.state))
         for view in call.plant.modules.values()
         if view.module.kind in _KINDS
     ]
     if not plugs:
-        raise NoPlug("no plug found: the plant exists but holds no plug and no multisocket")
+        raise NoPlug("no plug found: the plant has no plug and no multisocket")
     return json_answer(Plugs(plugs))
 
 
@@ -53,16 +51,10 @@ FAMILY = Family(
     name="multisocket",
     slug="multisocket",
     prefix="/multisocket",
-    lifecycle=CURRENT,
-    tokens=frozenset({TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
     operations=(
         Operation(
             id="E16",
             summary="Get status of all plugs of a plant",
-            method=GET,
             path="plug/energy/addressLocation/plants/{plantId:plant}",
             handler=list_plugs,
             scopes=any_of(Scope.PLUG_READ),

@@ -1,7 +1,6 @@
 """Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9).
 
-Beyond the specification: setting them (X1), the list and topology by which they are found (X3, X4), and subscriptions, by
-which an application is told of them (X6 to X8).
+Extensions: set a chronothermostat (X1), find it (X3, X4), and subscribe to its changes (X6 to X8).
 """
 
 from typing import Annotated, Literal
@@ -10,16 +9,14 @@ import msgspec
 from msgspec import Meta
 
 from domogate.domain.devices import DeviceKind
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.people import Scope
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import ThermostatState
 from domogate.families._call import Call, Services
-from domogate.families._chronothermostats import ChronothermostatStatus, Sender, kept_wire, sender_to_wire
-from domogate.families._errors import shape_b
-from domogate.families._family import DELETE, GET, LEGACY, POST, Family, Operation, any_of
+from domogate.families._chronothermostats import ChronothermostatStatus, Sender, cached_wire, sender_to_wire
+from domogate.families._family import DELETE, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
-from domogate.families._plants import Plants, list_summaries
+from domogate.families._plants import Plants, list_summaries, plants_operation, topology_operation
 from domogate.families._subscriptions import (
     NewSubscription,
     Subscription,
@@ -31,9 +28,9 @@ from domogate.families._subscriptions import (
 from domogate.families._wire import (
     Answer,
     Uuid,
+    cached_answer,
     empty_answer,
     json_answer,
-    kept_answer,
     print_time,
 )
 from domogate.services.audit.log import AuditAction
@@ -69,7 +66,7 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """X4's answer: as in the other families, with the kind that this one knows."""
+    """X4's answer: as in the other families, with chronothermostats only."""
 
     plant: WirePlant
 
@@ -77,13 +74,13 @@ class PlantTopology(msgspec.Struct):
 async def read_status(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
-    wire = kept_wire(state, call.module)
+    wire = cached_wire(state, call.module)
     wire.time = print_time(services.clock.now(), state.utc_offset_minutes)
     return json_answer(ChronothermostatStatus([wire]))
 
 
 async def list_programs(services: Services, call: Call) -> Answer:
-    """The list is known here, but a thermostat that is disconnected is a 404 as in E12."""
+    """A disconnected thermostat is a 404 as in E12, though the gateway knows its programs."""
     _ = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
     return json_answer(ProgramList([ProgramsOfOne(listed, sender_to_wire(call.module))]))
@@ -103,7 +100,7 @@ async def set_thermostat(services: Services, call: Call) -> Answer:
 
 
 async def read_topology(_: Services, call: Call) -> Answer:
-    return kept_answer(call.plant.encodings, "X4", lambda: PlantTopology(_plant_to_wire(call.plant)))
+    return cached_answer(call.plant.encodings, "X4", lambda: PlantTopology(_plant_to_wire(call.plant)))
 
 
 def _plant_to_wire(view: PlantView) -> WirePlant:
@@ -127,15 +124,10 @@ FAMILY = Family(
     slug="thermostat",
     prefix="/thermostat/v2.0",
     lifecycle=LEGACY,
-    tokens=frozenset({TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
     operations=(
         Operation(
             id="E12",
             summary="Get chronothermostat status",
-            method=GET,
             path=_PATH,
             handler=read_status,
             scopes=any_of(Scope.COMFORT_READ),
@@ -146,7 +138,6 @@ FAMILY = Family(
         Operation(
             id="E13",
             summary="Get chronothermostat program list",
-            method=GET,
             path=f"{_PATH}/programlist",
             handler=list_programs,
             scopes=any_of(Scope.COMFORT_READ),
@@ -156,7 +147,7 @@ FAMILY = Family(
         ),
         Operation(
             id="X1",
-            extension="E12 only reads; this sets what it shows",
+            extension="E12 only reads a chronothermostat; this operation sets it",
             summary="Set chronothermostat status",
             method=POST,
             path=_PATH,
@@ -164,37 +155,27 @@ FAMILY = Family(
             scopes=any_of(Scope.COMFORT_WRITE),
             kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             body=THERMOSTAT_BODY,
-            answer=None,
             errors=_ERRORS,
         ),
-        Operation(
-            id="X3",
-            extension="without a list of plants nobody would know what to ask X4 about",
-            summary="Get plants",
-            method=GET,
-            path="plants",
-            handler=list_summaries,
-            scopes=any_of(Scope.COMFORT_READ),
-            answer=Plants,
-            may_be_empty=True,
-            keeps_etag=True,
-            errors=_ERRORS,
+        plants_operation(
+            "X3",
+            list_summaries,
+            Plants,
+            _ERRORS,
+            scope=Scope.COMFORT_READ,
+            extension="X4 needs a plant id, and this list shows it",
         ),
-        Operation(
-            id="X4",
-            extension="no other topology shows chronothermostats, and E12 wants their ids",
-            summary="Get plant topology",
-            method=GET,
-            path="plants/{plantId:plant}/topology",
-            handler=read_topology,
-            scopes=any_of(Scope.COMFORT_READ),
-            answer=PlantTopology,
-            keeps_etag=True,
-            errors=_ERRORS,
+        topology_operation(
+            "X4",
+            read_topology,
+            PlantTopology,
+            _ERRORS,
+            scope=Scope.COMFORT_READ,
+            extension="E12 needs the ids of chronothermostats, and no other topology shows them",
         ),
         Operation(
             id="X6",
-            extension="an application that is told of changes need not ask E12 again and again",
+            extension="with a subscription an application need not poll E12",
             summary="Subscribe to a plant",
             method=POST,
             path="plants/{plantId:plant}/subscription",
@@ -207,9 +188,8 @@ FAMILY = Family(
         ),
         Operation(
             id="X7",
-            extension="an application that starts anew learns what it is subscribed to",
+            extension="after a restart an application can find its subscriptions",
             summary="Get subscriptions",
-            method=GET,
             path="subscription",
             handler=list_subscriptions,
             scopes=any_of(Scope.COMFORT_READ),
@@ -219,13 +199,12 @@ FAMILY = Family(
         ),
         Operation(
             id="X8",
-            extension="what X6 began must be possible to end",
+            extension="it ends what X6 started",
             summary="Unsubscribe from a plant",
             method=DELETE,
             path="plants/{plantId:plant}/subscription/{subscriptionId:subscription}",
             handler=unsubscribe,
             scopes=any_of(Scope.COMFORT_READ),
-            answer=None,
             errors=_SUBSCRIPTION_ERRORS,
         ),
     ),

@@ -5,12 +5,10 @@ from typing import Literal
 import msgspec
 
 from domogate.domain.devices import DeviceKind
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import GrantType, Scope, TokenKind
+from domogate.domain.people import Scope
 from domogate.families._call import Call, Services
-from domogate.families._errors import shape_b
-from domogate.families._family import DEPRECATED, GET, Family, Operation, any_of
-from domogate.families._plants import Plants, list_summaries
+from domogate.families._family import DEPRECATED, Family, Operation, any_of
+from domogate.families._plants import Plants, list_summaries, plants_operation
 from domogate.families._wire import Answer, Uuid, json_answer
 from domogate.services.audit.log import AuditAction
 from domogate.services.tickets.issuing import TicketAction
@@ -38,7 +36,7 @@ class CameraTicket(msgspec.Struct):
 
 
 async def switch_on_camera(services: Services, call: Call) -> Answer:
-    """The unit must be there to be switched on: one that is offline gets no ticket."""
+    """An offline unit gets no ticket."""
     await services.control.read_state(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)
@@ -52,27 +50,11 @@ FAMILY = Family(
     slug="touchpanel",
     prefix="/touchpanel/v1.0",
     lifecycle=DEPRECATED,
-    tokens=frozenset({TokenKind.ID}),
-    grants=frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT}),
-    ids=DASHED_UUID,
-    error_shape=shape_b,
     operations=(
-        Operation(
-            id="E14",
-            summary="Get plants",
-            method=GET,
-            path="plants",
-            handler=list_summaries,
-            scopes=any_of(Scope.TOPOLOGY_READ),
-            answer=Plants,
-            may_be_empty=True,
-            keeps_etag=True,
-            errors=frozenset({400, 401, 404, 408, 469, 470, 500}),
-        ),
+        plants_operation("E14", list_summaries, Plants, frozenset({400, 401, 404, 408, 469, 470, 500})),
         Operation(
             id="E15",
             summary="Switch on camera",
-            method=GET,
             path=(
                 "audiovideounit/videodoorentry/addressLocation/plants/{plantId:plant}"
                 "/modules/parameter/id/value/{deviceId:module}/videoOut"
