@@ -20,6 +20,7 @@ from domogate.domain.webhooks import Webhook, WebhookFormat
 from domogate.families._chronothermostats import print_notification
 from domogate.ports import Delivered, WebhookSender
 from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.dispatcher import Dispatcher
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
@@ -96,11 +97,14 @@ class Depot:
     def __init__(self, store: SqlStore, clock: HandClock, webhook_sender: WebhookSender, **arguments: Any) -> None:
         self.store = store
         self.clock = clock
+        self.identities = IdentityCache(store)
         self.read_model = ReadModel(store, max_modules=100_000)
         self.notes = Notes()
         self.forms = WebhookFormats(SOURCE, {WebhookFormat.THERMOSTAT: print_notification})
         told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.1, **arguments}
-        self.dispatcher = Dispatcher(store, self.read_model, webhook_sender, clock, self.forms, self.notes, **told)
+        self.dispatcher = Dispatcher(
+            store, self.identities, self.read_model, webhook_sender, clock, self.forms, self.notes, **told
+        )
         self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.forms, self.dispatcher)
         self.changes: list[Change] = []
         self._rounds = 0
@@ -114,6 +118,7 @@ class Depot:
     def _apply(self, changes: Any) -> None:
         self.changes += changes
         self.read_model.apply(changes)
+        self.identities.apply(changes)
         self.dispatcher.apply(changes)
 
     async def let_in(self, user: User = OWNER, client: Client = APP, scopes: tuple[str, ...] = tuple(Scope)) -> Principal:

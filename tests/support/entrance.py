@@ -32,6 +32,7 @@ from domogate.services.driving import Driving
 from domogate.services.plants.control import Control
 from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import Redemption
 from domogate.services.tickets.issuing import TicketAction, Tickets
 from domogate.stores import SqlStore, sqlite_url
@@ -82,8 +83,11 @@ class Entrance:
         fabric.serve(self.driving)
         self.control = Control(fabric, self.orders, clock, deadline=PATIENCE, max_age=30.0, max_ages={})
         self.audit = AuditLog(store, clock)
-        self.redemption = Redemption(store, self.signer, self.read_model, self.control, clock, self.audit, ISSUER)
-        for listener in (self.keyring.apply, self.read_model.apply, self.driving.apply):
+        self.identities = IdentityCache(store)
+        self.redemption = Redemption(
+            store, self.signer, self.identities, self.read_model, self.control, clock, self.audit, ISSUER
+        )
+        for listener in (self.keyring.apply, self.identities.apply, self.read_model.apply, self.driving.apply):
             store.listen(listener)
         self.http = self.from_address(ADDRESS)
 

@@ -93,7 +93,7 @@ class Listener:
 
     async def run(self) -> None:
         try:
-            async with contextlib.aclosing(self.stream.pieces()) as pieces:
+            async with contextlib.aclosing(self.stream.frames()) as pieces:
                 while True:
                     await self.reading.wait()
                     piece = await anext(pieces, None)
@@ -117,9 +117,8 @@ class Listener:
     @property
     def is_idle(self) -> bool:
         """It has heard all that there is to be told until now."""
-        stream = self.stream
         ready = any(heard.event == "ready" for heard in self.heard)
-        return ready and not stream._queue and stream._settled == stream._doubts and not stream._roused.is_set()
+        return ready and self.stream.idle
 
     @property
     def ids(self) -> list[int]:
@@ -252,7 +251,7 @@ class Salon:
             await asyncio.sleep(0)
 
     def _is_quiet(self) -> bool:
-        return not self.hub._fresh and all(
+        return self.hub.idle and all(
             listener.ended or not listener.reading.is_set() or listener.is_idle for listener in self.listeners
         )
 

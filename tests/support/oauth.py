@@ -28,6 +28,7 @@ from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
 from domogate.services.people.login_throttle import Throttle
 from domogate.services.people.sessions import Entered, LoggedIn, Sessions
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
 from support.identity import AUDIENCE, ISSUER, ManualClock
 
@@ -120,12 +121,14 @@ class Provider:
         self.hasher = PasswordHasher(memory_kib=8, passes=1, threads=1)
         self.sessions = Sessions(store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=Throttle(store, clock))
         self.ledger = Ledger()
+        identities = IdentityCache(store)
         self.authorization = Authorization(
-            store, self.signer, self.verifier, clock, issuer=ISSUER, successor_secret=b"s" * 32, audit=self.ledger
+            store, identities, self.signer, self.verifier, clock, issuer=ISSUER, successor_secret=b"s" * 32, audit=self.ledger
         )
         self.pages = PlainPages() if pages is None else pages
         store.listen(self.keyring.apply)
         store.listen(self.verifier.apply)
+        store.listen(identities.apply)
         self.anna = User(new_id(), "anna@example.com", "Anna")
         self.bruno = User(new_id(), "bruno@example.com", operator=True)
         self.implicit = implicit

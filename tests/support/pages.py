@@ -28,6 +28,7 @@ from domogate.services.people.login_throttle import Throttle
 from domogate.services.people.people import LINK_PATH, digest
 from domogate.services.people.second_factor import SecondFactor
 from domogate.services.people.sessions import Sessions
+from domogate.services.rights.identity_cache import IdentityCache
 from support.people import LINK_LIFETIME, Village, village
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
@@ -98,8 +99,16 @@ class House:
         issuer = f"{self.base_url}/auth"
         signer = TokenSigner(self.keyring, self.clock, issuer, self.base_url, 3600.0, 3600.0)
         verifier = TokenVerifier(self.keyring, self.store, self.clock, issuer, self.base_url)
+        identities = IdentityCache(self.store)
+        self.store.listen(identities.apply)
         authorization = Authorization(
-            self.store, signer, verifier, self.clock, issuer=issuer, successor_secret=b"a secret for the tests of the pages"
+            self.store,
+            identities,
+            signer,
+            verifier,
+            self.clock,
+            issuer=issuer,
+            successor_secret=b"a secret for the tests of the pages",
         )
         return auth.build(signer=signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer)
 

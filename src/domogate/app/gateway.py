@@ -51,6 +51,7 @@ from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
 from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import Redemption
 from domogate.services.tickets.issuing import Tickets
 from domogate.services.webhooks.dispatcher import Dispatcher
@@ -98,6 +99,7 @@ class Gateway:
             audit=self.audit,
         )
         self.origins = Origins(self.store)
+        self.identities = IdentityCache(self.store)
         self.read_model = ReadModel(self.store, max_modules=settings.world_modules)
         self.hub = Hub(
             self.store,
@@ -123,12 +125,13 @@ class Gateway:
         )
         self.scenes = Scenes(self.control)
         self.redemption = Redemption(
-            self.store, self.signer, self.read_model, self.control, self.clock, self.audit, settings.auth_url
+            self.store, self.signer, self.identities, self.read_model, self.control, self.clock, self.audit, settings.auth_url
         )
         self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
         forms = WebhookFormats(settings.base_url, {WebhookFormat.THERMOSTAT: print_notification})
         self.dispatcher = Dispatcher(
             self.store,
+            self.identities,
             self.read_model,
             self.webhook_sender,
             self.clock,
@@ -186,6 +189,7 @@ class Gateway:
                 self.verifier,
                 self._own_verifier,
                 self.admission,
+                self.identities,
                 self.origins,
                 self.driving,
                 self.fault_expiry,
@@ -279,6 +283,7 @@ class Gateway:
         settings = self.settings
         authorization = Authorization(
             self.store,
+            self.identities,
             self.signer,
             self._own_verifier,
             self.clock,

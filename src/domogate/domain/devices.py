@@ -29,6 +29,9 @@ class DeviceKind(StrEnum):
     EMERGENCY_UNIT = "emergency unit"
 
 
+EMERGENCY_KINDS = frozenset({DeviceKind.EMERGENCY_CONTROLLER, DeviceKind.EMERGENCY_UNIT})
+
+
 class MetricType(StrEnum):
     TEXT = "Text"
     NUMBER = "Number"

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from domogate.domain.devices import DeviceKind
+from domogate.domain.devices import EMERGENCY_KINDS, DeviceKind
 from domogate.domain.events import PlantAspect, PlantChanged, StateChanged
 from domogate.domain.ids import Id
 
@@ -41,8 +41,6 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
         return self.event.module_id if isinstance(self.event, StateChanged) else None
 
 
-SAFETY_KINDS = frozenset({DeviceKind.EMERGENCY_CONTROLLER, DeviceKind.EMERGENCY_UNIT})
-
 _OF_PLANTS: dict[PlantAspect, tuple[NoticeKind, ...]] = {
     PlantAspect.FACTS: (NoticeKind.PLANT,),
     PlantAspect.PEOPLE: (NoticeKind.PEOPLE,),
@@ -52,7 +50,7 @@ _OF_PLANTS: dict[PlantAspect, tuple[NoticeKind, ...]] = {
 
 def kinds_of_state(event: StateChanged, kind: DeviceKind) -> tuple[NoticeKind, ...]:
     """A module that turned up with a new state is told to those who want states as well."""
-    reported = NoticeKind.SAFETY if kind in SAFETY_KINDS else NoticeKind.STATE
+    reported = NoticeKind.SAFETY if kind in EMERGENCY_KINDS else NoticeKind.STATE
     return (NoticeKind.REACHABILITY, reported) if event.turned else (reported,)
 
 

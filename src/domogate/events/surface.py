@@ -17,7 +17,7 @@ from domogate.http_api.problems import Problem
 from domogate.http_api.refusals import problem_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit.log import AuditAction, AuditResult, client_ref
-from domogate.services.events.hub import Hub, NotNow
+from domogate.services.events.hub import Hub, Unavailable
 from domogate.services.events.stream import Stream
 from domogate.services.rights.credentials import Caller, let_in
 
@@ -69,8 +69,8 @@ class EventsApp:
             stream = await self._hub.open(caller, read_wish(scope["query_string"]), _last_event_id(scope["headers"]))
         except Problem as problem:
             response = problem.to_response()
-        except NotNow as not_now:
-            response = Problem(503, str(not_now), {"retry-after": str(not_now.retry_after)}).to_response()
+        except Unavailable as unavailable:
+            response = Problem(503, str(unavailable), {"retry-after": str(unavailable.retry_after)}).to_response()
         except Fault as fault:
             response = problem_of(fault).to_response()
             if caller is not None and isinstance(fault, _NOTED_REFUSALS):
@@ -102,7 +102,7 @@ async def _write(
     watcher = asyncio.create_task(_watch(receive, stream))
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *admitted]})
-        async with aclosing(stream.pieces()) as pieces:
+        async with aclosing(stream.frames()) as pieces:
             while True:
                 # First wait, then ask: the piece is one that may be told at this moment, and is written at this moment.
                 await until_taken()

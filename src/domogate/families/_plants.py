@@ -13,6 +13,7 @@ from domogate.domain.plants import Plant
 from domogate.families._call import Call, Services
 from domogate.families._family import Handler, Operation, any_of
 from domogate.families._wire import Answer, Uuid, cached_answer, nothing_found
+from domogate.services.rights.access import list_own_plants
 
 ShortText = Annotated[str, Meta(max_length=50)]
 LongText = Annotated[str, Meta(max_length=500)]
@@ -99,7 +100,7 @@ async def answer_plants(
 ) -> Answer:
     """List the active plants of the user, or answer 204. The encoded list is cached under `cache_key`."""
     person = await services.read_model.get_person(call.principal.user_id)
-    plants = [plant for plant in person.active_plants() if is_listed(plant)]
+    plants = [plant for plant in list_own_plants(person.plants).plants if is_listed(plant)]
     return cached_answer(person.encodings, cache_key, lambda: to_wire(plants)) if plants else nothing_found()
 
 

@@ -14,7 +14,6 @@ from domogate.domain.faults import (
     KeyRefused,
     NoSuchAmbient,
     NoSuchModule,
-    NoSuchPlant,
     NotAcceptable,
     NotYourPlant,
     ScopeMissing,
@@ -23,7 +22,6 @@ from domogate.domain.faults import (
     WrongMethod,
 )
 from domogate.domain.people import Principal, TokenKind
-from domogate.domain.plants import PlantStatus
 from domogate.families._body import check_content_type, convert, parse_json, read_body
 from domogate.families._call import Call, Services
 from domogate.families._errors import challenge
@@ -34,7 +32,8 @@ from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
 from domogate.services.audit.log import AuditAction, AuditResult, client_ref
-from domogate.services.rights.credentials import KEY, check_standing, find_token, refuse_doubled
+from domogate.services.rights.access import check_standing, get_access
+from domogate.services.rights.credentials import KEY, find_token, refuse_doubled
 
 _log = structlog.get_logger(__name__)
 
@@ -62,6 +61,7 @@ class FamilyApp:
         self._family = family
         self._services = services
         self._read_model = services.read_model
+        self._now = services.clock.now
         self._admission = admission
         self._verifier = verifier
         self._max_body = max_body
@@ -126,7 +126,7 @@ class FamilyApp:
         if operation.scopes and principal.scopes.isdisjoint(operation.scopes):
             raise ScopeMissing(f"the token lacks the scope {' or '.join(operation.scopes)}", operation.scopes)
         if 469 in operation.errors:
-            check_standing(principal)
+            check_standing(principal.standing)
 
     async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
         """Syntax of ids, headers and body first; then plant, rights, ambient and module; then what was injected there."""
@@ -145,11 +145,7 @@ class FamilyApp:
         if target.plant_id is None:
             return
         plant = self._read_model.find_plant(target.plant_id) or await self._read_model.get_plant(target.plant_id)
-        if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
-            raise NoSuchPlant(f"no plant has the id given as {self._parameter(operation, 'plant')}")
-        if call.principal.user_id not in plant.readers:
-            raise NotYourPlant(f"the user has no rights on the plant given as {self._parameter(operation, 'plant')}")
-        call.plant = plant
+        call.plant = plant = get_access(call.principal, target.plant_id, plant, self._now()).plant
         if target.module_id is not None:
             module = plant.modules.get(target.module_id)
             if module is None or module.module.kind not in operation.kinds:
@@ -161,7 +157,7 @@ class FamilyApp:
                 raise NoSuchAmbient(f"the plant has no ambient with the id given as {self._parameter(operation, 'ambient')}")
             call.ambient = ambient
         if plant.injections:
-            raise_injected(plant.injections, operation, call, target.module_id, self._services.clock.now())
+            raise_injected(plant.injections, operation, call, target.module_id, self._now())
 
     def _parameter(self, operation: Operation, role: str) -> str:
         return next(parameter.name for parameter in operation.parameters if parameter.role == role)

@@ -28,6 +28,7 @@ from domogate.families._plants import (
 from domogate.families._wire import Answer, Uuid, cached_answer, empty_answer, nothing_found, state_answer
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.read_model import PlantView
+from domogate.services.rights.access import list_own_plants
 
 WireType = Literal["Hotel", "House", "Office", "Hospital"]
 
@@ -176,7 +177,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
 async def list_plants(services: Services, call: Call) -> Answer:
     person = await services.read_model.get_person(call.principal.user_id)
     oldest = services.clock.now() - services.removed_plants_kept
-    listed = [plant for plant in person.plants if plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= oldest]
+    listed = list_own_plants(person.plants, removed_since=oldest).plants
     if not listed:
         return nothing_found()
     # A removed plant leaves the list after some time without a change, so the count is part of the cache key.

@@ -22,6 +22,7 @@ from domogate.ports import Clock, Verifier
 from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
 from domogate.services.people.people import People
 from domogate.services.refusals import Refused
+from domogate.services.rights.access import may_manage
 
 PREFIX = "/manage/v1"
 DOCUMENT = f"{PREFIX}/openapi.json"
@@ -151,7 +152,7 @@ class ManagementApp:
         user = await self._desk.store.find_user(principal.user_id)
         if user is None:
             raise not_let_in("The token's user does not exist here.", given=True)
-        if not user.operator or not user.active:
+        if not may_manage(user):
             self._desk.audit.note(
                 AuditAction.REFUSAL,
                 who=user.id,

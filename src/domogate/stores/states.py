@@ -8,10 +8,10 @@ from typing import NamedTuple
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, select
 
+from domogate.domain.devices import EMERGENCY_KINDS
 from domogate.domain.events import Event, PlantChanged, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, entries_of
-from domogate.domain.notices import SAFETY_KINDS
 from domogate.domain.reachability import Absence
 from domogate.domain.states import EmergencyState, Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
@@ -175,7 +175,7 @@ class Recorder:
         for ids in chunked(unknown):
             for module_id, plant_id, kind, name, reachable in connection.execute(_PLANTS_OF, {"ids": ids}):
                 self._plant_of[module_id] = plant_id
-                if kind in SAFETY_KINDS:
+                if kind in EMERGENCY_KINDS:
                     self._logged[module_id] = name
                 if reachable is False:  # None: it never reported, and counts as there until it is missed
                     self._away.add(module_id)

@@ -97,7 +97,7 @@ class TestSuccessors:
     def test_it_takes_a_secret_worth_the_name(self) -> None:
         nothing: object = None
         with pytest.raises(ValueError, match="31 bytes; 32 are needed"):
-            Authorization(nothing, nothing, nothing, nothing, issuer="", successor_secret=b"x" * 31)  # type: ignore[arg-type]  # fields by name
+            Authorization(nothing, nothing, nothing, nothing, nothing, issuer="", successor_secret=b"x" * 31)  # type: ignore[arg-type]  # fields by name
 
 
 class TestSeal:

@@ -12,7 +12,7 @@ from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Color, LightState
 from domogate.ports import StoredPlant
 from domogate.services.events.cloud_events import print_notice
-from domogate.services.events.rights import find_notice
+from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import PlantView
 from support.stores import HOUSE, HOUSE_TOPOLOGY, LAMP, NOW
 

@@ -13,7 +13,7 @@ from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import PlantStatus, Topology
 from domogate.identity.rotation import rotate_keys
 from domogate.services.events.filters import EventFilter
-from domogate.services.events.hub import NotNow
+from domogate.services.events.hub import Unavailable
 from support.listening import Credentials, House, Listener, Salon, a_module, open_salon, until
 
 
@@ -154,6 +154,20 @@ class TestTime:
         await until(lambda: listener.ended, "the end")
         assert (listener.end_code, listener.told) == ("token", [])
 
+    async def test_rights_for_a_period_end_the_stream_when_it_is_over(self, salon: Salon, house: House) -> None:
+        view = await salon.read_model.get_plant(house.plant.id)
+        assert view is not None
+        view.members[house.bruno.id] = salon.clock.now() + 10
+        listener = await salon.listen(house.of_bruno, EventFilter(plants=frozenset({house.plant.id})))
+        salon.clock.at += 9
+        await house.switch()
+        await salon.quiet()
+        assert len(listener.told) == 1
+        salon.clock.at += 1
+        await house.switch()
+        await until(lambda: listener.ended, "the end")
+        assert (listener.end_code, len(listener.told)) == ("plant", 1)
+
     async def test_is_watched_by_a_timer_not_by_heartbeats(self, salon: Salon, house: House) -> None:
         """The clock of this one goes on by itself, from the moment at which somebody listens."""
         salon.hub._tasks[1].cancel()  # the heartbeats
@@ -208,10 +222,10 @@ class TestAPersonsPlants:
 
     async def test_are_not_in_doubt_because_a_fault_is_injected(self, salon: Salon, house: House) -> None:
         listener = await salon.listen(house.of_anna)
-        before = listener.stream._doubts
+        before = listener.stream._rights_version
         await salon.store.inject(house.plant.id, [])
         await salon.quiet()
-        assert (listener.told, listener.stream._doubts) == ([], before)
+        assert (listener.told, listener.stream._rights_version) == ([], before)
 
     async def test_outlive_a_rotation_of_signing_keys(self, salon: Salon, house: House) -> None:
         listener = await salon.listen(house.of_anna)
@@ -233,7 +247,7 @@ class TestADrain:
         salon.hub.drain()
         await until(lambda: all(listener.ended for listener in listeners), "the end")
         assert {listener.end_code for listener in listeners} == {"draining"}
-        with pytest.raises(NotNow):
+        with pytest.raises(Unavailable):
             await salon.hub.open(await salon.call(house.of_anna), EventFilter())
         assert salon.hub.open_streams == 0
 

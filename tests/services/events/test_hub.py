@@ -16,7 +16,7 @@ from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LockState, Report
 from domogate.services.events import hub as hubs
 from domogate.services.events.filters import EventFilter
-from domogate.services.events.hub import NotNow
+from domogate.services.events.hub import Unavailable
 from support.listening import SOURCE, Heard, House, Listener, Salon, a_module, open_salon, until
 
 
@@ -202,7 +202,7 @@ class TestTheHub:
         async with open_salon(most=2) as salon:
             house = await House(salon).build()
             first, _ = await salon.listen(house.of_anna), await salon.listen(house.of_bruno)
-            with pytest.raises(NotNow) as refused:
+            with pytest.raises(Unavailable) as refused:
                 await salon.listen(house.of_anna)
             assert refused.value.retry_after > 0
             first.stream.close()
@@ -217,7 +217,7 @@ class TestTheHub:
         listener.stream.close()
         await until(lambda: listener.ended, "the end")
         assert (salon.hub.open_streams, salon.hub.sent) == (0, 3)
-        assert salon.hub._by_concern == {}
+        assert salon.hub._by_dependency == {}
 
     async def test_prints_an_event_once_for_all(self, salon: Salon, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
         printed = []

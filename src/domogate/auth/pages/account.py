@@ -13,11 +13,12 @@ from domogate.auth.pages.language import Language
 from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
-from domogate.domain.plants import Plant, PlantStatus
+from domogate.domain.plants import Plant
 from domogate.services.audit.log import AuditAction, AuditResult
 from domogate.services.people.people import Actor
 from domogate.services.people.sessions import LoggedIn
 from domogate.services.refusals import Refused
+from domogate.services.rights.access import list_own_plants
 
 _NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
 
@@ -186,7 +187,7 @@ class Account:
 
     async def _plants_of(self, person: LoggedIn) -> Sequence[Plant]:
         plants, _ = await self._kit.store.list_plants_of(person.user.id)
-        return [plant for plant in plants if plant.status is PlantStatus.ACTIVE]
+        return list_own_plants(plants).plants
 
     async def _find_shared(self, person: LoggedIn, text: str) -> Plant | None:
         plant_id: Id | None = DASHED_UUID.parse_id(text)

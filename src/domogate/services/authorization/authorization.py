@@ -1,21 +1,15 @@
 """The whole of it, put together."""
 
-from typing import Protocol
-
 from domogate.ports import Audit, Clock, Signer, Verifier
 from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.client_authentication import ClientAuthenticator
 from domogate.services.authorization.consents import Consents
 from domogate.services.authorization.exchange import Exchange, ExchangeStore
 from domogate.services.authorization.hints import Hints
-from domogate.services.authorization.identity_cache import IdentityCache, IdentityStore
 from domogate.services.authorization.inspection import Inspection
 from domogate.services.authorization.secrets import MIN_SERVER_SECRET, Seal
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
-
-
-class AuthorizationServerStore(ExchangeStore, IdentityStore, Protocol):
-    """Grants, tokens, users and clients."""
+from domogate.services.rights.identity_cache import IdentityCache
 
 
 class Authorization:
@@ -23,7 +17,8 @@ class Authorization:
 
     def __init__(
         self,
-        store: AuthorizationServerStore,
+        store: ExchangeStore,
+        identities: IdentityCache,
         signer: Signer,
         verifier: Verifier,
         clock: Clock,
@@ -48,13 +43,12 @@ class Authorization:
             refresh_grace=refresh_grace,
         )
         notes = Notes(audit)
-        known = IdentityCache(store)
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock
         self.notes = notes
         self.login_seal = Seal(successor_secret, "login since")
-        self.clients = ClientAuthenticator(known, notes)
+        self.clients = ClientAuthenticator(identities, notes)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
-        self.exchange = Exchange(store, known, clock, mint, lifetimes, notes, successor_secret)
+        self.exchange = Exchange(store, identities, clock, mint, lifetimes, notes, successor_secret)
         self.inspection = Inspection(store, verifier, clock, notes, issuer)
         self.hints = Hints(signer, issuer)

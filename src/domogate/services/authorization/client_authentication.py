@@ -3,8 +3,8 @@
 from domogate.domain.people import Client, GrantType
 from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.faults import OAuthError, OAuthFault
-from domogate.services.authorization.identity_cache import IdentityCache
 from domogate.services.authorization.secrets import matches
+from domogate.services.rights.identity_cache import IdentityCache
 
 _REFUSED = "The client is not registered here, or did not authenticate as it is registered."
 
@@ -12,19 +12,19 @@ _REFUSED = "The client is not registered here, or did not authenticate as it is 
 class ClientAuthenticator:
     """Finds clients and has them prove who they are."""
 
-    def __init__(self, known: IdentityCache, notes: Notes) -> None:
-        self._known = known
+    def __init__(self, identities: IdentityCache, notes: Notes) -> None:
+        self._identities = identities
         self._notes = notes
 
     async def find(self, client_id: str) -> Client | None:
-        return await self._known.find_client(client_id)
+        return await self._identities.find_client(client_id)
 
     async def authenticate(self, client_id: str, secret: str | None, address: str = "") -> Client:
         """An unknown client and a wrong secret are refused alike (RFC 6749 §5.2, invalid_client).
 
         A public client has no secret (RFC 6749 §2.1); one that it shows all the same is wrong.
         """
-        client = await self._known.find_client(client_id)
+        client = await self._identities.find_client(client_id)
         proven = matches(secret or "", client.secret_hash if client is not None else None)
         if client is None or (not proven and (client.confidential or secret)):
             if client is not None:

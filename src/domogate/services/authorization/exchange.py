@@ -9,10 +9,10 @@ from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.client_authentication import demand_grant
 from domogate.services.authorization.consents import ONLINE
 from domogate.services.authorization.faults import OAuthError, OAuthFault
-from domogate.services.authorization.identity_cache import IdentityCache
 from domogate.services.authorization.scopes import split_scopes
 from domogate.services.authorization.secrets import derive_successor, hash_secret, is_verifier, new_secret, verifies
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
+from domogate.services.rights.identity_cache import IdentityCache
 
 
 def _refuse(description: str) -> OAuthFault:
@@ -33,7 +33,7 @@ class Exchange:
     def __init__(
         self,
         store: ExchangeStore,
-        known: IdentityCache,
+        identities: IdentityCache,
         clock: Clock,
         mint: TokenMint,
         lifetimes: Lifetimes,
@@ -41,7 +41,7 @@ class Exchange:
         successor_secret: bytes,
     ) -> None:
         self._store = store
-        self._known = known
+        self._identities = identities
         self._clock = clock
         self._mint = mint
         self._lifetimes = lifetimes
@@ -124,7 +124,7 @@ class Exchange:
             self._notes.reused(client.id, presented.grant_id, address)
         if rotation.grant is None:
             raise _refuse(_NO_REFRESH_TOKEN)
-        user = await self._known.find_user(rotation.grant.user_id)
+        user = await self._identities.find_user(rotation.grant.user_id)
         if user is None or not user.active:
             raise _refuse("The person who gave this grant has no account any more.")
         return await self._mint.mint(user, client, rotation.grant, scopes=scopes, refresh_token=successor)

@@ -1,7 +1,6 @@
-"""Notices as CloudEvents 1.0 in JSON: one text for streams and webhooks, printed once for all who get it."""
+"""Notices as CloudEvents 1.0 in JSON, for streams and webhooks. Each notice is encoded once for all recipients."""
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -19,9 +18,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ModuleData(Shown, frozen=True):
-    """What a module is in; `state` is null when it never reported one.
+    """The state of a module; `state` is null when the module never reported one.
 
-    Why it cannot be reached is for operators: the evidence may name machines that are no business of an application.
+    The reason why a module cannot be reached is for operators: it may name machines of the network.
     """
 
     plant_id: str
@@ -38,7 +37,7 @@ class PlantData(Shown, frozen=True):
 
 
 class CloudEvent(msgspec.Struct, frozen=True):
-    """The attributes of the standard, spelled as it has them. `source` and `id` together tell a duplicate."""
+    """The attributes of the standard, with its names. `source` and `id` together identify a duplicate."""
 
     specversion: str
     id: str
@@ -47,24 +46,24 @@ class CloudEvent(msgspec.Struct, frozen=True):
     subject: str
     time: datetime
     datacontenttype: str
-    data: Any
+    data: msgspec.Struct
+
+
+def encode_event(*, id: str, source: str, type: str, subject: str, at: float, data: msgspec.Struct) -> bytes:
+    """`source` is the gateway's own URL."""
+    return _encode(CloudEvent("1.0", id, source, type, subject, moment(at), "application/json", data))
 
 
 def print_notice(notice: Notice, plant: PlantView, source: str) -> bytes:
-    """`source` is the gateway's own URL."""
     event = notice.event
     subject, data = _print_module(event, plant) if isinstance(event, StateChanged) else _print_plant(event)
-    return _encode(
-        CloudEvent(
-            specversion="1.0",
-            id=str(notice.cursor),
-            source=source,
-            type=f"domogate.{notice.kinds[0]}",
-            subject=subject,
-            time=moment(notice.at),
-            datacontenttype="application/json",
-            data=data,
-        )
+    return encode_event(
+        id=str(notice.cursor),
+        source=source,
+        type=f"domogate.{notice.kinds[0]}",
+        subject=subject,
+        at=notice.at,
+        data=data,
     )
 
 

@@ -1,4 +1,4 @@
-"""Why a stream ends: its last event says it, so that a client knows whether to come again, and with what."""
+"""Why a stream ends. The last event of a stream says it, so that a client knows whether to connect again, and how."""
 
 from enum import StrEnum
 
@@ -8,18 +8,18 @@ from domogate.domain import faults
 
 
 class EndCode(StrEnum):
-    """For programs. After the first three a client connects again with `Last-Event-ID` and has missed nothing."""
+    """For programs. After the first three a client connects again with `Last-Event-ID` and misses nothing."""
 
     DRAINING = "draining"
     """The gateway stops or is updated."""
     SLOW = "slow"
-    """The client did not take its events fast enough."""
+    """The client did not read its events fast enough."""
     INTERRUPTED = "interrupted"
-    """The gateway could not find out what to tell."""
+    """The gateway could not read the events."""
     PLANT = "plant"
-    """The person lost a plant that the stream was about; what is left can be asked for anew."""
+    """The person lost the rights on a plant of the stream. The client can open a stream for the other plants."""
     TOKEN = "token"
-    """The token expired or was revoked, or its user or client is gone."""
+    """The token expired or was revoked, or its user or client was deleted."""
     KEY = "key"
     """The subscription key expired or was revoked."""
     PASSWORD = "password"
@@ -29,14 +29,14 @@ class EndCode(StrEnum):
 
 
 class End(msgspec.Struct, frozen=True):
-    """How a stream ends. `detail` is for a person."""
+    """The last event of a stream. `detail` is for a person."""
 
     code: EndCode
     detail: str
 
 
 class Ended(Exception):
-    """Raised where a stream was about to go on."""
+    """The stream must not go on."""
 
     def __init__(self, end: End) -> None:
         super().__init__(end.detail)
@@ -51,10 +51,10 @@ CODE_OF: dict[type[faults.Fault], EndCode] = {
     faults.NoSuchPlant: EndCode.PLANT,
 }
 
-DRAINING = End(EndCode.DRAINING, "The gateway stops for now; connect again with Last-Event-ID.")
-SLOW = End(EndCode.SLOW, "Events came faster than they were taken; connect again with Last-Event-ID.")
-INTERRUPTED = End(EndCode.INTERRUPTED, "The gateway could not read what to tell; connect again with Last-Event-ID.")
-PLANT_LOST = End(EndCode.PLANT, "A plant that this stream was about is not the user's any more.")
+DRAINING = End(EndCode.DRAINING, "The gateway is stopping; connect again with Last-Event-ID.")
+SLOW = End(EndCode.SLOW, "The client read its events too slowly; connect again with Last-Event-ID.")
+INTERRUPTED = End(EndCode.INTERRUPTED, "The gateway could not read the events; connect again with Last-Event-ID.")
+PLANT_LOST = End(EndCode.PLANT, "The user has lost the rights on a plant of this stream.")
 TOKEN_EXPIRED = End(EndCode.TOKEN, "The token has expired: get a new one.")
 KEY_GONE = End(EndCode.KEY, "The subscription key has expired or was revoked.")
-TOKEN_CHANGED = End(EndCode.TOKEN, "What the token lets the client see has changed; connect again.")
+TOKEN_CHANGED = End(EndCode.TOKEN, "The scopes of the token have changed; connect again.")

@@ -1,25 +1,24 @@
-"""Server-sent events as bytes (HTML Standard, 9.2): notices, and what a stream says of itself.
+"""Server-sent events as bytes (HTML Standard, 9.2): notices, and messages about the stream itself.
 
-A JSON text has no line end in it, so each event's data is one line.
+A JSON text contains no line end, so the data of each event is one line.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
 from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice, kinds_of_state
-from domogate.services.events.cloud_events import CloudEvent, print_notice, show_module
+from domogate.services.events.cloud_events import encode_event, print_notice, show_module
 from domogate.services.events.endings import End
 from domogate.services.events.filters import EventFilter
-from domogate.services.events.rights import READ_SCOPE
-from domogate.services.plants.read_model import ModuleView, PlantView
-from domogate.wire import moment
+from domogate.services.plants.read_model import ModuleView
+from domogate.services.rights.access import Access
 
 RETRY_AFTER = 2_000
-"""Milliseconds after which a client that was cut off tries again."""
-# No event of its own: some clients would hand on an empty one. It is a field of whichever comes first.
+"""Milliseconds after which a client that lost its connection tries again."""
+# Not an event of its own, because some clients would report an empty one. It becomes a field of the first event.
 OPENING = b"retry: %d\n" % RETRY_AFTER
 HEARTBEAT = b":\n\n"
 
@@ -27,20 +26,20 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """From here on what is told is new. `cursor` is also the event's id."""
+    """All later events are new. `cursor` is also the id of this event."""
 
     cursor: int
 
 
 class Reset(msgspec.Struct, frozen=True):
-    """What was missed cannot be told: the present follows."""
+    """The missed events cannot be told. The present states follow."""
 
     code: str
     detail: str
 
 
-UNKNOWN_CURSOR = Reset("unknown", "Last-Event-ID names no event of this gateway; what everything is in now follows.")
-TOO_OLD = Reset("too old", "What came after Last-Event-ID is not kept any more; what everything is in now follows.")
+UNKNOWN_CURSOR = Reset("unknown", "Last-Event-ID is not an event of this gateway; the present states follow.")
+TOO_OLD = Reset("too old", "The events after Last-Event-ID are not kept any more; the present states follow.")
 
 
 def frame(event: str, data: bytes, cursor: int | None = None) -> bytes:
@@ -53,7 +52,7 @@ def print_ready(cursor: int) -> bytes:
 
 
 def print_reset(reset: Reset) -> bytes:
-    """Without an id: a client cut off before the present is complete must be told anew."""
+    """Without an id: a client that loses its connection before the present is complete must get all of it again."""
     return frame("reset", _encode(reset))
 
 
@@ -61,44 +60,35 @@ def print_end(end: End) -> bytes:
     return frame("end", _encode(end))
 
 
-def frame_notice(notice: Notice, plant: PlantView, source: str) -> bytes:
-    return frame(notice.kinds[0], print_notice(notice, plant, source), notice.cursor)
+def frame_notice(notice: Notice, access: Access, source: str) -> bytes:
+    return frame(notice.kinds[0], print_notice(notice, access.plant, source), notice.cursor)
 
 
 def print_present(
-    plant: PlantView,
-    module_ids: Iterable[Id],
-    event_filter: EventFilter,
-    scopes: Collection[str],
-    *,
-    source: str,
-    cursor: int,
-    now: float,
+    access: Access, module_ids: Iterable[Id], event_filter: EventFilter, *, source: str, cursor: int, now: float
 ) -> bytes:
-    """What these modules are in now, of those that the wish and the scopes show. Without an id, as `reset`."""
-    shown = []
+    """The present states of those modules that the filter and the rights show. Without an id, as `reset`."""
+    frames = []
     for module_id in module_ids:
-        view = plant.modules.get(module_id)
-        if view is None or READ_SCOPE.get(view.module.kind) not in scopes:
+        if not access.may_see(module_id):
             continue
+        view = access.plant.modules[module_id]
         state = _as_event(view)
         if event_filter.wants(kinds_of_state(state, view.module.kind)):
-            event = CloudEvent(
-                specversion="1.0",
+            event = encode_event(
                 id=f"{cursor}/{module_id}",
                 source=source,
                 type="domogate.present",
                 subject=f"plants/{view.plant_id}/modules/{module_id}",
-                time=moment(now),
-                datacontenttype="application/json",
+                at=now,
                 data=show_module(view.module, state),
             )
-            shown.append(frame("present", _encode(event)))
-    return b"".join(shown)
+            frames.append(frame("present", event))
+    return b"".join(frames)
 
 
 def _as_event(view: ModuleView) -> StateChanged:
-    """As if it had just been reported; `turned`, because whether it can be reached is told as well."""
+    """As if the module had just reported. `turned`, because the reachability is told as well."""
     return StateChanged(
         plant_id=view.plant_id,
         module_id=view.module.id,

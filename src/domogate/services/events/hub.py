@@ -1,4 +1,4 @@
-"""Takes what was committed to those who listen: one look at each change, and no work for anyone it does not concern."""
+"""Hands committed changes to the open event streams. A change costs nothing for streams that do not depend on it."""
 
 import asyncio
 import contextlib
@@ -8,37 +8,37 @@ from collections.abc import Collection, Sequence
 import structlog
 
 from domogate.domain.events import Change, PlantChanged, SigningKeysChanged, StateChanged
-from domogate.domain.faults import ScopeMissing
+from domogate.domain.faults import NoSuchPlant, NotYourPlant, ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.notices import kinds_of_plant
 from domogate.ports import Admission, Clock, FeedStore, Verifier
-from domogate.services.events.endings import DRAINING, INTERRUPTED
+from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST
 from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import frame_notice
-from domogate.services.events.rights import find_notice, may_read_plant, scopes_of
-from domogate.services.events.stream import Bounds, Stream
+from domogate.services.events.notices import find_notice
+from domogate.services.events.stream import QueueLimits, Stream
 from domogate.services.events.stream_rights import (
-    Concern,
+    Dependency,
     StreamContext,
     StreamRights,
-    check_plant,
-    concern_of,
-    plant_concern,
-    user_concern,
+    find_dependency,
+    plant_dependency,
+    user_dependency,
 )
 from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.access import get_access
 from domogate.services.rights.credentials import Caller
 
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4
-"""Listeners told of a change before everybody else on the event loop gets a turn."""
+"""After so many streams the hub lets other tasks of the event loop run."""
 RETRY_AFTER = 5
 
 _log = structlog.get_logger(__name__)
 
 
-class NotNow(Exception):
-    """No stream can be opened at the moment; `retry_after` is in seconds."""
+class Unavailable(Exception):
+    """No stream can be opened now. `retry_after` is in seconds."""
 
     def __init__(self, message: str, retry_after: int = RETRY_AFTER) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ class NotNow(Exception):
 
 
 class Hub:
-    """All open streams of this process. `apply` is to be a listener of the store, behind the read model's."""
+    """All open streams of this process. `apply` is to be a listener of the store, after the read model."""
 
     def __init__(
         self,
@@ -62,18 +62,20 @@ class Hub:
         queue_events: int = 2_000,
         queue_bytes: int = 1_000_000,
     ) -> None:
-        """`source` is the gateway's own URL, `most` how many streams may be open at once."""
+        """`source` is the gateway's own URL, `most` the number of streams that may be open."""
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
         self._heartbeat = heartbeat
-        self._bounds = Bounds(queue_events, queue_bytes)
-        self._streams: dict[Stream, set[Concern]] = {}
-        self._by_concern: dict[Concern, dict[Stream, None]] = {}
-        self._fresh: deque[Change] = deque()
-        self._arrived = asyncio.Event()
+        self._limits = QueueLimits(queue_events, queue_bytes)
+        self._streams: dict[Stream, set[Dependency]] = {}
+        self._by_dependency: dict[Dependency, dict[Stream, None]] = {}
+        self._changes: deque[Change] = deque()
+        """Not distributed yet."""
+        self._wakeup = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False
-        self._told_before = 0
+        self._sent_before = 0
+        """Events that closed streams were given."""
         self._newest = 0
 
     @property
@@ -82,15 +84,20 @@ class Hub:
 
     @property
     def sent(self) -> int:
-        """How many events were handed to listeners."""
-        return self._told_before + sum(stream.told for stream in self._streams)
+        """The number of events that streams were given."""
+        return self._sent_before + sum(stream.sent for stream in self._streams)
+
+    @property
+    def idle(self) -> bool:
+        """Every change was distributed to the streams."""
+        return not self._changes
 
     async def start(self) -> None:
-        """After the store has started and `apply` listens."""
+        """To be called after the store has started and `apply` listens."""
         self._newest = max(self._newest, await self._context.store.newest_cursor())
         self._tasks = [
-            asyncio.create_task(self._pump(), name="event streams"),
-            asyncio.create_task(self._beat_regularly(), name="heartbeats of event streams"),
+            asyncio.create_task(self._run(), name="event streams"),
+            asyncio.create_task(self._send_heartbeats(), name="heartbeats of event streams"),
         ]
 
     async def stop(self) -> None:
@@ -103,147 +110,150 @@ class Hub:
         self._tasks = []
 
     def drain(self) -> None:
-        """End every stream now; nothing new is opened."""
+        """End every stream now, and open no more."""
         self._draining = True
         for stream in list(self._streams):
             stream.end(DRAINING)
 
-    # listeners
+    # streams
 
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
-        """Raises ScopeMissing, NoSuchPlant, NotYourPlant, NotNow."""
-        who = caller.principal
+        """Raises ScopeMissing, NoSuchPlant, NotYourPlant, Unavailable."""
         scopes = scopes_for(event_filter.kinds)
-        if scopes.isdisjoint(who.scopes):
+        if scopes.isdisjoint(caller.principal.scopes):
             named = tuple(sorted(scopes))
-            raise ScopeMissing(f"the token lacks every scope that shows any of this: {', '.join(named)}", named)
+            raise ScopeMissing(f"the token needs one of the scopes that show these events: {', '.join(named)}", named)
         for plant_id in sorted(event_filter.plants):
-            check_plant(who.user_id, plant_id, await self._context.read_model.get_plant(plant_id))
+            await self._context.get_access(caller.principal, plant_id)
         if self._draining:
-            raise NotNow("The gateway stops for now; connect again in a moment.")
+            raise Unavailable("The gateway is stopping; connect again later.")
         if len(self._streams) >= self._most:
-            raise NotNow(f"{self._most} event streams are open, as many as this gateway is set to serve.")
+            raise Unavailable(f"{self._most} event streams are open, and the gateway is configured for no more.")
         stream = Stream(
             self._context,
             StreamRights(self._context, caller, event_filter),
             event_filter,
             last_event_id,
-            bounds=self._bounds,
+            limits=self._limits,
             newest=lambda: self._newest,
-            on_settled=self._index,
-            on_closed=self._forget,
+            on_rights_checked=self._index,
+            on_closed=self._remove,
         )
         self._streams[stream] = set()
         self._index(stream)
         return stream
 
     def _index(self, stream: Stream) -> None:
-        """By all that concerns it now, and by nothing else."""
+        """By its present dependencies, and by nothing else."""
         if stream.closed:
             return
-        before, now = self._streams[stream], set(stream.own_pass.concerns())
-        for concern in now - before:
-            self._by_concern.setdefault(concern, {})[stream] = None
-        for concern in before - now:
-            self._unindex(stream, concern)
+        before, now = self._streams[stream], set(stream.rights.list_dependencies())
+        for dependency in now - before:
+            self._by_dependency.setdefault(dependency, {})[stream] = None
+        for dependency in before - now:
+            self._unindex(stream, dependency)
         self._streams[stream] = now
 
-    def _unindex(self, stream: Stream, concern: Concern) -> None:
-        concerned = self._by_concern[concern]
-        del concerned[stream]
-        if not concerned:
-            del self._by_concern[concern]
+    def _unindex(self, stream: Stream, dependency: Dependency) -> None:
+        streams = self._by_dependency[dependency]
+        del streams[stream]
+        if not streams:
+            del self._by_dependency[dependency]
 
-    def _forget(self, stream: Stream) -> None:
-        for concern in self._streams.pop(stream):
-            self._unindex(stream, concern)
-        self._told_before += stream.told
+    def _remove(self, stream: Stream) -> None:
+        for dependency in self._streams.pop(stream):
+            self._unindex(stream, dependency)
+        self._sent_before += stream.sent
 
-    # what was committed
+    # changes
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Take it up, and say at once to all whom it concerns that their rights are in doubt; the rest is the pump's."""
+        """Invalidate the rights of the streams at once where they may have changed. Distribute the rest later."""
         if self._streams:
             for change in changes:
                 event = change.event
                 if type(event) is StateChanged:
-                    if plant_concern(event.plant_id) in self._by_concern:
-                        self._fresh.append(change)
+                    if plant_dependency(event.plant_id) in self._by_dependency:
+                        self._changes.append(change)
                 elif type(event) is PlantChanged:
                     self._apply_plant(change, event)
                 elif type(event) is SigningKeysChanged:
-                    _doubt(self._streams)
-                elif (concern := concern_of(event)) is not None:
-                    _doubt(self._by_concern.get(concern, ()))
-            if self._fresh:
-                self._arrived.set()
+                    _invalidate_rights(self._streams)
+                elif (dependency := find_dependency(event)) is not None:
+                    _invalidate_rights(self._by_dependency.get(dependency, ()))
+            if self._changes:
+                self._wakeup.set()
         if changes:
             self._newest = max(self._newest, changes[-1].cursor)
 
     def _apply_plant(self, change: Change, event: PlantChanged) -> None:
         if not kinds_of_plant(event):
             return
-        concern = plant_concern(event.plant_id)
+        dependency = plant_dependency(event.plant_id)
         for user_id in event.user_ids:
-            for stream in self._by_concern.get(user_concern(user_id), ()):
-                if stream.own_pass.about_all:
-                    # Perhaps a plant that they gain: what happens in it is heard of from this moment on.
-                    self._streams[stream].add(concern)
-                    self._by_concern.setdefault(concern, {})[stream] = None
-        concerned = self._by_concern.get(concern)
-        if concerned:
-            _doubt(concerned)
-            self._fresh.append(change)
+            for stream in self._by_dependency.get(user_dependency(user_id), ()):
+                if stream.rights.all_plants:
+                    # The user may have gained this plant: its events count from now on.
+                    self._streams[stream].add(dependency)
+                    self._by_dependency.setdefault(dependency, {})[stream] = None
+        streams = self._by_dependency.get(dependency)
+        if streams:
+            _invalidate_rights(streams)
+            self._changes.append(change)
 
-    async def _pump(self) -> None:
+    async def _run(self) -> None:
         while True:
-            await self._arrived.wait()
-            self._arrived.clear()
-            while self._fresh:
-                change = self._fresh[0]
+            await self._wakeup.wait()
+            self._wakeup.clear()
+            while self._changes:
+                change = self._changes[0]
                 assert isinstance(change.event, StateChanged | PlantChanged)
+                plant_id = change.event.plant_id
                 try:
-                    await self._distribute(change, change.event.plant_id)
+                    await self._distribute(change, plant_id)
                 except Exception:
-                    # Better cut off than with a gap that nobody knows of.
-                    _log.exception("listeners could not be told", cursor=change.cursor)
-                    for stream in tuple(self._by_concern.get(plant_concern(change.event.plant_id), ())):
+                    # A client that is disconnected resumes; a client with a gap in its events would not know of it.
+                    _log.exception("a change could not be sent to event streams", cursor=change.cursor)
+                    for stream in tuple(self._by_dependency.get(plant_dependency(plant_id), ())):
                         stream.end(INTERRUPTED)
-                self._fresh.popleft()
+                self._changes.popleft()
 
     async def _distribute(self, change: Change, plant_id: Id) -> None:
-        concern = plant_concern(plant_id)
-        if concern not in self._by_concern:
+        dependency = plant_dependency(plant_id)
+        if dependency not in self._by_dependency:
             return
         plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
         notice = None if plant is None else find_notice(change, plant)
         if plant is None or notice is None:
             return
-        scopes = scopes_of(notice, plant)
-        piece = b""
-        # Who comes while others are told hears of it from the store.
-        listeners = tuple(self._by_concern.get(concern, ()))
-        for number, stream in enumerate(listeners, 1):
-            if stream.hears(notice, scopes):
-                if may_read_plant(stream.own_pass.principal.user_id, plant):
-                    piece = piece or frame_notice(notice, plant, self._context.source)
-                    stream.push(notice, piece)
+        now, frame = self._context.clock.now(), b""
+        # A stream that opens meanwhile reads this change from the store.
+        streams = tuple(self._by_dependency.get(dependency, ()))
+        for number, stream in enumerate(streams, 1):
+            if stream.accepts(notice):
+                try:
+                    access = get_access(stream.rights.principal, plant_id, plant, now)
+                except (NoSuchPlant, NotYourPlant):
+                    if plant_id in stream.rights.plants:
+                        stream.end(PLANT_LOST)
                 else:
-                    stream.lose(plant_id)
-            if number % AT_ONCE == 0 or number == len(listeners):
+                    if access.may_see(notice.module_id):
+                        frame = frame or frame_notice(notice, access, self._context.source)
+                        stream.push(notice, frame)
+            if number % AT_ONCE == 0 or number == len(streams):
                 await asyncio.sleep(0)
 
-    async def _beat_regularly(self) -> None:
-        """Also wakes those whose time is up by a clock that was moved."""
+    async def _send_heartbeats(self) -> None:
+        """Also wakes streams whose rights have expired because the clock was changed."""
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)
             idle, now = loop.time() - self._heartbeat, self._context.clock.now()
             for stream in self._streams:
-                if stream.touched <= idle or stream.own_pass.until <= now:
-                    stream.beat()
+                if stream.written_at <= idle or stream.rights.until <= now:
+                    stream.send_heartbeat()
 
 
-def _doubt(streams: Collection[Stream]) -> None:
+def _invalidate_rights(streams: Collection[Stream]) -> None:
     for stream in streams:
-        stream.doubt()
+        stream.invalidate_rights()

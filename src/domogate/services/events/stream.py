@@ -1,13 +1,15 @@
-"""One listener's stream: what it missed, then what is new, each piece only as long as its rights hold (Decision 0044)."""
+"""One event stream: first the missed events, then the new ones, each only while the rights hold (Decision 0044)."""
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from itertools import islice
 
+import msgspec
 import structlog
 
 from domogate.domain.events import Change
+from domogate.domain.faults import NoSuchPlant, NotYourPlant
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
 from domogate.services.events.endings import DRAINING, INTERRUPTED, PLANT_LOST, SLOW, End, Ended
@@ -24,14 +26,14 @@ from domogate.services.events.frames import (
     print_ready,
     print_reset,
 )
-from domogate.services.events.rights import find_notice, may_see
-from domogate.services.events.stream_rights import StreamContext, StreamRights, Told
-from domogate.services.plants.read_model import PlantView
+from domogate.services.events.notices import find_notice
+from domogate.services.events.stream_rights import FramedNotices, StreamContext, StreamRights
+from domogate.services.rights.access import Access
 
 PAGE = 500
-"""Changes read from the store at once by a stream that resumes."""
+"""Changes that a resuming stream reads from the store at once."""
 PRESENT_AT_ONCE = 100
-"""Modules printed in one go: the others' requests get their turn in between."""
+"""Modules that are encoded at once. Other requests run in between."""
 _LONGEST_TIMER = 86_400.0
 
 _log = structlog.get_logger(__name__)
@@ -39,136 +41,133 @@ _log = structlog.get_logger(__name__)
 _CURSOR = re.compile(rb"[0-9]{1,18}", re.ASCII).fullmatch
 
 
-class Bounds:
-    """How much may wait for a listener that does not take it: events, and bytes."""
+class QueueLimits(msgspec.Struct, frozen=True):
+    """How many events, and how many bytes, may wait for a client that does not read."""
 
-    def __init__(self, events: int, size: int) -> None:
-        self.events = events
-        self.size = size
+    events: int
+    size: int
 
 
 class Stream:
-    """Made by the hub, written out by a surface. `pieces` is what to write, one after the other."""
+    """Made by the hub and written by a surface: `frames` yields the bytes to write."""
 
     def __init__(
         self,
-        grounds: StreamContext,
-        own_pass: StreamRights,
+        context: StreamContext,
+        rights: StreamRights,
         event_filter: EventFilter,
         last_event_id: bytes | None,
         *,
-        bounds: Bounds,
+        limits: QueueLimits,
         newest: Callable[[], int],
-        on_settled: Callable[["Stream"], None],
+        on_rights_checked: Callable[["Stream"], None],
         on_closed: Callable[["Stream"], None],
     ) -> None:
-        """`newest`: the cursor up to which the hub was given the feed. `on_settled`: its plants may be others now."""
-        self._context = grounds
-        self.own_pass = own_pass
+        """`newest`: the cursor of the last change that the hub was given."""
+        self._context = context
+        self.rights = rights
         self._event_filter = event_filter
         self._last_event_id = last_event_id
-        self._bounds = bounds
+        self._limits = limits
         self._newest = newest
-        self._on_settled = on_settled
+        self._on_rights_checked = on_rights_checked
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()
-        self._roused = asyncio.Event()
+        self._wakeup = asyncio.Event()
         self._queue: list[tuple[Notice, bytes]] = []
         self._queued_bytes = 0
-        # Nothing is sure before the first look: what changed since the caller was let in is not known.
-        self._doubts, self._settled = 1, 0
+        # The rights start as invalid: they may have changed since the request was admitted.
+        self._rights_version, self._checked_version = 1, 0
         self._end: End | None = None
-        self._beat = False
+        self._heartbeat_due = False
         self._position = 0
+        """The cursor of the last change that was replayed from the store."""
         self._live_after: int | None = None
+        """Changes after this cursor come from the hub; None: not yet."""
         self._timer: asyncio.TimerHandle | None = None
         self.closed = False
-        self.told = 0
-        """How many events it was given."""
-        self.touched = self._loop.time()
-        """When something was last written, by the loop's clock."""
+        self.sent = 0
+        """The number of events that were given out."""
+        self.written_at = self._loop.time()
+        """When a frame was last given out, by the loop's clock."""
 
-    # what the hub tells it; none of it waits
+    @property
+    def idle(self) -> bool:
+        """All events were given out, and the rights are checked."""
+        return not self._queue and self._checked_version == self._rights_version and not self._wakeup.is_set()
 
-    def hears(self, notice: Notice, scopes: Collection[str]) -> bool:
-        return (
-            self._live_after is not None
-            and notice.cursor > self._live_after
-            and self._event_filter.wants(notice.kinds)
-            and not self.own_pass.principal.scopes.isdisjoint(scopes)
-        )
+    # called by the hub; these methods never wait
 
-    def push(self, notice: Notice, piece: bytes) -> None:
+    def accepts(self, notice: Notice) -> bool:
+        return self._live_after is not None and notice.cursor > self._live_after and self._event_filter.wants(notice.kinds)
+
+    def push(self, notice: Notice, frame: bytes) -> None:
         if self._end is not None or self.closed:
             return
-        self._queue.append((notice, piece))
-        self._queued_bytes += len(piece)
-        if len(self._queue) > self._bounds.events or self._queued_bytes > self._bounds.size:
+        self._queue.append((notice, frame))
+        self._queued_bytes += len(frame)
+        if len(self._queue) > self._limits.events or self._queued_bytes > self._limits.size:
             self.end(SLOW)
         else:
-            self._roused.set()
+            self._wakeup.set()
 
-    def doubt(self) -> None:
-        """Something its rights rest on changed: nothing more is told before they were asked for again."""
-        self._doubts += 1
-        self._roused.set()
-
-    def lose(self, plant_id: Id) -> None:
-        if plant_id in self.own_pass.plants:
-            self.end(PLANT_LOST)
+    def invalidate_rights(self) -> None:
+        """Something changed that the rights depend on: they are checked before anything more is given out."""
+        self._rights_version += 1
+        self._wakeup.set()
 
     def end(self, end: End) -> None:
-        """Nothing that waits is told any more."""
+        """Events that are still in the queue are dropped."""
         self._end = self._end or end
         self._queue.clear()
         self._queued_bytes = 0
-        self._roused.set()
+        self._wakeup.set()
 
-    def beat(self) -> None:
-        self._beat = True
-        self._roused.set()
+    def send_heartbeat(self) -> None:
+        self._heartbeat_due = True
+        self._wakeup.set()
 
     def close(self) -> None:
-        """The listener is gone, or has heard the end."""
+        """The client has disconnected, or the end was given out."""
         if self.closed:
             return
         self.closed = True
         self._queue.clear()
         if self._timer is not None:
             self._timer.cancel()
-        self._roused.set()
+        self._wakeup.set()
         self._on_closed(self)
 
-    # what is written
+    # called by the surface
 
-    async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """Ask for the next only when it can be written without waiting: rights were looked at the moment before."""
+    async def frames(self) -> AsyncGenerator[bytes, None]:
+        """The rights are checked just before each frame. So ask for the next one only when it can be written at once."""
         try:
             yield OPENING
-            await self._settle()
+            await self._check_rights()
             reset = await self._find_reset()
             if self._last_event_id and reset is None:
-                async for piece in self._resume():
-                    yield piece
+                async for frame in self._resume():
+                    yield frame
             else:
                 if reset is not None:
-                    await self._settle()
+                    await self._check_rights()
                     yield print_reset(reset)
-                async for piece in self._begin(present=reset is not None or self._event_filter.present):
-                    yield piece
-            async for piece in self._go_on():
-                yield piece
+                async for frame in self._begin(present=reset is not None or self._event_filter.present):
+                    yield frame
+            async for frame in self._follow():
+                yield frame
         except Ended as ended:
             if not self.closed:
                 yield print_end(ended.end)
         except Exception:
-            _log.exception("a stream was interrupted")
+            _log.exception("an event stream was interrupted")
             yield print_end(INTERRUPTED)
         finally:
             self.close()
 
     async def _find_reset(self) -> Reset | None:
-        """None: what was missed since `Last-Event-ID` can be told, or nothing was."""
+        """None: the stream can resume after `Last-Event-ID`, or there is no such header."""
         if not self._last_event_id:
             return None
         if not _CURSOR(self._last_event_id):
@@ -176,71 +175,64 @@ class Stream:
         self._position = int(self._last_event_id)
         oldest, newest = await self._context.store.feed_span()
         if self._position > max(newest, self._newest()):
-            return UNKNOWN_CURSOR  # of a gateway whose data was put back to an earlier day
+            return UNKNOWN_CURSOR  # an older backup of the gateway's data was restored
         return TOO_OLD if self._position < oldest - 1 else None
 
     async def _begin(self, *, present: bool) -> AsyncGenerator[bytes, None]:
         cursor = self._live_after = self._newest()
         if present:
-            async for piece in self._tell_present(cursor):
-                yield piece
-        await self._settle()
+            async for frame in self._print_present(cursor):
+                yield frame
+        await self._check_rights()
         yield print_ready(cursor)
 
-    async def _tell_present(self, cursor: int) -> AsyncGenerator[bytes, None]:
-        for plant_id in sorted(self.own_pass.plants):
-            plant = await self._look_at(plant_id)
-            module_ids = iter(tuple(plant.modules))
+    async def _print_present(self, cursor: int) -> AsyncGenerator[bytes, None]:
+        for plant_id in sorted(self.rights.plants):
+            access = await self._get_access(plant_id)
+            module_ids = iter(tuple(access.plant.modules))
             while ids := tuple(islice(module_ids, PRESENT_AT_ONCE)):
-                plant = await self._look_at(plant_id)
-                piece = print_present(
-                    plant,
-                    ids,
-                    self._event_filter,
-                    self.own_pass.principal.scopes,
-                    source=self._context.source,
-                    cursor=cursor,
-                    now=self._context.clock.now(),
-                )
-                if piece:
-                    yield piece
+                access = await self._get_access(plant_id)
+                now = self._context.clock.now()
+                frame = print_present(access, ids, self._event_filter, source=self._context.source, cursor=cursor, now=now)
+                if frame:
+                    yield frame
 
-    async def _look_at(self, plant_id: Id) -> PlantView:
-        """As it is now, and may be told. Raises Ended."""
+    async def _get_access(self, plant_id: Id) -> Access:
+        """By rights that are checked. Raises Ended."""
         while True:
-            plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
-            if plant is not None and self._settled == self._doubts:
-                await self._settle()
-                return plant
-            if plant is None:
-                raise Ended(PLANT_LOST)
-            await self._settle()
+            await self._check_rights()
+            try:
+                access = await self._context.get_access(self.rights.principal, plant_id)
+            except (NoSuchPlant, NotYourPlant):
+                raise Ended(PLANT_LOST) from None
+            if not self._rights_invalid:
+                await self._check_rights()  # the stream may have been ended meanwhile
+                return access
 
     async def _resume(self) -> AsyncGenerator[bytes, None]:
-        """All that was missed, and not one event twice: up to the cursor from which the hub tells it the rest."""
+        """All missed events, each exactly once, up to the cursor from which the hub gives the rest."""
         try:
-            async for piece in self._replay(None):
-                yield piece
+            async for frame in self._replay(None):
+                yield frame
             self._live_after = max(self._position, self._newest())
-            async for piece in self._replay(self._live_after):
-                yield piece
+            async for frame in self._replay(self._live_after):
+                yield frame
         except _Pruned:
-            # What it still had to hear was forgotten under its hands.
-            await self._settle()
+            await self._check_rights()
             yield print_reset(TOO_OLD)
-            async for piece in self._begin(present=True):
-                yield piece
+            async for frame in self._begin(present=True):
+                yield frame
             return
-        await self._settle()
+        await self._check_rights()
         yield print_ready(self._live_after)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
-        """From its position on; without `until` as far as a look at the store shows."""
+        """From the position to `until`; None: to the end of the store's feed."""
         while until is None or self._position < until:
             page, more = await self._read_page(until)
-            piece = self._join(await self._settle_told(await self._print(page)))
-            if piece:
-                yield piece
+            frame = self._join(await self._keep_visible(await self._print(page)))
+            if frame:
+                yield frame
             if page:
                 self._position = page[-1].cursor
             if not more:
@@ -249,93 +241,99 @@ class Stream:
             self._position = until
 
     async def _read_page(self, until: int | None) -> tuple[Sequence[Change], bool]:
-        """Changes of its plants, and whether there are more to read. Raises _Pruned."""
+        """Changes of the stream's plants, and whether there are more. Raises _Pruned."""
         store = self._context.store
         while True:
-            await self._settle()
-            settled = self._settled
-            found = await store.list_changes_of(self.own_pass.plants, self._position, PAGE)
-            oldest, _ = await store.feed_span()  # after the page, so that what was pruned meanwhile is noticed
-            # A plant that was gained meanwhile is not in the page, nor would be its beginning.
-            if settled == self._doubts:
+            await self._check_rights()
+            checked = self._checked_version
+            found = await store.list_changes_of(self.rights.plants, self._position, PAGE)
+            oldest, _ = await store.feed_span()  # after the page, to notice changes that were pruned meanwhile
+            # If the user gained a plant meanwhile, its changes are missing from the page.
+            if checked == self._rights_version:
                 break
         if oldest > self._position + 1:
             raise _Pruned
-        # What the hub was not given yet may hold such a gain as well: it is read again, or comes from the hub.
+        # A change that the hub was not given yet may give the user a plant. It is read again, or comes from the hub.
         limit = self._newest() if until is None else until
         page = [change for change in found if change.cursor <= limit]
         return page, len(page) == PAGE
 
-    async def _print(self, changes: Sequence[Change]) -> Told:
-        told = []
-        who = self.own_pass.principal
+    async def _print(self, changes: Sequence[Change]) -> FramedNotices:
+        framed = []
         for change in changes:
-            plant_id = change.event.plant_id  # type: ignore[union-attr]  # only those of plants were read
-            plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
-            notice = None if plant is None else find_notice(change, plant)
-            if plant is None or notice is None or not self._event_filter.wants(notice.kinds):
+            plant_id = change.event.plant_id  # type: ignore[union-attr]  # the page has only events of plants
+            try:
+                access = await self._context.get_access(self.rights.principal, plant_id)
+            except (NoSuchPlant, NotYourPlant):
                 continue
-            if may_see(who.user_id, who.scopes, plant, notice):
-                told.append((notice, frame_notice(notice, plant, self._context.source)))
-        return told
+            notice = find_notice(change, access.plant)
+            if notice is not None and self._event_filter.wants(notice.kinds) and access.may_see(notice.module_id):
+                framed.append((notice, frame_notice(notice, access, self._context.source)))
+        return framed
 
-    async def _go_on(self) -> AsyncGenerator[bytes, None]:
+    async def _follow(self) -> AsyncGenerator[bytes, None]:
         while True:
-            if not self._queue and not self._beat:
-                await self._roused.wait()
-            self._roused.clear()
-            told, self._queue, self._queued_bytes = self._queue, [], 0
-            piece = self._join(await self._settle_told(told))
-            if not piece and self._beat:
-                piece = HEARTBEAT
-            self._beat = False
-            if piece:
-                self.touched = self._loop.time()
-                yield piece
+            if not self._queue and not self._heartbeat_due:
+                await self._wakeup.wait()
+            self._wakeup.clear()
+            notices, self._queue, self._queued_bytes = self._queue, [], 0
+            frame = self._join(await self._keep_visible(notices))
+            if not frame and self._heartbeat_due:
+                frame = HEARTBEAT
+            self._heartbeat_due = False
+            if frame:
+                self.written_at = self._loop.time()
+                yield frame
 
-    def _join(self, told: Told) -> bytes:
-        self.told += len(told)
-        return told[0][1] if len(told) == 1 else b"".join([piece for _, piece in told])
+    def _join(self, notices: FramedNotices) -> bytes:
+        self.sent += len(notices)
+        return notices[0][1] if len(notices) == 1 else b"".join([frame for _, frame in notices])
 
     # rights
 
-    async def _settle_told(self, told: Told) -> Told:
-        """What of it may be told at this moment."""
-        while self._settled != self._doubts:
-            await self._settle()
-            told = await self.own_pass.still_told(told)
-        await self._settle()
-        return told
+    @property
+    def _rights_invalid(self) -> bool:
+        return self._checked_version != self._rights_version or self.rights.outdated
 
-    async def _settle(self) -> None:
-        """Waits only if there are doubts. When it returns, there are none: what is told at once is rightly told."""
-        while self._settled != self._doubts:
-            doubts = self._doubts
+    async def _keep_visible(self, notices: FramedNotices) -> FramedNotices:
+        """Those that may be given out now."""
+        while self._rights_invalid:
+            await self._check_rights()
+            notices = await self.rights.keep_visible(notices)
+        await self._check_rights()
+        return notices
+
+    async def _check_rights(self) -> None:
+        """Waits only if the rights are invalid. When it returns they are valid. Raises Ended."""
+        while self._rights_invalid:
+            version = self._rights_version
             if self._end is None and not self.closed:
-                await self.own_pass.ask_again()
-            self._settled = doubts
-            if doubts == self._doubts:
-                # Not before: what came meanwhile may be a plant that this answer did not know of yet.
-                self._arm()
-                self._on_settled(self)
+                await self.rights.check()
+            self._checked_version = version
+            if self._end is not None or self.closed:
+                break
+            if version == self._rights_version:
+                # Not before: a change that came meanwhile may be a plant that this check did not know of yet.
+                self._set_timer()
+                self._on_rights_checked(self)
         if self._end is not None:
             raise Ended(self._end)
         if self.closed:
             raise Ended(DRAINING)
-        self.own_pass.check_time()
+        self.rights.check_time()
 
-    def _arm(self) -> None:
-        """Wake up when the token or the key expires."""
+    def _set_timer(self) -> None:
+        """Wake up when the rights expire."""
         if self._timer is not None:
             self._timer.cancel()
-        left = self.own_pass.until - self._context.clock.now()
+        left = self.rights.until - self._context.clock.now()
         if left > 0 and not self.closed:
             self._timer = self._loop.call_later(min(left, _LONGEST_TIMER), self._expire)
 
     def _expire(self) -> None:
-        self._arm()
-        self._roused.set()
+        self._set_timer()
+        self._wakeup.set()
 
 
 class _Pruned(Exception):
-    """Changes that were still to be told are not kept any more."""
+    """Changes that the stream still needs are not kept any more."""

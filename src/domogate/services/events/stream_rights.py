@@ -1,4 +1,4 @@
-"""What a stream is let through by, asked for again whenever something that it rests on may have changed."""
+"""The rights of one event stream. They are checked again when something changes that they depend on, or a time limit passes."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -6,35 +6,34 @@ from math import inf
 
 import msgspec
 
-from domogate.domain.events import Change, ClientChanged, Event, GrantRevoked, SubscriptionChanged, UserChanged
+from domogate.domain.events import ClientChanged, Event, GrantRevoked, SubscriptionChanged, UserChanged
 from domogate.domain.faults import Fault, KeyRefused, NoSuchPlant, NotYourPlant, sentence
 from domogate.domain.ids import Id
 from domogate.domain.notices import Notice
 from domogate.domain.people import Principal
-from domogate.domain.plants import PlantStatus
 from domogate.ports import Admission, Clock, FeedStore, Verifier
 from domogate.services.events.endings import CODE_OF, KEY_GONE, TOKEN_CHANGED, TOKEN_EXPIRED, End, Ended
 from domogate.services.events.filters import EventFilter
-from domogate.services.events.rights import find_notice, may_read_plant, may_see
-from domogate.services.plants.read_model import PlantView, ReadModel
-from domogate.services.rights.credentials import Caller, check_standing
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.access import Access, check_standing, get_access, list_own_plants
+from domogate.services.rights.credentials import Caller
 
-Concern = tuple[str, str]
-"""A subject and its id: something whose changes concern a stream."""
+Dependency = tuple[str, str]
+"""A type and an id, for example a user. When it changes, the stream's rights are checked again."""
 
 
-def plant_concern(plant_id: Id) -> Concern:
+def plant_dependency(plant_id: Id) -> Dependency:
     return "plant", plant_id
 
 
-def user_concern(user_id: Id) -> Concern:
+def user_dependency(user_id: Id) -> Dependency:
     return "user", user_id
 
 
-def concern_of(event: Event) -> Concern | None:
-    """Whose identity or permission changed; None for anything else."""
+def find_dependency(event: Event) -> Dependency | None:
+    """The identity that this event changes; None for events of plants and modules."""
     if isinstance(event, UserChanged):
-        return user_concern(event.user_id)
+        return user_dependency(event.user_id)
     if isinstance(event, ClientChanged):
         return "client", event.client_id
     if isinstance(event, GrantRevoked):
@@ -45,7 +44,7 @@ def concern_of(event: Event) -> Concern | None:
 
 
 class StreamContext(msgspec.Struct, frozen=True):
-    """Who is asked about rights, and what there is to tell."""
+    """What all streams of a hub share."""
 
     store: FeedStore
     read_model: ReadModel
@@ -55,41 +54,53 @@ class StreamContext(msgspec.Struct, frozen=True):
     source: str
     """The gateway's own URL: the source of every event."""
 
+    async def get_access(self, principal: Principal, plant_id: Id) -> Access:
+        """Raises NoSuchPlant, NotYourPlant."""
+        plant = self.read_model.find_plant(plant_id) or await self.read_model.get_plant(plant_id)
+        return get_access(principal, plant_id, plant, self.clock.now())
 
-Told = Sequence[tuple[Notice, bytes]]
-"""Notices, printed."""
+
+FramedNotices = Sequence[tuple[Notice, bytes]]
+"""Notices, each with the server-sent event that tells it."""
 
 
 class StreamRights:
-    """One listener's rights, as far as they were last asked for: who it is, until when, and which plants."""
+    """The principal and the plants of one stream, as they were at the last check."""
 
-    def __init__(self, grounds: StreamContext, caller: Caller, event_filter: EventFilter) -> None:
-        self._context = grounds
+    def __init__(self, context: StreamContext, caller: Caller, event_filter: EventFilter) -> None:
+        self._context = context
         self._token = caller.unverified_token
         self._key = caller.key
         self._event_filter = event_filter
         self._token_until = caller.principal.expires_at
         self._key_until = inf
+        self._plants_until = inf
         self.principal: Principal = caller.principal
         self.plants: set[Id] = set(event_filter.plants)
 
     @property
-    def about_all(self) -> bool:
-        """About all plants of the person, whichever those are."""
+    def all_plants(self) -> bool:
+        """Whether the stream is about all plants of the person, future ones too."""
         return not self._event_filter.plants
 
     @property
     def until(self) -> float:
-        return min(self._token_until, self._key_until)
+        """The end of the token or the key, or the time at which the rights on a plant may change."""
+        return min(self._token_until, self._key_until, self._plants_until)
 
-    def concerns(self) -> list[Concern]:
-        who = self.principal
+    @property
+    def outdated(self) -> bool:
+        """The time has passed at which the rights on a plant may change."""
+        return self._plants_until <= self._context.clock.now()
+
+    def list_dependencies(self) -> list[Dependency]:
+        principal = self.principal
         return [
-            user_concern(who.user_id),
-            ("client", who.client_id),
-            ("grant", who.grant_id),
+            user_dependency(principal.user_id),
+            ("client", principal.client_id),
+            ("grant", principal.grant_id),
             ("key", sha256(self._key).hexdigest()),
-            *map(plant_concern, self.plants),
+            *map(plant_dependency, self.plants),
         ]
 
     def check_time(self) -> None:
@@ -100,54 +111,42 @@ class StreamRights:
         if now >= self._key_until:
             raise Ended(KEY_GONE)
 
-    async def ask_again(self) -> None:
-        """As at every request: token, standing, key, plants. Raises Ended."""
+    async def check(self) -> None:
+        """Check token, standing, key and plants, as for every request. Raises Ended."""
         verifier = self._context.verifier
         try:
             principal = verifier.find_verified(self._token) or await verifier.verify(self._token)
-            check_standing(principal)
+            check_standing(principal.standing)
             key_until = await self._context.admission.recognise(self._key)
             if principal.scopes != self.principal.scopes:
                 raise Ended(TOKEN_CHANGED)
-            plants = await self._find_plants(principal.user_id)
+            plants, plants_until = await self._find_plants(principal)
         except KeyRefused:
             raise Ended(KEY_GONE) from None
         except Fault as fault:
             raise Ended(End(CODE_OF[type(fault)], sentence(fault.message.rstrip(".")))) from None
         self.principal, self.plants = principal, plants
-        self._token_until, self._key_until = principal.expires_at, key_until
+        self._token_until, self._key_until, self._plants_until = principal.expires_at, key_until, plants_until
 
-    async def _find_plants(self, user_id: Id) -> set[Id]:
-        read_model = self._context.read_model
-        if self.about_all:
-            plants = {plant.id for plant in (await read_model.get_person(user_id)).active_plants()}
+    async def _find_plants(self, principal: Principal) -> tuple[set[Id], float]:
+        if self.all_plants:
+            own = list_own_plants((await self._context.read_model.get_person(principal.user_id)).plants)
+            plants = {plant.id for plant in own.plants}
             if not self.plants <= plants:
-                raise NotYourPlant("a plant that this stream was about is not the user's any more")
-            return plants
-        for plant_id in self._event_filter.plants:
-            check_plant(user_id, plant_id, await read_model.get_plant(plant_id))
-        return self.plants
+                raise NotYourPlant("the user has lost the rights on a plant of this stream")
+            return plants, own.until
+        until = [(await self._context.get_access(principal, plant_id)).until for plant_id in self._event_filter.plants]
+        return self.plants, min(until)
 
-    async def still_told(self, told: Told) -> Told:
-        """Of what was printed before: what may be told by the rights of now."""
-        kept = []
-        for notice, piece in told:
-            plant_id = notice.plant_id
-            plant = self._context.read_model.find_plant(plant_id) or await self._context.read_model.get_plant(plant_id)
-            if plant is not None and self._may_still_see(plant, notice):
-                kept.append((notice, piece))
-        return kept
+    async def keep_visible(self, notices: FramedNotices) -> FramedNotices:
+        """Those that may be told by the rights of now. A module may be gone by now, or be of another kind."""
+        return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 
-    def _may_still_see(self, plant: PlantView, notice: Notice) -> bool:
-        who = self.principal
-        # Its module may be gone by now, or be of another kind.
-        there = find_notice(Change(notice.cursor, notice.at, notice.event), plant) is not None
-        return there and plant.plant.id in self.plants and may_see(who.user_id, who.scopes, plant, notice)
-
-
-def check_plant(user_id: Id, plant_id: Id, plant: PlantView | None) -> None:
-    """Raises NoSuchPlant, NotYourPlant: in that order, as the families do (Decision 0016)."""
-    if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
-        raise NoSuchPlant(f"no plant has the id {plant_id}")
-    if not may_read_plant(user_id, plant):
-        raise NotYourPlant(f"the user has no rights on the plant {plant_id}")
+    async def may_see(self, notice: Notice) -> bool:
+        if notice.plant_id not in self.plants:
+            return False
+        try:
+            access = await self._context.get_access(self.principal, notice.plant_id)
+        except (NoSuchPlant, NotYourPlant):
+            return False
+        return access.may_see(notice.module_id)

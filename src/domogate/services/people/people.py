@@ -27,6 +27,7 @@ from domogate.services.people.accounts import (
 )
 from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, Forbidden, Invalid, MailFailed, NotFound, Refused
+from domogate.services.rights.access import may_remove
 
 __all__ = [
     "COMMAND_LINE",
@@ -174,10 +175,9 @@ class People(Accounts):
 
     async def _check_may_remove(self, plant: Plant, by: By) -> None:
         user_id = to_doer(by).user_id
-        if user_id is None or user_id == plant.owner.user_id:
+        if user_id is None:
             return
-        user = await self._store.find_user(user_id)
-        if user is None or not user.operator:
+        if not may_remove(await self._store.find_user(user_id), plant):
             raise Forbidden("Only the plant's owner or an operator may do this.")
 
 

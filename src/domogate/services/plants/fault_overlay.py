@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from domogate.domain.devices import DeviceKind
+from domogate.domain.devices import EMERGENCY_KINDS, DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import Battery, EmergencyState, RemoteState, Report, State
 
-EMERGENCY_KINDS = frozenset({DeviceKind.EMERGENCY_CONTROLLER, DeviceKind.EMERGENCY_UNIT})
 COVERED_KINDS: dict[InjectedFault, frozenset[DeviceKind]] = {
     InjectedFault.BATTERY: frozenset({DeviceKind.REMOTE}),
     InjectedFault.FAILURE: EMERGENCY_KINDS,

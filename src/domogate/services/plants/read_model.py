@@ -5,13 +5,14 @@ true by the change feed alone, which the store applies before it answers a write
 """
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Protocol
 
 from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
-from domogate.domain.plants import Ambient, Module, Plant, PlantStatus, Topology
+from domogate.domain.plants import Ambient, Module, Plant, Topology
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
@@ -73,7 +74,7 @@ class ModuleView:
 class PlantView:
     """A plant with everything a request needs: who may read it, what stands in it, and what surfaces made of that."""
 
-    __slots__ = ("ambients", "cursor", "encodings", "injections", "modules", "plant", "readers", "topology")
+    __slots__ = ("ambients", "cursor", "encodings", "injections", "members", "modules", "plant", "topology")
 
     def __init__(self, stored: StoredPlant) -> None:
         plant = stored.plant
@@ -83,7 +84,8 @@ class PlantView:
         self.injections: tuple[Injection, ...] = stored.injections
         """Faults on demand, over ones too until they are cleared: whoever looks asks `Injection.holds`."""
         overlay = FaultOverlay(stored.injections) if stored.injections else NO_FAULTS
-        self.readers = frozenset({plant.owner.user_id, *(member.user_id for member in plant.allowed)})
+        self.members: dict[Id, float] = {member.user_id: inf for member in (plant.owner, *plant.allowed)}
+        """Until when each person has rights on the plant. Only the rights module reads it."""
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
             module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET), overlay)
@@ -100,9 +102,6 @@ class PersonView:
     def __init__(self, plants: tuple[Plant, ...]) -> None:
         self.plants = plants
         self.encodings: dict[str, Any] = {}
-
-    def active_plants(self) -> list[Plant]:
-        return [plant for plant in self.plants if plant.status is PlantStatus.ACTIVE]
 
 
 class ReadModel:

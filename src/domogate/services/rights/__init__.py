@@ -1,1 +1,1 @@
-"""Rights: who is calling, and what this caller may see or do."""
+"""Rights: which credentials a request brings, and what its person may see or do."""

@@ -5,9 +5,10 @@ from typing import NoReturn
 
 import msgspec
 
-from domogate.domain.faults import KeyRefused, PasswordToRenew, TermsToAccept, TokenRefused
-from domogate.domain.people import Principal, Standing
+from domogate.domain.faults import KeyRefused, TokenRefused
+from domogate.domain.people import Principal
 from domogate.ports import Admission, Admitted, Verifier
+from domogate.services.rights.access import check_standing
 
 KEY, AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
 
@@ -32,7 +33,7 @@ async def let_in(headers: Sequence[tuple[bytes, bytes]], admission: Admission, v
     admitted = admission.admit_known(key) or await admission.admit(key)
     unverified_token = find_token(found)
     principal = verifier.find_verified(unverified_token) or await verifier.verify(unverified_token)
-    check_standing(principal)
+    check_standing(principal.standing)
     return Caller(principal, admitted, key, unverified_token)
 
 
@@ -59,15 +60,6 @@ def read_token(authorization: bytes | None) -> bytes:
     if not authorization:
         _refuse_no_token()
     return authorization
-
-
-def check_standing(principal: Principal) -> None:
-    """469 before 470. Raises PasswordToRenew, TermsToAccept."""
-    if principal.standing is Standing.GOOD:
-        return
-    if principal.standing.password_is_due:
-        raise PasswordToRenew("the user must renew their password on their account page")
-    raise TermsToAccept("the user must accept the terms and conditions on their account page")
 
 
 def _refuse_no_token() -> NoReturn:

@@ -6,17 +6,13 @@ from enum import StrEnum
 from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.ports import Clock, Signer
+from domogate.services.rights.grants import is_foreign_grant
 
 TICKET_TYP = "ticket+jwt"
 
 
 def ticket_audience(issuer: str) -> str:
     return f"{issuer}/tickets"
-
-
-def is_foreign_grant(grant_id: Id) -> bool:
-    """Whether it stands for one that only another issuer knows: those ids are derived (UUID version 5), ours are random."""
-    return uuid.UUID(grant_id).version == 5
 
 
 class TicketAction(StrEnum):

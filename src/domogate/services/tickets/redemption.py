@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Mapping
-from typing import Protocol
 
 import msgspec
 
@@ -12,20 +11,17 @@ from domogate.ports import Audit, Clock, Picture, Signer, TicketStore
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView, ReadModel
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets.audit_notes import Noting
 from domogate.services.tickets.issuing import TICKET_TYP, TicketAction, ticket_audience
 from domogate.services.tickets.permits import Permit, read_permit
 from domogate.services.tickets.refusal_limiter import RefusalLimiter
 from domogate.services.tickets.refusals import NotRedeemed, Reason, from_device
-from domogate.services.tickets.rights import COMMAND_OF, StandingRights, StandingStore
+from domogate.services.tickets.rights import COMMAND_OF, TicketRights
 
 PICTURE_TYP = "picture+jwt"
 _DONE = "done"
 _DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
-
-
-class RedemptionStore(StandingStore, TicketStore, Protocol):
-    """Used tickets, and the rights of their users."""
 
 
 class PicturePermission(msgspec.Struct, frozen=True):
@@ -49,8 +45,9 @@ class Redemption:
 
     def __init__(
         self,
-        store: RedemptionStore,
+        store: TicketStore,
         signer: Signer,
+        identities: IdentityCache,
         read_model: ReadModel,
         control: Control,
         clock: Clock,
@@ -66,7 +63,7 @@ class Redemption:
         self._clock = clock
         self._issuer = issuer
         self._picture_lifetime = picture_lifetime
-        self._rights = StandingRights(store, read_model)
+        self._rights = TicketRights(identities, read_model, clock)
         self._noting = Noting(audit, clock)
         self._patience = RefusalLimiter(clock)
         self._outcomes: dict[tuple[str, ...], int] = {}
@@ -102,7 +99,7 @@ class Redemption:
 
     async def _carry_out(self, permit: Permit) -> Redeemed:
         permit.check_time(self._clock.now())
-        view = await self._rights.find_module(permit)
+        view = await self._rights.get_module(permit)
         if not await self._store.use_ticket(permit.id, permit.expires_at):
             raise NotRedeemed(Reason.USED, "it was used before, and a ticket is good for one use: get a new one")
         try:
@@ -142,7 +139,7 @@ class Redemption:
             self._patience.check(address)
             permit = await self._read(token, PICTURE_TYP, self._picture_audience)
             permit.check_time(self._clock.now())
-            picture = await self._look(await self._rights.find_module(permit))
+            picture = await self._look(await self._rights.get_module(permit))
         except NotRedeemed as refused:
             self._refuse("picture", AuditAction.PICTURE_TAKEN, permit, refused, address)
             raise

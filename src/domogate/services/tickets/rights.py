@@ -1,20 +1,20 @@
-"""Whether what a permission says still holds: asked anew each time, of what is true at that moment."""
-
-from typing import Protocol
+"""May the user of a ticket still do this with this module? This is checked each time a ticket or a picture is asked for."""
 
 from domogate.domain.commands import Command, OpenLock, SwitchCamera
 from domogate.domain.devices import DeviceKind
-from domogate.domain.people import Scope, User
-from domogate.domain.plants import PlantStatus
-from domogate.ports import GrantStore
-from domogate.services.authorization.identity_cache import IdentityCache, IdentityStore
+from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept
+from domogate.domain.people import Scope
+from domogate.ports import Clock
 from domogate.services.plants.read_model import ModuleView, ReadModel
-from domogate.services.tickets.issuing import TicketAction, is_foreign_grant
+from domogate.services.rights.access import check_standing, get_access
+from domogate.services.rights.grants import GrantEnded, get_grant_holder
+from domogate.services.rights.identity_cache import IdentityCache
+from domogate.services.tickets.issuing import TicketAction
 from domogate.services.tickets.permits import Permit
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 SCOPE = Scope.AUDIOVIDEO_READ
-"""What lets an application ask for tickets (E11, E15), and must still let it when they are redeemed."""
+"""The scope by which an application gets tickets (E11, E15). It must still have it when a ticket is redeemed."""
 
 KIND_OF: dict[TicketAction, DeviceKind] = {
     TicketAction.OPEN: DeviceKind.LOCK,
@@ -26,58 +26,34 @@ COMMAND_OF: dict[TicketAction, Command] = {
 }
 
 
-class StandingStore(IdentityStore, GrantStore, Protocol):
-    """Grants, users and clients."""
+class TicketRights:
+    """Checks the grant of a ticket and the rights of its user."""
 
-
-class StandingRights:
-    """Asks the store for grants, and what the feed keeps true for people, applications and the plant."""
-
-    def __init__(self, store: StandingStore, read_model: ReadModel) -> None:
-        self._store = store
-        self._known = IdentityCache(store)
+    def __init__(self, identities: IdentityCache, read_model: ReadModel, clock: Clock) -> None:
+        self._identities = identities
         self._read_model = read_model
+        self._clock = clock
 
-    async def find_module(self, permit: Permit) -> ModuleView:
-        """The module, if its user may still do this to it. Raises NotRedeemed."""
-        user = await self._known.find_user(permit.user_id)
-        if user is None or not user.active:
-            raise _withdrawn("its user does not exist here any more")
-        await self._check_application(permit)
-        _check_standing(user)
-        plant = await self._read_model.get_plant(permit.plant_id)
-        if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
-            raise NotRedeemed(Reason.NO_SUCH_DEVICE, "its plant does not exist any more")
-        if permit.user_id not in plant.readers:
-            raise _withdrawn("its user has no right on the plant any more")
-        module = plant.modules.get(permit.module_id)
+    async def get_module(self, permit: Permit) -> ModuleView:
+        """The module, if the user may still do this with it. Raises NotRedeemed."""
+        try:
+            holder = await get_grant_holder(self._identities, permit.grant_id, permit.user_id, permit.client_id)
+            if SCOPE not in holder.scopes:
+                raise GrantEnded(f"the application does not have the scope {SCOPE} any more")
+            check_standing(holder.standing)
+            plant = await self._read_model.get_plant(permit.plant_id)
+            access = get_access(holder, permit.plant_id, plant, self._clock.now())
+        except GrantEnded as ended:
+            raise NotRedeemed(Reason.WITHDRAWN, str(ended)) from None
+        except PasswordToRenew as due:
+            raise NotRedeemed(Reason.PASSWORD_TO_RENEW, due.message) from None
+        except TermsToAccept as due:
+            raise NotRedeemed(Reason.TERMS_TO_ACCEPT, due.message) from None
+        except NoSuchPlant:
+            raise NotRedeemed(Reason.NO_SUCH_DEVICE, "the plant does not exist any more") from None
+        except NotYourPlant:
+            raise NotRedeemed(Reason.WITHDRAWN, "the user has no rights on the plant any more") from None
+        module = access.plant.modules.get(permit.module_id)
         if module is None or module.module.kind is not KIND_OF[permit.action]:
-            raise NotRedeemed(Reason.NO_SUCH_DEVICE, f"its plant has no such {KIND_OF[permit.action]} any more")
+            raise NotRedeemed(Reason.NO_SUCH_DEVICE, f"the plant does not have this {KIND_OF[permit.action]} any more")
         return module
-
-    async def _check_application(self, permit: Permit) -> None:
-        client = await self._known.find_client(permit.client_id)
-        if client is None:
-            raise _withdrawn("its application is not registered here any more")
-        if is_foreign_grant(permit.grant_id):
-            # Only the other issuer knows the grant; what is ours to withdraw is what the client is registered for.
-            if SCOPE not in client.scopes:
-                raise _withdrawn(f"its application may not have the scope {SCOPE} any more")
-            return
-        grant = await self._store.find_grant(permit.grant_id)
-        if grant is None or grant.revoked_at is not None or (grant.user_id, grant.client_id) != (permit.user_id, client.id):
-            raise _withdrawn("its user has withdrawn what they had granted the application")
-        if SCOPE not in grant.scopes:
-            raise _withdrawn(f"its application has not been granted the scope {SCOPE}")
-
-
-def _check_standing(user: User) -> None:
-    """469 before 470, as everywhere."""
-    if user.standing.password_is_due:
-        raise NotRedeemed(Reason.PASSWORD_TO_RENEW, "the user must renew their password on their account page")
-    if user.standing.terms_are_due:
-        raise NotRedeemed(Reason.TERMS_TO_ACCEPT, "the user must accept the terms and conditions on their account page")
-
-
-def _withdrawn(message: str) -> NotRedeemed:
-    return NotRedeemed(Reason.WITHDRAWN, message)

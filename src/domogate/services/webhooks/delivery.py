@@ -12,13 +12,13 @@ from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Clock, Delivered, FeedStore, WebhookSender, WebhookStore
-from domogate.services.events.rights import find_notice, may_see
+from domogate.services.events.notices import find_notice
 from domogate.services.webhooks.backoff import pause
 from domogate.services.webhooks.batch import DeliveryBatch, Letter, Result, Verdict
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.formats import Printed, WebhookFormats
 from domogate.services.webhooks.lease import Lost, WebhookLease
-from domogate.services.webhooks.rights import Ended, Rights, Withheld
+from domogate.services.webhooks.rights import Ended, WebhookRights, Withheld
 from domogate.services.webhooks.signing import message_id, sign_delivery
 
 PAGE = 100
@@ -44,7 +44,7 @@ class DeliveryContext(msgspec.Struct, frozen=True):
     store: DeliveryStore
     webhook_sender: WebhookSender
     clock: Clock
-    rights: Rights
+    rights: WebhookRights
     forms: WebhookFormats
     tally: DeliveryCounters
     holder: str
@@ -105,7 +105,7 @@ class Delivery:
             await self._look()
         try:
             try:
-                await self._kit.rights.ask(self.webhook)
+                await self._kit.rights.get_access(self.webhook)
                 if self.webhook.failing_since is not None and self.webhook.next_at > clock.now():
                     return self._rest_until(self.webhook.next_at)
                 if not lease.held and self.webhook.next_at <= 0 and not await self._is_behind():
@@ -323,13 +323,13 @@ class Delivery:
     async def _print(self, letter: Letter) -> Printed | None:
         """By the rights of this moment; None: it may not or does not want to be told of it. Raises Ended, Withheld."""
         webhook = self.webhook
-        permission = await self._kit.rights.ask(webhook)
-        notice = find_notice(letter.change, permission.plant)
-        if notice is None or not may_see(webhook.user_id, permission.scopes, permission.plant, notice):
+        access = await self._kit.rights.get_access(webhook)
+        notice = find_notice(letter.change, access.plant)
+        if notice is None or not access.may_see(notice.module_id):
             return None
         if webhook.kinds and set(webhook.kinds).isdisjoint(notice.kinds):
             return None
-        return self._kit.forms.print_notice(webhook.form, notice, permission.plant)
+        return self._kit.forms.print_notice(webhook.form, notice, access.plant)
 
     async def _send(self, letter: Letter) -> Delivered | None:
         """Raises Undelivered, Ended, Withheld, Lost."""

@@ -4,7 +4,6 @@ import asyncio
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Protocol
 
 import structlog
 
@@ -13,13 +12,14 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Audit, Clock, WebhookSender
 from domogate.services.audit.log import GATEWAY, AuditAction, AuditResult, client_ref
-from domogate.services.events.rights import find_notice
+from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import ReadModel
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.counters import DeliveryCounters
 from domogate.services.webhooks.delivery import Delivery, DeliveryContext, DeliveryStore
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.lease import RETRY
-from domogate.services.webhooks.rights import Ended, Rights, RightsStore
+from domogate.services.webhooks.rights import Ended, WebhookRights
 
 _FAILING_AT_ONCE = 64
 """Receivers that did not answer the last time are tried so many at a time: they may take long, and others do not wait."""
@@ -32,16 +32,13 @@ _GRACE = 2.0
 _log = structlog.get_logger(__name__)
 
 
-class DispatcherStore(DeliveryStore, RightsStore, Protocol):
-    """Webhooks, the changes to deliver, and the rights to them."""
-
-
 class Dispatcher:
     """Delivers webhooks. A listener of the store, after the read model."""
 
     def __init__(
         self,
-        store: DispatcherStore,
+        store: DeliveryStore,
+        identities: IdentityCache,
         read_model: ReadModel,
         webhook_sender: WebhookSender,
         clock: Clock,
@@ -59,9 +56,9 @@ class Dispatcher:
         self._audit = audit
         self._dead_kept = dead_kept
         self._poll = poll
-        self._rights = Rights(store, read_model)
+        rights = WebhookRights(identities, read_model, clock)
         self.tally = DeliveryCounters()
-        self._kit = DeliveryContext(store, webhook_sender, clock, self._rights, forms, self.tally, new_id(), _LEASE, given_up)
+        self._kit = DeliveryContext(store, webhook_sender, clock, rights, forms, self.tally, new_id(), _LEASE, given_up)
         self._courses: dict[Id, Delivery] = {}
         self._of_plant: dict[Id, dict[Id, Delivery]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
@@ -141,7 +138,6 @@ class Dispatcher:
                 if concerned:
                     self._wake_wanting(change, event.plant_id, concerned)
             elif isinstance(event, GrantRevoked | UserChanged):
-                self._rights.apply(event)
                 self._wake_all(id for id, course in self._courses.items() if _is_of(course.webhook, event))
 
     def _wake_wanting(self, change: Change, plant_id: Id, concerned: Mapping[Id, Delivery]) -> None:

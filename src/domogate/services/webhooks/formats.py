@@ -6,9 +6,9 @@ import msgspec
 
 from domogate.domain.notices import Notice
 from domogate.domain.webhooks import Webhook, WebhookFormat
-from domogate.services.events.cloud_events import MEDIA_TYPE, CloudEvent, print_notice
+from domogate.services.events.cloud_events import MEDIA_TYPE, encode_event, print_notice
 from domogate.services.plants.read_model import PlantView
-from domogate.wire import Shown, moment
+from domogate.wire import Shown
 
 
 class Printed(msgspec.Struct, frozen=True):
@@ -41,17 +41,15 @@ class WebhookFormats:
         """An event that tells nothing but that it arrived. In the thermostat form that is a list of no notifications."""
         if webhook.form is WebhookFormat.THERMOSTAT:
             return Printed(b"[]", {"content-type": "application/json"})
-        event = CloudEvent(
-            specversion="1.0",
+        event = encode_event(
             id=message,
             source=self._source,
             type="domogate.test",
             subject=f"plants/{webhook.plant_id}",
-            time=moment(at),
-            datacontenttype="application/json",
+            at=at,
             data=PingData(webhook.id, webhook.plant_id),
         )
-        return Printed(msgspec.json.encode(event), {"content-type": MEDIA_TYPE})
+        return Printed(event, {"content-type": MEDIA_TYPE})
 
     def _print_cloudevent(self, notice: Notice, plant: PlantView) -> Printed:
         return Printed(print_notice(notice, plant, self._source), {"content-type": MEDIA_TYPE})

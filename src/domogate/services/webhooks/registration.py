@@ -12,10 +12,10 @@ from domogate.domain.people import Principal
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.ports import Audit, Clock, FeedStore, GrantStore, Undelivered, WebhookSender, WebhookStore
 from domogate.services.audit.log import AuditAction
-from domogate.services.events.rights import PLANT_SCOPES, READ_SCOPE
-from domogate.services.events.stream_rights import check_plant
+from domogate.services.events.filters import scopes_for
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
+from domogate.services.rights.access import get_access
 from domogate.services.webhooks.administration import Delivering, WebhookAdministration
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
@@ -23,8 +23,8 @@ from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
 MOST = 20
 """So many an application may have for one user and plant; ended ones do not count."""
 
-TELLING_SCOPES = tuple(sorted({*READ_SCOPE.values(), *PLANT_SCOPES}))
-"""Without any of these there is nothing that could be told."""
+EVENT_SCOPES = tuple(sorted(scopes_for(())))
+"""Each of these shows some events."""
 
 
 class RegistrationStore(WebhookStore, GrantStore, FeedStore, Protocol):
@@ -74,9 +74,9 @@ class Webhooks:
         address: str = "",
     ) -> Webhook:
         """What happens from now on is told. Raises NoSuchPlant, NotYourPlant, ScopeMissing, Forbidden, Invalid, Conflict."""
-        if principal.scopes.isdisjoint(TELLING_SCOPES):
-            raise ScopeMissing(f"the token lacks all of the scopes {', '.join(TELLING_SCOPES)}", TELLING_SCOPES)
-        check_plant(principal.user_id, plant_id, await self._read_model.get_plant(plant_id))
+        if principal.scopes.isdisjoint(EVENT_SCOPES):
+            raise ScopeMissing(f"the token lacks all of the scopes {', '.join(EVENT_SCOPES)}", EVENT_SCOPES)
+        await self._check_rights(principal, plant_id)
         if await self._store.find_grant(principal.grant_id) is None:
             # Nobody would tell us that it was withdrawn.
             raise Forbidden("A webhook outlives the token that makes it, so it needs one that this gateway issued itself.")
@@ -153,7 +153,7 @@ class Webhooks:
     async def list_dead(self, principal: Principal, webhook_id: Id, *, after: int, limit: int) -> Sequence[PendingDelivery]:
         """By cursor, for as long as the plant is the user's. Raises NotFound, NoSuchPlant, NotYourPlant."""
         webhook = await self.get_own(principal, webhook_id)
-        await self._check_rights(principal, webhook)
+        await self._check_rights(principal, webhook.plant_id)
         return await self._desk.list_dead(webhook_id, after=after, limit=limit)
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
@@ -165,8 +165,8 @@ class Webhooks:
         webhook = await self.get_own(principal, webhook_id)
         if webhook.ended_at is not None:
             raise Conflict(f"The webhook has ended, so nothing is delivered any more: {webhook.ended_why}")
-        await self._check_rights(principal, webhook)
+        await self._check_rights(principal, webhook.plant_id)
         return webhook
 
-    async def _check_rights(self, principal: Principal, webhook: Webhook) -> None:
-        check_plant(principal.user_id, webhook.plant_id, await self._read_model.get_plant(webhook.plant_id))
+    async def _check_rights(self, principal: Principal, plant_id: Id) -> None:
+        get_access(principal, plant_id, await self._read_model.get_plant(plant_id), self._clock.now())

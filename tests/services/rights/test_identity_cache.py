@@ -1,5 +1,6 @@
 """What is remembered of clients and people is what they are now, whoever changed them."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,7 @@ import pytest
 
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, User
-from domogate.services.authorization.identity_cache import IdentityCache
+from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import NOW, HandClock
 
@@ -16,16 +17,22 @@ APP = Client("app", "App")
 
 
 @pytest.fixture
-async def store(tmp_path: Path):
+async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
     store = SqlStore(sqlite_url(tmp_path / "known.sqlite3"), clock=HandClock(NOW), gateway=False)
     await store.start()
     yield store
     await store.stop()
 
 
+def identity_cache(store: SqlStore) -> IdentityCache:
+    cache = IdentityCache(store)
+    store.listen(cache.apply)
+    return cache
+
+
 class TestKnown:
-    async def test_a_client_that_changed_is_known_as_it_is_now(self, store: SqlStore):
-        known = IdentityCache(store)
+    async def test_a_client_that_changed_is_known_as_it_is_now(self, store: SqlStore) -> None:
+        known = identity_cache(store)
         await store.save_client(APP)
         assert await known.find_client("app") == APP
         renamed = msgspec.structs.replace(APP, name="Renamed")
@@ -34,8 +41,8 @@ class TestKnown:
         await store.delete_client("app")
         assert await known.find_client("app") is None
 
-    async def test_a_person_who_changed_is_known_as_they_are_now(self, store: SqlStore):
-        known = IdentityCache(store)
+    async def test_a_person_who_changed_is_known_as_they_are_now(self, store: SqlStore) -> None:
+        known = identity_cache(store)
         await store.save_user(ANNA)
         assert await known.find_user(ANNA.id) == ANNA
         renamed = msgspec.structs.replace(ANNA, name="Anna B.")
@@ -44,8 +51,8 @@ class TestKnown:
         await store.delete_user(ANNA.id)
         assert await known.find_user(ANNA.id) is None
 
-    async def test_who_came_later_is_known_though_they_were_asked_for_before(self, store: SqlStore):
-        known = IdentityCache(store)
+    async def test_who_came_later_is_known_though_they_were_asked_for_before(self, store: SqlStore) -> None:
+        known = identity_cache(store)
         assert await known.find_client("app") is None
         assert await known.find_user(ANNA.id) is None
         await store.save_client(APP)
@@ -53,8 +60,8 @@ class TestKnown:
         assert await known.find_client("app") == APP
         assert await known.find_user(ANNA.id) == ANNA
 
-    async def test_what_is_known_is_not_read_again(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch):
-        known = IdentityCache(store)
+    async def test_what_is_known_is_not_read_again(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        known = identity_cache(store)
         await store.save_user(ANNA)
         await known.find_user(ANNA.id)
 

@@ -1,0 +1,20 @@
+"""Committed changes as notices for applications."""
+
+from domogate.domain.events import Change, PlantChanged, StateChanged
+from domogate.domain.notices import Notice, kinds_of_plant, kinds_of_state
+from domogate.services.plants.read_model import PlantView
+from domogate.services.rights.access import READ_SCOPE
+
+
+def find_notice(change: Change, plant: PlantView) -> Notice | None:
+    """None: no application is told of this change, or its module does not exist any more (Decision 0043)."""
+    event = change.event
+    if isinstance(event, StateChanged):
+        view = plant.modules.get(event.module_id)
+        if view is None or view.module.kind not in READ_SCOPE:
+            return None
+        return Notice(change.cursor, change.at, event, kinds_of_state(event, view.module.kind))
+    if isinstance(event, PlantChanged):
+        kinds = kinds_of_plant(event)
+        return Notice(change.cursor, change.at, event, kinds) if kinds else None
+    return None

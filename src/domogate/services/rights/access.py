@@ -1,0 +1,104 @@
+"""May this person, now, see this module of this plant? Every surface asks here.
+
+The answers are synchronous: they need only the read model. A membership that covers some modules or a period of time would be
+a change of this file: callers use the plant as `Access` shows it, and ask again when `until` has passed.
+"""
+
+from collections.abc import Iterable
+from math import inf
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept
+from domogate.domain.ids import Id
+from domogate.domain.people import Scope, Standing, User
+from domogate.domain.plants import Plant, PlantStatus
+from domogate.services.plants.read_model import PlantView
+
+READ_SCOPE: dict[DeviceKind, Scope] = {
+    DeviceKind.LIGHT: Scope.LIGHT_READ,
+    DeviceKind.PLUG: Scope.PLUG_READ,
+    DeviceKind.MULTISOCKET: Scope.PLUG_READ,
+    DeviceKind.REMOTE: Scope.TOPOLOGY_READ,
+    DeviceKind.CHRONOTHERMOSTAT: Scope.COMFORT_READ,
+    DeviceKind.EMERGENCY_CONTROLLER: Scope.SAFETY_READ,
+    DeviceKind.EMERGENCY_UNIT: Scope.SAFETY_READ,
+}
+"""The scope by which an operation shows the state of such a module (E2, E4, E8, E12, E16, E18). Other kinds are never shown."""
+
+PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ})
+"""Each of these lists plants (E6, E10, E14, X3, X5)."""
+SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
+"""Each of these lists plants with emergency lighting (E17)."""
+
+
+class Viewer(Protocol):
+    """A person and the scopes of the application that acts for them: a Principal or a GrantHolder."""
+
+    @property
+    def user_id(self) -> Id: ...
+    @property
+    def scopes(self) -> frozenset[str]: ...
+
+
+class Access(msgspec.Struct, frozen=True, gc=False):
+    """What one person may see of one plant."""
+
+    plant: PlantView
+    """The plant with the modules that this person may see."""
+    scopes: frozenset[str]
+    until: float
+    """From this time on the answer may be different, even if nothing changes in the store. It is always in the future."""
+
+    def may_see(self, module_id: Id | None) -> bool:
+        """Whether the scopes show the state of this module, or the facts of the plant (None)."""
+        if module_id is None:
+            scopes = SITE_SCOPES if self.plant.plant.emergency_lighting else PLANT_SCOPES
+            return not scopes.isdisjoint(self.scopes)
+        view = self.plant.modules.get(module_id)
+        return view is not None and READ_SCOPE.get(view.module.kind) in self.scopes
+
+
+def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float) -> Access:
+    """`plant` is what the read model has for `plant_id`. Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016)."""
+    if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
+        raise NoSuchPlant(f"no plant has the id {plant_id}")
+    until = plant.members.get(viewer.user_id)
+    if until is None or until <= now:
+        raise NotYourPlant(f"the user has no rights on the plant {plant_id}")
+    return Access(plant, viewer.scopes, until)
+
+
+class PlantList(msgspec.Struct, frozen=True):
+    """The plants that one person may see. `until` as in Access."""
+
+    plants: list[Plant]
+    until: float = inf
+
+
+def list_own_plants(plants: Iterable[Plant], *, removed_since: float = inf) -> PlantList:
+    """Those of a person's own plants that are active, or were removed at this time or later."""
+    return PlantList(
+        [plant for plant in plants if plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= removed_since]
+    )
+
+
+def check_standing(standing: Standing) -> None:
+    """The password is checked before the terms (469 before 470). Raises PasswordToRenew, TermsToAccept."""
+    if standing is Standing.GOOD:
+        return
+    if standing.password_is_due:
+        raise PasswordToRenew("the user must renew their password on their account page")
+    raise TermsToAccept("the user must accept the terms and conditions on their account page")
+
+
+def may_manage(user: User | None) -> bool:
+    """Whether the user may use the management API, and so see and change every plant."""
+    return user is not None and user.operator and user.active
+
+
+def may_remove(user: User | None, plant: Plant) -> bool:
+    """Whether the user may remove the plant and bring it back."""
+    return user is not None and (user.id == plant.owner.user_id or may_manage(user))

@@ -1,0 +1,43 @@
+"""Does a grant still hold, and which scopes does it give? Webhooks and tickets outlive their token, so they must ask."""
+
+import uuid
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.domain.people import Standing
+from domogate.services.rights.identity_cache import IdentityCache
+
+
+class GrantEnded(Exception):
+    """The application may not act for the user any more. The message says why."""
+
+
+class GrantHolder(msgspec.Struct, frozen=True):
+    """A user and the scopes that they granted to an application."""
+
+    user_id: Id
+    scopes: frozenset[str]
+    standing: Standing
+
+
+def is_foreign_grant(grant_id: Id) -> bool:
+    """Whether only another issuer knows this grant. Such ids are derived (UUID version 5), ours are random."""
+    return uuid.UUID(grant_id).version == 5
+
+
+async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id, client_id: str) -> GrantHolder:
+    """Raises GrantEnded."""
+    user = await identities.find_user(user_id)
+    if user is None or not user.active:
+        raise GrantEnded("the user does not exist any more")
+    client = await identities.find_client(client_id)
+    if client is None:
+        raise GrantEnded("the application is not registered any more")
+    if is_foreign_grant(grant_id):
+        # The other issuer does not tell us about the grant. We can only withdraw scopes from the client.
+        return GrantHolder(user_id, frozenset(client.scopes), user.standing)
+    grant = await identities.find_grant(grant_id)
+    if grant is None or grant.revoked_at is not None or (grant.user_id, grant.client_id) != (user_id, client_id):
+        raise GrantEnded("the user does not let the application in any more")
+    return GrantHolder(user_id, frozenset(grant.scopes), user.standing)

@@ -1,0 +1,132 @@
+"""What a person may see of a plant: what some operation of a family shows them, and nothing else."""
+
+from math import inf
+
+import msgspec
+import pytest
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept
+from domogate.domain.ids import Id
+from domogate.domain.people import Scope, Standing, User
+from domogate.domain.plants import Module, Plant, PlantStatus, Topology
+from domogate.families import FAMILIES
+from domogate.ports import StoredPlant
+from domogate.services.plants.read_model import PlantView
+from domogate.services.rights.access import (
+    PLANT_SCOPES,
+    READ_SCOPE,
+    Access,
+    check_standing,
+    get_access,
+    list_own_plants,
+    may_manage,
+    may_remove,
+)
+from domogate.services.rights.grants import GrantHolder
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, PLUG, an_id
+
+EVERY_SCOPE = frozenset[str](Scope)
+
+
+def view_of(plant: Plant = HOUSE, topology: Topology = HOUSE_TOPOLOGY) -> PlantView:
+    return PlantView(StoredPlant(plant, topology, {}, 1))
+
+
+def access_of(user: User, plant: PlantView | None, scopes: frozenset[str] = EVERY_SCOPE, now: float = NOW) -> Access:
+    return get_access(GrantHolder(user.id, scopes, Standing.GOOD), HOUSE.id, plant, now)
+
+
+class TestScopes:
+    def test_are_those_of_the_operations_that_read_such_a_module(self) -> None:
+        """By hand from the contract: E2, E4, E8, E12 name one module; E16 and E18 list all of a plant's."""
+        reading = {
+            kind: operation.scopes
+            for family in FAMILIES
+            for operation in family.operations
+            if operation.method == "GET" and operation.id in ("E2", "E4", "E8", "E12")
+            for kind in operation.kinds
+        }
+        by_id = {operation.id: operation for family in FAMILIES for operation in family.operations}
+        reading[DeviceKind.MULTISOCKET] = by_id["E16"].scopes
+        reading[DeviceKind.EMERGENCY_CONTROLLER] = reading[DeviceKind.EMERGENCY_UNIT] = by_id["E18"].scopes
+        assert {kind: (scope,) for kind, scope in READ_SCOPE.items()} == reading
+
+    def test_of_plants_are_those_of_the_operations_that_list_them(self) -> None:
+        listing = {
+            scope
+            for family in FAMILIES
+            for operation in family.operations
+            if operation.method == "GET" and operation.path == "plants"
+            for scope in operation.scopes
+        }
+        assert listing == PLANT_SCOPES
+
+    @pytest.mark.parametrize("kind", list(DeviceKind))
+    def test_a_module_is_shown_by_its_own_scope_only(self, kind: DeviceKind) -> None:
+        module = Module(an_id(90), an_id(91), "One", kind)
+        plant = view_of(topology=Topology(modules=(module,)))
+        if kind not in READ_SCOPE:
+            assert not access_of(ANNA, plant).may_see(module.id)
+            return
+        own = frozenset({READ_SCOPE[kind]})
+        assert access_of(ANNA, plant, own).may_see(module.id)
+        assert not access_of(ANNA, plant, EVERY_SCOPE - own).may_see(module.id)
+
+    def test_a_module_of_another_plant_is_not_shown(self) -> None:
+        assert not access_of(ANNA, view_of(topology=Topology(modules=(LAMP,)))).may_see(PLUG.id)
+
+    def test_the_facts_of_a_site_are_shown_by_safety_as_well(self) -> None:
+        house, site = view_of(), view_of(msgspec.structs.replace(HOUSE, emergency_lighting=True))
+        safety, light = frozenset({Scope.SAFETY_READ}), frozenset({Scope.LIGHT_READ})
+        assert not access_of(ANNA, house, safety).may_see(None)
+        assert access_of(ANNA, site, safety).may_see(None)
+        assert not access_of(ANNA, site, light).may_see(None)
+
+
+class TestPeople:
+    def test_owner_and_allowed_users_have_rights_and_nobody_else(self) -> None:
+        plant = view_of()
+        assert access_of(ANNA, plant).plant is plant
+        assert access_of(BRUNO, plant).until == inf
+        with pytest.raises(NotYourPlant):
+            access_of(CARLA, plant)
+
+    @pytest.mark.parametrize("user", [ANNA, CARLA])
+    def test_a_plant_that_does_not_exist_is_reported_before_missing_rights(self, user: User) -> None:
+        removed = view_of(msgspec.structs.replace(HOUSE, status=PlantStatus.REMOVED))
+        for plant in (None, removed):
+            with pytest.raises(NoSuchPlant):
+                access_of(user, plant)
+
+    def test_rights_end_when_their_time_has_passed(self) -> None:
+        plant = view_of()
+        plant.members[BRUNO.id] = NOW + 10
+        assert access_of(BRUNO, plant, now=NOW + 9).until == NOW + 10
+        with pytest.raises(NotYourPlant):
+            access_of(BRUNO, plant, now=NOW + 10)
+
+    def test_removed_plants_are_listed_only_for_as_long_as_asked(self) -> None:
+        removed = msgspec.structs.replace(HOUSE, id=Id(an_id(80)), status=PlantStatus.REMOVED, removed_at=NOW)
+        assert list_own_plants([HOUSE, removed]).plants == [HOUSE]
+        assert list_own_plants([HOUSE, removed], removed_since=NOW).plants == [HOUSE, removed]
+        assert list_own_plants([HOUSE, removed], removed_since=NOW + 1).plants == [HOUSE]
+
+    @pytest.mark.parametrize(
+        ("standing", "fault"),
+        [
+            (Standing.PASSWORD_EXPIRED, PasswordToRenew),
+            (Standing.TERMS_EXPIRED, TermsToAccept),
+            (Standing.BOTH_EXPIRED, PasswordToRenew),
+        ],
+    )
+    def test_the_password_is_asked_for_before_the_terms(self, standing: Standing, fault: type[Exception]) -> None:
+        check_standing(Standing.GOOD)
+        with pytest.raises(fault):
+            check_standing(standing)
+
+    def test_only_active_operators_manage_and_only_they_and_the_owner_remove(self) -> None:
+        operator = msgspec.structs.replace(CARLA, operator=True, password_hash="hash")
+        invited = msgspec.structs.replace(operator, password_hash=None)
+        assert [may_manage(user) for user in (operator, invited, ANNA, None)] == [True, False, False, False]
+        assert [may_remove(user, HOUSE) for user in (operator, invited, ANNA, BRUNO, None)] == [True, False, True, False, False]
