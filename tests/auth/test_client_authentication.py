@@ -7,7 +7,7 @@ import httpx
 import msgspec
 import pytest
 
-from domogate.identity.hashing import hash_secret
+from domogate.common.secrets import hash_secret
 from support.oauth import NATIVE, SECRET, VERIFIER, WEB, Browser, Provider, present
 
 

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from playwright.async_api import Browser, expect
 
+from domogate.common.secrets import hash_secret
 from domogate.domain.people import Standing
-from domogate.services.people.people import digest
 from support.browsing import PATIENCE, Screen
 from support.pages import ANNA, APP_NAME, BRUNO, PASSWORD, SECRET, House
 
@@ -88,7 +88,7 @@ class TestLettingAnApplicationIn:
     async def test_logging_in_leads_straight_back_when_it_was_let_in_before(self, screen: Screen, home: House) -> None:
         """The browser applies the login page's own form-action to every redirect on the way."""
         # One without a secret is asked about every time on this address (RFC 8252 §8.6).
-        await home.store.save_client(msgspec.structs.replace(home.client, secret_hash=digest("a secret")))
+        await home.store.save_client(msgspec.structs.replace(home.client, secret_hash=hash_secret("a secret")))
         await screen.log_in()
         await screen.open(home.authorize_path())
         await screen.button("Allow").click()

@@ -1,5 +1,4 @@
 import asyncio
-import hashlib
 import os
 import sys
 import threading
@@ -10,7 +9,7 @@ import argon2
 import pytest
 
 from domogate.identity import hashing
-from domogate.identity.hashing import PasswordHasher, hash_secret
+from domogate.identity.hashing import PasswordHasher
 
 
 @pytest.fixture
@@ -146,8 +145,3 @@ class TestARest:
         await hasher.verify_password("x", known)
         await hasher.verify_password("x", known)
         assert hours.slept == [pytest.approx(0.5)]
-
-
-class TestSecrets:
-    def test_a_secret_is_kept_as_its_sha_256(self) -> None:
-        assert hash_secret("s3cret") == hashlib.sha256(b"s3cret").hexdigest()

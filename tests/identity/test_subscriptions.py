@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from domogate.identity.subscriptions import hash_key, new_key, new_subscription
+from domogate.common.secrets import hash_secret
+from domogate.identity.subscriptions import new_key, new_subscription
 
 
 class TestNewKey:
@@ -16,7 +17,7 @@ class TestNewSubscription:
     def test_it_keeps_the_hash_and_a_hint_but_not_the_key(self) -> None:
         key = new_key()
         subscription = new_subscription("demo app", key, 5.0, rate="10/second", daily_quota=100, expires_at=9.0)
-        assert subscription.key_hash == hash_key(key)
+        assert subscription.key_hash == hash_secret(key)
         assert re.fullmatch(r"[0-9a-f]{64}", subscription.key_hash)
         assert subscription.hint == key[:8]
         assert key not in repr(subscription)

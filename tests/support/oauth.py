@@ -19,10 +19,11 @@ from starlette.routing import Route
 
 from domogate import auth
 from domogate.auth.pages import COOKIE
+from domogate.common.secrets import hash_secret
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, User
-from domogate.identity.hashing import PasswordHasher, hash_secret
+from domogate.identity.hashing import PasswordHasher
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization

@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from domogate import auth
 from domogate.auth.pages import Pages
 from domogate.auth.pages.rendering import Renderer
+from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
@@ -25,7 +26,7 @@ from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
 from domogate.services.people.login_throttle import Throttle
-from domogate.services.people.people import LINK_PATH, digest
+from domogate.services.people.people import LINK_PATH
 from domogate.services.people.second_factor import SecondFactor
 from domogate.services.people.sessions import Sessions
 from domogate.services.rights.identity_cache import IdentityCache
@@ -133,7 +134,7 @@ class House:
     async def link(self, who: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> str:
         """A one-time link for them, as the browser opens it."""
         token = secrets.token_urlsafe(32)
-        await self.store.add_link(OneTimeLink(digest(token), who.id, purpose, self.clock.now() + LINK_LIFETIME))
+        await self.store.add_link(OneTimeLink(hash_secret(token), who.id, purpose, self.clock.now() + LINK_LIFETIME))
         return f"{LINK_PATH}{token}"
 
     async def redeem(self, callback: str, **credentials: str) -> None:

@@ -15,10 +15,10 @@ from domogate.cli._flags import FLAGS
 from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
+from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
-from domogate.services.authorization.secrets import hash_secret, new_secret
 from domogate.settings import Settings
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ A document with other mistakes is checked too, so that all are told at once: wha
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
-from domogate.estate.format import digest
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
 from domogate.estate.records import every_module, kind_of, records, text, texts
@@ -54,7 +54,7 @@ def _subscriptions(document: Record) -> Iterator[Finding]:
         if "hint" in subscription and "keyHash" not in subscription:
             yield Finding((*path, "hint"), "'hint' goes with 'keyHash' only", at_key=True)
         key, key_hash = text(subscription, "key"), text(subscription, "keyHash")
-        told = digest(key) if key is not None else key_hash
+        told = hash_secret(key) if key is not None else key_hash
         if told is not None and (first := first_by_hash.setdefault(told, path)) is not path:
             at = (*path, "key" if key is not None else "keyHash")
             yield Finding(at, f"this key is that of {print_path(first)} already")

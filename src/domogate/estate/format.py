@@ -3,7 +3,6 @@
 This is the one table of the format (docs/estate.md shows it to people); reading and printing both go by it.
 """
 
-import hashlib
 import uuid
 from typing import Any, NamedTuple
 
@@ -45,11 +44,6 @@ _NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
 def derived_id(of: str, text: str) -> Id:
     """An id for what the file gives none: the same at every import."""
     return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
-
-
-def digest(secret: str) -> str:
-    """How subscription keys and client secrets are kept."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 # --- People and applications ------------------------------------------------------------------------------------------

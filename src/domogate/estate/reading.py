@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
@@ -112,7 +113,7 @@ class _Builder:
 
     def _subscription(self, record: Record) -> Subscription:
         key = record.get("key")
-        key_hash = words.digest(key) if key is not None else record["keyHash"]
+        key_hash = hash_secret(key) if key is not None else record["keyHash"]
         identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("subscription", key_hash)
         if key is not None:
             self._keys[identity] = key
@@ -123,7 +124,7 @@ class _Builder:
         more = {}
         if "secret" in record:
             self._secrets[record["id"]] = record["secret"]
-            more["secret_hash"] = words.digest(record["secret"])
+            more["secret_hash"] = hash_secret(record["secret"])
         return words.CLIENT.read(record, scopes=tuple(record["scopes"]), **more)
 
     def _plant(self, record: Record) -> EstatePlant:

@@ -11,12 +11,12 @@ import contextlib
 import logging
 import math
 from collections.abc import Sequence
-from hashlib import sha256
 
 from limits import RateLimitItem
 from limits.strategies import MovingWindowRateLimiter
 
 from domogate.common.lru import LruCache
+from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
@@ -94,7 +94,7 @@ class KeyAdmission:
                 self._refused.forget(digest)
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        entry = self._known.find(sha256(key).digest())
+        entry = self._known.find(digest_secret(key))
         if entry is None:
             return None
         now = self._now()
@@ -115,7 +115,7 @@ class KeyAdmission:
 
     async def _find(self, key: bytes) -> _Entry:
         """One that is good now. Raises KeyRefused."""
-        digest = sha256(key).digest()
+        digest = digest_secret(key)
         if not 0 < len(key) <= MAX_KEY or self._refused.find(digest):
             raise KeyRefused
         entry = self._known.find(digest) or await self._look_up(digest)

@@ -1,9 +1,8 @@
-"""Hashes of what people remember (slow, salted) and of what machines keep (fast: at least 128 random bits each)."""
+"""Hashes of passwords: slow and salted."""
 
 import asyncio
 import contextlib
 import ctypes
-import hashlib
 import os
 import sys
 import threading
@@ -19,11 +18,6 @@ _REST = 0.75
 _LONGEST_REST = 0.5
 """Seconds: when the machine stood still while a password was looked at, that was not work to rest from."""
 _M_MMAP_THRESHOLD = -3  # malloc.h
-
-
-def hash_secret(secret: str) -> str:
-    """SHA-256, for client secrets, subscription keys and other secrets with at least 128 random bits."""
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _be_nice() -> None:

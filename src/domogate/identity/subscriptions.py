@@ -4,9 +4,9 @@ import base64
 import re
 import secrets
 
+from domogate.common.secrets import hash_secret
 from domogate.domain.ids import new_id
 from domogate.domain.people import Subscription
-from domogate.identity.hashing import hash_secret
 from domogate.identity.rates import parse_rate
 
 PREFIX = "dgk_"
@@ -19,10 +19,6 @@ _HINT = len(PREFIX) + 4
 def new_key() -> str:
     """160 random bits in lower-case letters and digits 2 to 7, with a prefix that tells people and scanners what it is."""
     return PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
-
-
-def hash_key(key: str) -> str:
-    return hash_secret(key)
 
 
 def new_subscription(
@@ -44,7 +40,7 @@ def new_subscription(
     return Subscription(
         id=new_id(),
         name=name,
-        key_hash=hash_key(key),
+        key_hash=hash_secret(key),
         # A short key chosen by hand gives little of itself away.
         hint=key[: min(_HINT, len(key) // 4)],
         rate=rate,

@@ -8,7 +8,6 @@ that names an external issuer is proven by that one's keys and rules (external.p
 import json
 import math
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Annotated, Any, Protocol
 
@@ -18,6 +17,7 @@ from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, Miss
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.common.lru import LruCache
+from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
@@ -91,7 +91,7 @@ class TokenVerifier:
             raise ValueError("each issuer may be there once, and none may be the gateway's own")
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
-        principal = self._verified.find(sha256(unverified_token).digest())
+        principal = self._verified.find(digest_secret(unverified_token))
         if principal is not None and principal.expires_at > self._now():
             return principal
         return None
@@ -107,7 +107,7 @@ class TokenVerifier:
             changes = self._changes
             principal = await self._verify_now(unverified_token)
             attempts += 1
-        self._verified.keep(sha256(unverified_token).digest(), principal)
+        self._verified.keep(digest_secret(unverified_token), principal)
         return principal
 
     def apply(self, changes: Sequence[Change]) -> None:

@@ -1,7 +1,5 @@
 """Setting a password by a one-time link. Opening the link does not use it up: mail programs open links by themselves."""
 
-import hashlib
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -9,6 +7,7 @@ from starlette.routing import Route
 from domogate.auth.pages.browser import COOKIE, address_of, is_of_this_browser, read_form, visit_token
 from domogate.auth.pages.context import PageContext, page_at
 from domogate.auth.pages.new_passwords import find_flaw
+from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.people import User
 from domogate.services.people.rules import PASSWORD_LENGTH
@@ -61,7 +60,7 @@ class PasswordLinks:
 
     async def _find(self, token: str) -> tuple[OneTimeLink, User] | str:
         """What the link opens, or why it opens nothing."""
-        link = await self._kit.store.find_link(hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest())
+        link = await self._kit.store.find_link(hash_secret(token))
         user = None if link is None else await self._kit.store.find_user(link.user_id)
         if link is None or user is None:
             return "used"

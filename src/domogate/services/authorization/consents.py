@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import AuthorizationCode, Session
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, GrantType, IdentityScope, User
 from domogate.ports import Clock, TokenStore
 from domogate.services.authorization.audit_notes import Notes
-from domogate.services.authorization.secrets import hash_secret, new_secret
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
 
 ONLINE = "online."

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import AuthorizationCode, RotationOutcome
 from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.ports import Clock, PeopleStore, TokenStore
@@ -10,7 +11,7 @@ from domogate.services.authorization.client_authentication import demand_grant
 from domogate.services.authorization.consents import ONLINE
 from domogate.services.authorization.faults import OAuthError, OAuthFault
 from domogate.services.authorization.scopes import split_scopes
-from domogate.services.authorization.secrets import derive_successor, hash_secret, is_verifier, new_secret, verifies
+from domogate.services.authorization.secrets import derive_successor, is_verifier, verifies
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
 from domogate.services.rights.identity_cache import IdentityCache
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
@@ -13,7 +14,6 @@ from domogate.ports import Clock, Verifier
 from domogate.services.authorization.audit_notes import Notes
 from domogate.services.authorization.exchange import ExchangeStore
 from domogate.services.authorization.faults import OAuthError, OAuthFault
-from domogate.services.authorization.secrets import hash_secret
 
 _INACTIVE = {"active": False}
 

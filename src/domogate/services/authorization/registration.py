@@ -1,17 +1,17 @@
 """Registered applications: what they may ask for, and the secret that is shown once."""
 
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
+from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.formats import is_origin, is_redirect_uri
 from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import ClientStore
 from domogate.services.audit.log import AuditAction, client_ref
-from domogate.services.people.accounts import COMMAND_LINE, By, digest
+from domogate.services.people.accounts import COMMAND_LINE, By
 from domogate.services.people.rules import check_name
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
@@ -38,7 +38,7 @@ class Clients:
     async def add(self, client: Client, *, confidential: bool, by: By = COMMAND_LINE) -> tuple[Client, str | None]:
         """The client as it is kept and, if it can keep one, its secret: this is the one time that it is seen."""
         secret = new_secret() if confidential else None
-        client = msgspec.structs.replace(client, secret_hash=None if secret is None else digest(secret))
+        client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
         check_client(client)
         if not await self._store.add_client(client):
             raise Conflict(f"There is a client {client.id} already.")
@@ -58,7 +58,7 @@ class Clients:
         def rotate(client: Client) -> Client:
             if not client.confidential:
                 raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
-            return msgspec.structs.replace(client, secret_hash=digest(secret))
+            return msgspec.structs.replace(client, secret_hash=hash_secret(secret))
 
         await self._change(client_id, rotate)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id), secret="rotated")
@@ -83,11 +83,6 @@ def _there(client_id: str, client: Client | None) -> Client:
     if client is None:
         raise NotFound(f"There is no client {client_id}.")
     return client
-
-
-def new_secret() -> str:
-    """256 random bits."""
-    return secrets.token_urlsafe(32)
 
 
 def check_client(client: Client) -> None:

@@ -4,22 +4,13 @@ import base64
 import hashlib
 import hmac
 import re
-import secrets
+
+from domogate.common.secrets import encode_secret, hash_secret
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII).fullmatch
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII).fullmatch
 
 MIN_SERVER_SECRET = 32
-
-
-def new_secret() -> str:
-    """256 random bits."""
-    return secrets.token_urlsafe(32)
-
-
-def hash_secret(secret: str) -> str:
-    """SHA-256, as the store keeps codes, refresh tokens and client secrets."""
-    return hashlib.sha256(_encode(secret)).hexdigest()
 
 
 def matches(secret: str, secret_hash: str | None) -> bool:
@@ -29,7 +20,7 @@ def matches(secret: str, secret_hash: str | None) -> bool:
 
 def derive_successor(presented: str, server_secret: bytes) -> str:
     """The refresh token that replaces this one: the same one whenever it is asked for, though only its hash is kept."""
-    return _print(hmac.digest(server_secret, b"refresh token\0" + _encode(presented), "sha256"))
+    return _print(hmac.digest(server_secret, b"refresh token\0" + encode_secret(presented), "sha256"))
 
 
 class Seal:
@@ -39,10 +30,10 @@ class Seal:
         self._key = hmac.digest(server_secret, b"seal\0" + purpose.encode(), "sha256")
 
     def of(self, text: str) -> str:
-        return _print(hmac.digest(self._key, _encode(text), "sha256"))
+        return _print(hmac.digest(self._key, encode_secret(text), "sha256"))
 
     def holds(self, text: str, seal: str) -> bool:
-        return hmac.compare_digest(self.of(text).encode(), _encode(seal))
+        return hmac.compare_digest(self.of(text).encode(), encode_secret(seal))
 
 
 def is_challenge(text: str) -> bool:
@@ -63,11 +54,6 @@ def verifies(verifier: str, challenge: str) -> bool:
 def half_hash(token: str) -> str:
     """at_hash of OpenID Connect Core §3.1.3.6: all our algorithms (ES256, RS256) go with SHA-256."""
     return _print(hashlib.sha256(token.encode()).digest()[:16])
-
-
-def _encode(text: str) -> bytes:
-    # What came over the wire may hold what is no Unicode; it matches nothing, and must not fail either.
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _print(digest: bytes) -> str:

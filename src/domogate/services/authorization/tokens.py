@@ -5,11 +5,12 @@ from typing import Any
 
 import msgspec
 
+from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Grant, TokenKind, User
 from domogate.ports import Clock, Signer
-from domogate.services.authorization.secrets import half_hash, hash_secret
+from domogate.services.authorization.secrets import half_hash
 
 
 class Lifetimes(msgspec.Struct, frozen=True, kw_only=True):

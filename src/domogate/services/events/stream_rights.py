@@ -1,11 +1,11 @@
 """The rights of one event stream. They are checked again when something changes that they depend on, or a time limit passes."""
 
 from collections.abc import Sequence
-from hashlib import sha256
 from math import inf
 
 import msgspec
 
+from domogate.common.secrets import digest_secret
 from domogate.domain.events import ClientChanged, Event, GrantRevoked, SubscriptionChanged, UserChanged
 from domogate.domain.faults import Fault, KeyRefused, NoSuchPlant, NotYourPlant, sentence
 from domogate.domain.ids import Id
@@ -99,7 +99,7 @@ class StreamRights:
             user_dependency(principal.user_id),
             ("client", principal.client_id),
             ("grant", principal.grant_id),
-            ("key", sha256(self._key).hexdigest()),
+            ("key", digest_secret(self._key).hex()),
             *map(plant_dependency, self.plants),
         ]
 

@@ -1,12 +1,11 @@
 """Users: how they come, become active, change and go. A password is set by a one-time link, never by an operator."""
 
-import hashlib
-import secrets
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import msgspec
 
+from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Standing, User
@@ -156,9 +155,9 @@ class Accounts:
         self, user: User, purpose: LinkPurpose = LinkPurpose.PASSWORD, *, sent_to: str | None = None
     ) -> tuple[str, float]:
         """The link's URL, which is kept nowhere, and until when it opens. `sent_to`: the only mailbox that will see it."""
-        token = secrets.token_urlsafe(32)
+        token = new_secret()
         expires_at = self._clock.now() + self._link_lifetime
-        await self._store.add_link(OneTimeLink(digest(token), user.id, purpose, expires_at, sent_to))
+        await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
         return f"{self._base_url}{LINK_PATH}{token}", expires_at
 
     async def mailed(self, sending: Awaitable[bool]) -> bool:
@@ -175,7 +174,7 @@ class Accounts:
 
     async def find_link(self, token: str) -> tuple[OneTimeLink, User] | None:
         """Whom the link is for, while it opens; it is not used up by looking."""
-        link = await self._store.find_link(digest(token))
+        link = await self._store.find_link(hash_secret(token))
         if link is None or link.expires_at <= self._clock.now():
             return None
         user = await self._store.find_user(link.user_id)
@@ -188,7 +187,7 @@ class Accounts:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
         await self._check_new_password(found[1], password)
         password_hash = await self._hasher.hash_password(password)
-        link = await self._store.take_link(digest(token))
+        link = await self._store.take_link(hash_secret(token))
         if link is None:
             raise NotFound("This link has been used or is too old. Ask for a new one.")
         return await self._keep_password(link.user_id, password_hash, None, address, read_at=link.sent_to)
@@ -241,7 +240,7 @@ class Accounts:
         await self._store.end_sessions(user_id, keep_session)
         # A link that still lies in a mailbox would undo what was just set; adding one that opens nothing withdraws it.
         for purpose in LinkPurpose:
-            await self._store.add_link(OneTimeLink(digest(secrets.token_urlsafe(32)), user_id, purpose, self._clock.now()))
+            await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
         self.note(AuditAction.PASSWORD_SET, Actor(user_id, address), user_ref(user_id))
         return user
 
@@ -347,11 +346,6 @@ def to_doer(by: By, address: str = "") -> Actor:
     """`address`: from where, unless `by` says it."""
     doer = by if isinstance(by, Actor) else Actor(by)
     return doer if doer.address or not address else Actor(doer.user_id, address)
-
-
-def digest(secret: str) -> str:
-    """How links and client secrets are kept: they have at least 128 random bits."""
-    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
 def _yes_or_no(value: bool) -> str:

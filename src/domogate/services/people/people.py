@@ -22,7 +22,6 @@ from domogate.services.people.accounts import (
     By,
     IssuedLink,
     Mail,
-    digest,
     to_doer,
 )
 from domogate.services.people.rules import check_email
@@ -44,7 +43,6 @@ __all__ = [
     "NotFound",
     "People",
     "Refused",
-    "digest",
 ]
 
 

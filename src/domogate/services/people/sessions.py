@@ -4,14 +4,13 @@ A cookie has 256 random bits and is kept as its SHA-256. Whoever proves anew who
 ends: a cookie that somebody planted or saw beforehand is worth nothing afterwards.
 """
 
-import hashlib
 import math
-import secrets
 from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
+from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
@@ -227,7 +226,7 @@ class Sessions:
     async def _find(self, cookie: str | None) -> tuple[Session, User] | None:
         if not cookie:
             return None
-        session = await self._store.find_session(_hash(cookie))
+        session = await self._store.find_session(hash_secret(cookie))
         if session is None or not self._is_alive(session, self._clock.now()):
             return None
         user = await self._store.find_user(session.user_id)
@@ -290,11 +289,11 @@ class Sessions:
     def _new_session(
         self, user: User, address: str, agent: str, factors: tuple[str, ...], lifetime: float
     ) -> tuple[str, Session]:
-        cookie = secrets.token_urlsafe(32)
+        cookie = new_secret()
         now = self._clock.now()
         return cookie, Session(
             id=new_id(),
-            token_hash=_hash(cookie),
+            token_hash=hash_secret(cookie),
             user_id=user.id,
             auth_time=now,
             created_at=now,
@@ -304,7 +303,3 @@ class Sessions:
             agent=agent[:_AGENT_KEPT],
             factors=factors,
         )
-
-
-def _hash(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,27 @@
+"""Random secrets, and the only form in which they are stored: their SHA-256.
+
+A fast hash is enough, because every secret has at least 128 random bits. Passwords have a slow hash (`identity/hashing.py`).
+"""
+
+import secrets
+from hashlib import sha256
+
+
+def new_secret() -> str:
+    """256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def encode_secret(secret: str) -> bytes:
+    """Text from the network may contain lone surrogates. Such text matches nothing, and must not raise an error."""
+    return secret.encode("utf-8", "surrogatepass")
+
+
+def hash_secret(secret: str) -> str:
+    """The stored form of keys, codes, refresh tokens, cookies, links and client secrets."""
+    return sha256(encode_secret(secret)).hexdigest()
+
+
+def digest_secret(secret: bytes) -> bytes:
+    """The bytes of the same hash, as a cache key."""
+    return sha256(secret).digest()
