@@ -75,7 +75,7 @@ class TestAuditVerify:
         result = small.run("audit", "verify")
         assert result.exit_code == 0, result.stderr
         assert "All 3 records" in result.stderr
-        assert "The 2 before them were removed" in result.stderr
+        assert "2 older records were removed" in result.stderr
         assert [record["entry"]["action"] for record in small.read("audit", "list")][-1] == "entries removed"
         assert json.loads(small.good("audit", "verify", "--json"))["removed"] == 2
         tamper(small, 3)

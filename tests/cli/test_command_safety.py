@@ -83,7 +83,7 @@ class TestReport:
     @pytest.mark.parametrize(
         ("arguments", "told"),
         [
-            (["--out", "x.pdf", "--format", "csv"], "contradict each other"),
+            (["--out", "x.pdf", "--format", "csv"], "does not match the ending"),
             (["--out", "-", "--format", "csv"], "one file for each table"),
         ],
     )
@@ -95,8 +95,8 @@ class TestReport:
         [
             (["nowhere"], "there is no plant 'nowhere'"),
             (["Casa Bianchi"], "no site of emergency lighting"),
-            ([HOSPITAL, "--timezone", "Mars/Olympus"], "no time zone"),
-            ([HOSPITAL, "--timezone", "../../etc/passwd"], "no time zone"),
+            ([HOSPITAL, "--timezone", "Mars/Olympus"], "not a known time zone"),
+            ([HOSPITAL, "--timezone", "../../etc/passwd"], "not a known time zone"),
             ([HOSPITAL, "--since", "yesterday"], "is no moment"),
             ([HOSPITAL, "--since", "2026-05-02", "--until", "2026-05-01"], "ends before it begins"),
             ([HOSPITAL, "--out", "no/such/folder/x.pdf"], "No such file or directory"),

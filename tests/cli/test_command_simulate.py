@@ -44,7 +44,7 @@ class TestSimulate:
         assert not any(options_of(small, lamp) for lamp in LAMPS)
 
     def test_an_unknown_module_or_word_is_refused(self, small: CommandLine) -> None:
-        assert "estate export" in small.refused("simulate", "Chandelier", "slow")
+        assert "module list" in small.refused("simulate", "Chandelier", "slow")
         assert small.run("simulate", LIGHT, "asleep").exit_code == 2
 
     def test_a_module_that_is_called_like_a_command_is_named_after_the_word_module(self, small: CommandLine) -> None:

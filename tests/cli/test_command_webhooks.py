@@ -53,12 +53,12 @@ class TestTheCommands:
 
         assert "https://receiver.example/" in webhook("list")
         assert webhook("list", "--plant", HOUSE.name) == webhook("list")
-        assert "well" in webhook("show", an_id(700))
+        assert "healthy" in webhook("show", an_id(700))
         assert "whsec" not in webhook("show", an_id(700), "--json")
         assert "The receiver answered 500." in webhook("dead", an_id(700))
         assert [one["id"] for one in domogate.read("webhook", "dead", an_id(700), "--after", "4")] == ["5"]
-        assert "1 is tried again" in webhook("replay", an_id(700), "4", "77")
-        assert "1 is tried again" in webhook("replay", an_id(700))
+        assert "1 dead letter is delivered again" in webhook("replay", an_id(700), "4", "77")
+        assert "1 dead letter is delivered again" in webhook("replay", an_id(700))
         assert "no such dead letters" in webhook("replay", an_id(700), ends_with=1)
         assert "whole number" in webhook("replay", an_id(700), "x", ends_with=1)
         assert "There is no webhook" in webhook("show", an_id(701), ends_with=1)

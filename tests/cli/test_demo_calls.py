@@ -47,7 +47,7 @@ class TestCalls:
             for operation in family.operations
         }
         for proposal in PROPOSALS:
-            if proposal.goes_on:
+            if proposal.is_stream:
                 continue  # of no family
             _, method, tokens = declared[proposal.operation]
             assert (method == "POST") == (proposal.body is not None)
@@ -81,7 +81,7 @@ class TestReadme:
 class TestGreeting:
     def test_it_tells_addresses_key_and_everybodys_password(self, ready: Ready, estate: Estate) -> None:
         text = greeting(Settings(data=Path("there")), ready, estate)
-        for word in (ready.base_url, ready.auth_url, "the-key", "well known", *(user.email for user in estate.users)):
+        for word in (ready.base_url, ready.auth_url, "the-key", "are public", *(user.email for user in estate.users)):
             assert word in text
         assert "(not active yet)" in text
 

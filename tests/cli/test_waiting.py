@@ -33,7 +33,7 @@ class TestUntilApplied:
         assert "waiting for a running gateway" in capsys.readouterr().err
 
     def test_one_that_takes_too_long_is_a_failure_that_says_what_is_done(self) -> None:
-        with pytest.raises(Mistake, match="it is written, but a running gateway has not applied it within 30 seconds"):
+        with pytest.raises(Mistake, match="the change is stored, but a running gateway has not applied it within 30 seconds"):
             wait_for(Gateways(after=APPLIED_WITHIN + 1))
 
     def test_a_gateway_that_was_killed_is_forgotten_before_that(self) -> None:

@@ -1,6 +1,6 @@
-"""What all commands share: their settings, the event loop, and how a mistake is said.
+"""What all commands share: settings, the event loop, the store, and how errors are reported.
 
-Exit codes: 0 it is done; 1 it could not be done, and standard error says why; 2 the command line or a setting is wrong.
+Exit codes: 0 done; 1 failed, and standard error says why; 2 the command line or a setting is wrong.
 """
 
 import asyncio
@@ -9,14 +9,16 @@ import inspect
 import os
 import select
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
+from domogate.app import Tools, open_tools
 from domogate.cli._flags import WHERE, flag_parameters
+from domogate.cli._help import PlainCommand, PlainGroup
 from domogate.cli._output import note
 from domogate.families import FAMILIES
 from domogate.ports import Store
@@ -25,27 +27,36 @@ from domogate.settings import BadSettings, Settings, load_settings
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 SILENT_FOR, APPLIED_WITHIN = 5.0, 30.0
-"""How long a command waits for running gateways without a word, and altogether: longer than one that was killed is taken for
-running, so that neither a busy gateway nor a dead one makes a failure of what was done."""
+"""How long a command waits for running gateways: silently at first, and in total.
+
+The total is longer than a killed gateway counts as running, so that a dead gateway does not fail the command.
+"""
 
 TRACEBACK = "DOMOGATE_TRACEBACK"
 
 
 class Mistake(Exception):
-    """Something the caller can put right, in plain words."""
+    """An error that the user can fix; the message says how."""
 
 
 class WrongUsage(Exception):
     """The command line contradicts itself."""
 
 
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
 Body = Callable[..., Awaitable[None]]
 
 
-def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
-    """Register an async function whose first parameter is the Settings; these flags and --config become options of it.
+def group(name: str, help: str, cls: type[PlainGroup] = PlainGroup) -> typer.Typer:
+    """The commands of one noun: `domogate NAME …`."""
+    return typer.Typer(name=name, help=help, cls=cls, no_args_is_help=True)
 
-    A parameter `given` gets the names of the settings that a flag or a variable gives.
+
+def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> Callable[[Body], Body]:
+    """Register an async function whose first parameter is the Settings; `flags` and --config become its options.
+
+    A parameter `given` receives the names of the settings that a flag or a variable sets.
     """
 
     def register(body: Body) -> Body:
@@ -55,8 +66,9 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
         @functools.wraps(body)
         def run(context: typer.Context, **arguments: Any) -> None:
             chosen = {flag: arguments.pop(flag) for flag in (*flags, "config")}
-            # Those given before the command's name count less.
-            chosen = {**context.find_root().params, **{flag: text for flag, text in chosen.items() if text is not None}}
+            # A flag before the command's name is overridden by the same flag after it.
+            before = {name: value for name, value in context.find_root().params.items() if name in ("data", "config")}
+            chosen = {**before, **{flag: text for flag, text in chosen.items() if text is not None}}
             if wants_given:
                 arguments["given"] = _given(chosen, os.environ)
             run_to_end(lambda: body(_settings(chosen, os.environ), **arguments))
@@ -66,14 +78,14 @@ def command(group: typer.Typer, name: str, *, flags: Sequence[str] = WHERE) -> C
         every += flag_parameters(flags)
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]  # what typer reads
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
-        group.command(name)(run)
+        group.command(name, cls=PlainCommand)(run)
         return body
 
     return register
 
 
 def _settings(chosen: dict[str, Any], environ: Mapping[str, str]) -> Settings:
-    """Flags, then the environment, then the file."""
+    """From flags, the environment and the file, in this order of precedence."""
     flags = {name: text for name, text in chosen.items() if name != "config"}
     config = None if chosen["config"] is None else Path(chosen["config"])
     names = {family.slug for family in FAMILIES} | {operation.id for family in FAMILIES for operation in family.operations}
@@ -87,7 +99,7 @@ def _given(chosen: dict[str, Any], environ: Mapping[str, str]) -> frozenset[str]
 
 
 def run_to_end(body: Callable[[], Awaitable[None]]) -> None:
-    """Run on a fresh event loop, the fast one where there is one."""
+    """Run on a new event loop; uvloop where it is installed."""
 
     async def whole() -> None:
         await body()
@@ -98,7 +110,7 @@ def run_to_end(body: Callable[[], Awaitable[None]]) -> None:
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Whatever goes wrong is said in plain words, without a traceback, and becomes an exit code."""
+    """Turn every exception into a message without a traceback, and an exit code."""
     try:
         yield
     except (BadSettings, WrongUsage) as bad:
@@ -118,14 +130,14 @@ def plainly() -> Iterator[None]:
 
 
 def _nobody_reads() -> bool:
-    """Whether it is our own output that broke: `| head` has seen enough, and nobody wants to hear of it."""
+    """Whether the reader of our standard output has gone (`| head`): that is not an error to report."""
     if not hasattr(select, "poll"):  # Windows
         return False
     output = select.poll()
     output.register(sys.stdout.fileno(), 0)
     if not any(event & select.POLLERR for _, event in output.poll(0)):
         return False
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter complains when it ends
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter would report an error at exit
     return True
 
 
@@ -133,14 +145,16 @@ def _worded(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if type(error).__module__.startswith("domogate."):
-        return str(error)  # our own say what to do
-    return f"{type(error).__name__}: {error}\n({TRACEBACK}=1 shows where.)"
+        return str(error)  # our own messages say what to do
+    return (
+        f"{type(error).__name__}: {error}\nThis is a bug. Run the command again with {TRACEBACK}=1 and report what it prints."
+    )
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # there is none for Windows
+    except ImportError:  # not available on Windows
         return None
     return uvloop.new_event_loop
 
@@ -150,10 +164,27 @@ def fail(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
+@asynccontextmanager
+async def changing(settings: Settings) -> AsyncIterator[Tools]:
+    """The tools of a command that writes. It ends once every running gateway on the store has applied the change."""
+    async with open_tools(settings) as tools:
+        yield tools
+        await until_applied(tools.store)
+
+
 async def until_applied(store: Store) -> None:
     """Return once every running gateway on this store has applied what was just written."""
     if await store.wait_applied(SILENT_FOR):
         return
-    note("It is written; waiting for a running gateway to apply it …")
+    note("The change is stored; waiting for a running gateway to apply it …")
     if not await store.wait_applied(APPLIED_WITHIN - SILENT_FOR):
-        raise Mistake(f"it is written, but a running gateway has not applied it within {APPLIED_WITHIN:g} seconds.")
+        raise Mistake(f"the change is stored, but a running gateway has not applied it within {APPLIED_WITHIN:g} seconds.")
+
+
+def confirm(question: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise WrongUsage(f"{question} This command cannot ask without a terminal: add --yes.")
+    if not typer.confirm(question, err=True):
+        raise Mistake("nothing was changed.")

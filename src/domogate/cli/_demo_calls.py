@@ -1,4 +1,4 @@
-"""The calls that `domogate demo` proposes: at least one of every family, each about something that stands in the estate."""
+"""The calls that `domogate demo` prints: at least one of every family, each for a module of the estate."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,141 +13,89 @@ from domogate.domain.people import Standing, TokenKind
 from domogate.domain.plants import Module, PlantStatus
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """A call, before it is known about which plant and module."""
+class Proposal(msgspec.Struct, frozen=True):
+    """A call, before its plant and module are chosen."""
 
     family: str
     operation: str
-    wish: str
+    purpose: str
     path: str
-    body: str | None = None
     about: tuple[DeviceKind, ...] = ()
-    """`{module}` is one of these that can be reached, `{ambient}` its room, `{plant}` where it stands."""
+    """`{module}` is a reachable module of one of these kinds, `{ambient}` its room, `{plant}` its plant."""
+    body: str | None = None
     in_a_room: bool = False
     token: TokenKind = TokenKind.ID
     ids: IdSpelling = DASHED_UUID
-    goes_on: bool = False
-    """The answer is a stream, shown as it comes until Ctrl-C."""
+    is_stream: bool = False
+    """The answer does not end: it is shown until Ctrl-C."""
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A call that can be made: by whom, and where to."""
+    """A complete call: its user and its path."""
 
     proposal: Proposal
     email: str
     path: str
 
     def to_curl(self, base_url: str, credentials: Path) -> str:
-        """One line for a shell; -i shows the status. Key and token are in a file of headers, so the line stays readable."""
-        words = ["curl", "-sN" if self.proposal.goes_on else "-si", "-H", f"@{credentials}"]
+        """One line for a shell; -i shows the status. A file holds the key and the token as headers, to keep the line short."""
+        words = ["curl", "-sN" if self.proposal.is_stream else "-si", "-H", f"@{credentials}"]
         if self.proposal.body is not None:
             words += ["-H", "Content-Type: application/json", "-d", self.proposal.body]
         return " ".join(map(quote, [*words, f"{base_url}{self.path}"]))
 
 
-_AT = "addressLocation/plants/{plant}/modules/parameter/id/value/{module}"
-_HOMECTL, _HOMEAUTO, _THERMOSTAT = "/homectl/api/v1.0", "/homeauto/v1.0", "/thermostat/v2.0"
+_PLANT = "addressLocation/plants/{plant}"
+_MODULE = f"{_PLANT}/modules/parameter/id/value/{{module}}"
+_PLUG = "/homectl/api/v1.0/plug/energy"
+_THERMOSTAT = "/thermostat/v2.0/chronothermostat/thermoregulation"
+_CAMERA = "/touchpanel/v1.0/audiovideounit/videodoorentry"
+_SITE = "/emergency-lighting/sites/{plant}"
+_ECHO_BODY = '{"vehicleType":"train","maxSpeed":125,"avgSpeed":90,"speedUnit":"mph"}'
 
+_IN_ROOMS = (
+    ("E1", "switch on the plugs of a room", f"{_PLUG}/{_PLANT}/ambients/parameter/id/value/{{ambient}}", '{"status":"on"}'),
+    ("E4", "read the consumption of a plug", f"{_PLUG}/{_MODULE}/consumptions", None),
+)
+_K = DeviceKind
+_OF_MODULES: tuple[tuple[str, str, str, str, tuple[DeviceKind, ...], str | None], ...] = (
+    ("home automation", "E6", "list the plants", "/homeauto/v1.0/plants", (), None),
+    ("home automation", "E8", "read a light", f"/homeauto/v1.0/light/lighting/{_MODULE}", (_K.LIGHT,), None),
+    ("home automation", "E5", "run a scene", f"/homeauto/v1.0/scene/comfort/{_MODULE}", (_K.SCENE,), '{"status":"run"}'),
+    (
+        "door entry A",
+        "E9",
+        "read the topology",
+        "/doorentry-a/v1.0/plants/{plant}/topology",
+        (_K.LOCK, _K.AUDIOVIDEO_UNIT),
+        None,
+    ),
+    ("door entry B", "E11", "get a ticket for a lock", f"/doorentry-b/v1.0/lock/automation/{_MODULE}/ticket", (_K.LOCK,), None),
+    ("thermostat", "E12", "read a thermostat", f"{_THERMOSTAT}/{_MODULE}", (_K.CHRONOTHERMOSTAT,), None),
+    ("touch panel", "E15", "get a ticket for a camera", f"{_CAMERA}/{_MODULE}/videoOut", (_K.AUDIOVIDEO_UNIT,), None),
+    ("multisocket", "E16", "read all plugs of a plant", f"/multisocket/plug/energy/{_PLANT}", (_K.MULTISOCKET, _K.PLUG), None),
+    ("emergency lighting", "E18", "read the controllers of a site", f"{_SITE}/modules", (_K.EMERGENCY_CONTROLLER,), None),
+    ("echo", "E20", "convert JSON to XML", "/echo/resource", (), _ECHO_BODY),
+)
 PROPOSALS = (
-    Proposal(
-        family="home control",
-        operation="E1",
-        wish="switch the plugs of a room on",
-        path=f"{_HOMECTL}/plug/energy/addressLocation/plants/{{plant}}/ambients/parameter/id/value/{{ambient}}",
-        body='{"status":"on"}',
-        about=(DeviceKind.PLUG,),
-        in_a_room=True,
-        token=TokenKind.ACCESS,
-        ids=HEX32,
+    *(
+        Proposal("home control", id_, purpose, path, (_K.PLUG,), body, in_a_room=True, token=TokenKind.ACCESS, ids=HEX32)
+        for id_, purpose, path, body in _IN_ROOMS
     ),
-    Proposal(
-        family="home control",
-        operation="E4",
-        wish="read what a plug consumes",
-        path=f"{_HOMECTL}/plug/energy/{_AT}/consumptions",
-        about=(DeviceKind.PLUG,),
-        in_a_room=True,
-        token=TokenKind.ACCESS,
-        ids=HEX32,
-    ),
-    Proposal(family="home automation", operation="E6", wish="list the plants", path=f"{_HOMEAUTO}/plants"),
-    Proposal(
-        family="home automation",
-        operation="E8",
-        wish="read a light",
-        path=f"{_HOMEAUTO}/light/lighting/{_AT}",
-        about=(DeviceKind.LIGHT,),
-    ),
-    Proposal(
-        family="home automation",
-        operation="E5",
-        wish="run a scene",
-        path=f"{_HOMEAUTO}/scene/comfort/{_AT}",
-        body='{"status":"run"}',
-        about=(DeviceKind.SCENE,),
-    ),
-    Proposal(
-        family="door entry A",
-        operation="E9",
-        wish="read the topology",
-        path="/doorentry-a/v1.0/plants/{plant}/topology",
-        about=(DeviceKind.LOCK, DeviceKind.AUDIOVIDEO_UNIT),
-    ),
-    Proposal(
-        family="door entry B",
-        operation="E11",
-        wish="get a ticket to open a lock",
-        path=f"/doorentry-b/v1.0/lock/automation/{_AT}/ticket",
-        about=(DeviceKind.LOCK,),
-    ),
-    Proposal(
-        family="thermostat",
-        operation="E12",
-        wish="read a thermostat",
-        path=f"{_THERMOSTAT}/chronothermostat/thermoregulation/{_AT}",
-        about=(DeviceKind.CHRONOTHERMOSTAT,),
-    ),
-    Proposal(
-        family="touch panel",
-        operation="E15",
-        wish="get a ticket for a camera",
-        path=f"/touchpanel/v1.0/audiovideounit/videodoorentry/{_AT}/videoOut",
-        about=(DeviceKind.AUDIOVIDEO_UNIT,),
-    ),
-    Proposal(
-        family="multisocket",
-        operation="E16",
-        wish="read all plugs of a plant",
-        path="/multisocket/plug/energy/addressLocation/plants/{plant}",
-        about=(DeviceKind.MULTISOCKET, DeviceKind.PLUG),
-    ),
-    Proposal(
-        family="emergency lighting",
-        operation="E18",
-        wish="read the controllers of a site",
-        path="/emergency-lighting/sites/{plant}/modules",
-        about=(DeviceKind.EMERGENCY_CONTROLLER,),
-    ),
-    Proposal(
-        family="echo",
-        operation="E20",
-        wish="have JSON made XML",
-        path="/echo/resource",
-        body='{"vehicleType":"train","maxSpeed":125,"avgSpeed":90,"speedUnit":"mph"}',
-    ),
+    *(Proposal(*row) for row in _OF_MODULES),
     Proposal(
         family="events",
         operation="a stream, Ctrl-C ends it",
-        wish="hear of everything that happens, as it happens",
+        purpose="show events as they happen",
         path="/events?present=true",
         token=TokenKind.ACCESS,
-        goes_on=True,
+        is_stream=True,
     ),
 )
 
 
 class _Spot(msgspec.Struct, frozen=True):
-    """A module, where it stands, and whose it is."""
+    """A module with its plant and room, and the owner of the plant."""
 
     email: str
     plant: Id
@@ -156,7 +104,7 @@ class _Spot(msgspec.Struct, frozen=True):
 
 
 def find_calls(estate: Estate, proposals: tuple[Proposal, ...] = PROPOSALS) -> list[Call]:
-    """Each proposal that something in the estate answers, by the owner of that."""
+    """Each proposal for which the estate has a module, made by the owner of its plant."""
     good = {user.email for user in estate.users if user.active and user.standing is Standing.GOOD}
     plants = [one for one in estate.plants if one.plant.status is PlantStatus.ACTIVE and one.plant.owner.email in good]
     calls = []
@@ -173,13 +121,13 @@ def _spots(one: EstatePlant, proposal: Proposal) -> Iterator[_Spot]:
     if not proposal.about:
         yield _Spot(email, plant, None, plant)
         return
-    ill = {state.module_id for state in one.states if not state.reachable}
-    ill |= {module.id for module in one.topology.every_module() if "simulate" in module.options}
+    unusable = {state.module_id for state in one.states if not state.reachable}
+    unusable |= {module.id for module in one.topology.every_module() if "simulate" in module.options}
     rooms: list[tuple[Id | None, tuple[Module, ...]]] = [(room.id, room.modules) for room in one.topology.every_ambient()]
     if not proposal.in_a_room:
         rooms.append((None, one.topology.modules))
     for room, modules in rooms:
         fitting = [module.id for module in modules if module.kind in proposal.about]
-        if proposal.in_a_room and ill.intersection(fitting):
-            continue  # what is told to a room is told to all of these
-        yield from (_Spot(email, plant, room, module) for module in fitting if module not in ill)
+        if proposal.in_a_room and unusable.intersection(fitting):
+            continue  # a command to a room goes to all of them
+        yield from (_Spot(email, plant, room, module) for module in fitting if module not in unusable)

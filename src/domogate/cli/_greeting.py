@@ -1,4 +1,4 @@
-"""What `domogate demo` says once it is ready."""
+"""What `domogate demo` prints when it is ready."""
 
 import shutil
 import sys
@@ -14,12 +14,12 @@ from domogate.settings import Settings
 
 
 def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
-    """Addresses, credentials, and a call for every family that works when pasted."""
+    """Addresses, credentials, and a curl command for every family."""
     minutes = settings.id_token_lifetime / 60
     return "\n".join(
         (
             "",
-            "Domogate serves the demo estate. Its keys and passwords are well known: put nothing of yours in it.",
+            "Domogate serves the demo estate. Its keys and passwords are public: do not put your own data in it.",
             *_warning(settings),
             "",
             f"  base URL          {ready.base_url}",
@@ -29,18 +29,18 @@ def greeting(settings: Settings, ready: Ready, estate: Estate) -> str:
             "",
             *_users(ready, estate),
             "",
-            "Calls to paste, one family after the other. The file behind @ holds the key and a token as headers;",
-            f"the token is good for {minutes:g} minutes. For another:",
+            "Calls to try, family by family. The file after @ contains the key and a token as headers.",
+            f"The token is valid for {minutes:g} minutes. To get a new one:",
             f"  {_own_name()} token issue --user EMAIL --kind id --data {quote(str(settings.data))}",
             *_calls(ready, estate, settings.data.resolve()),
             "",
-            "Ctrl-C ends it.",
+            "Press Ctrl-C to stop.",
         )
     )
 
 
 def _own_name() -> str:
-    """How to call us again from here: a command in an environment is not always on the PATH."""
+    """How to call this command again: in a virtual environment it is not always on the PATH."""
     beside = Path(sys.executable).with_name("domogate")
     if shutil.which("domogate") or not beside.exists():
         return "domogate"
@@ -50,7 +50,9 @@ def _own_name() -> str:
 
 def _warning(settings: Settings) -> list[str]:
     return (
-        [] if _is_loopback(settings.host) else [f"WARNING: {settings.host} is not loopback. Whoever can reach it can log in."]
+        []
+        if _is_loopback(settings.host)
+        else [f"WARNING: {settings.host} is not loopback. Everybody who can reach it can log in."]
     )
 
 
@@ -74,6 +76,6 @@ def _users(ready: Ready, estate: Estate) -> list[str]:
 def _calls(ready: Ready, estate: Estate, data: Path) -> list[str]:
     lines: list[str] = []
     for call in find_calls(estate):
-        lines += ["", f"# {call.proposal.family}: {call.proposal.wish} ({call.proposal.operation}), as {call.email}"]
+        lines += ["", f"# {call.proposal.family}: {call.proposal.purpose} ({call.proposal.operation}), as {call.email}"]
         lines.append(call.to_curl(ready.base_url, credentials_file(data, call.email, call.proposal.token)))
     return lines

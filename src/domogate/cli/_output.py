@@ -1,10 +1,8 @@
-"""Results go to standard output, for people or, with --json, for scripts; everything else goes to standard error."""
+"""Results go to standard output, as a table or, with --json, as JSON; everything else goes to standard error."""
 
-import os
-import tempfile
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -13,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 
 
 def note(text: str) -> None:
@@ -24,29 +21,61 @@ def print_json(value: Any) -> None:
     typer.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
+    """None is printed as a dash."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, no_wrap=True)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*("-" if cell is None else cell for cell in row))
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = 10_000  # a pipe has no edge to cut lines at
+        console.width = 10_000  # do not cut lines in a pipe or file
     console.print(table)
+
+
+def print_list(as_json: bool, shown: Any, columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
+    """A list as JSON, or as a table."""
+    if as_json:
+        print_json(shown)
+    else:
+        print_table(columns, rows)
+
+
+def print_records(as_json: bool, records: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Records as JSON, or these fields of them as a table."""
+    rows = ([None if record[column] is None else str(record[column]) for column in columns] for record in records)
+    print_list(as_json, records, [column.replace("_", " ") for column in columns], rows)
+
+
+def print_fields(fields: Iterable[tuple[str, str | None]]) -> None:
+    """One `name: value` on each line."""
+    for name, value in fields:
+        typer.echo(f"{name}: {value or '-'}")
+
+
+def note_more(found: Sequence[object], limit: int, flag: str) -> None:
+    if len(found) >= limit:
+        note(f"There may be more. Add {flag} to see what follows.")
 
 
 def iso(moment: float | None) -> str | None:
     return None if moment is None else datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
-def write_file(path: Path, text: str) -> None:
-    """All or nothing, and for the owner's eyes only: what the gateway writes about itself is mostly secret."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+_CAPITAL = re.compile(r"[A-Z]")
+
+
+def as_printed(wire: Any) -> Any:
+    """What the management API answers, with names in snake_case."""
+    return _respell(msgspec.to_builtins(wire))
+
+
+def _respell(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", name): _respell(field) for name, field in value.items()}
+    return [_respell(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""How others learn where the gateway is: scripts by the ready file, our own commands by a note in the data folder."""
+"""Where the gateway listens: the ready file tells scripts, a file in the data folder tells our own commands."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,18 +8,21 @@ from typing import Annotated
 import msgspec
 import typer
 
-from domogate.cli._output import write_file
+from domogate.cli._files import write_file
 from domogate.domain.people import TokenKind
 from domogate.settings import Settings
 
 ReadyFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write this JSON file once requests are accepted; it is removed at the end."),
+    typer.Option(
+        metavar="FILE",
+        help="Write addresses and credentials to this JSON file when the gateway is ready; it is removed at the end.",
+    ),
 ]
 
 
 class ReadyUser(msgspec.Struct, frozen=True):
-    """A user who can be let in, and tokens of every kind."""
+    """A user with a password and tokens of every kind."""
 
     email: str
     password: str
@@ -35,7 +38,7 @@ class ReadyClient(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """What the ready file holds. Only the demo has credentials to tell."""
+    """Content of the ready file. Only the demo has credentials to show."""
 
     base_url: str
     auth_url: str
@@ -50,7 +53,7 @@ def write_ready(path: Path, ready: Ready) -> None:
 
 
 def credentials_file(data: Path, email: str, kind: TokenKind) -> Path:
-    """Where the demo leaves a user's key and token as headers, for `curl -H @FILE`."""
+    """The file with a user's key and token as headers, for `curl -H @FILE`."""
     return data / "as" / f"{email.partition('@')[0]}.{kind}"
 
 
@@ -64,7 +67,7 @@ def write_credentials(data: Path, ready: Ready) -> None:
 
 @contextmanager
 def withdraw(path: Path | None) -> Iterator[None]:
-    """No ready file from an earlier run at the start, and none of this run at the end."""
+    """Remove the ready file at the start (from an earlier run) and at the end."""
     if path is not None:
         path.unlink(missing_ok=True)
     try:
@@ -78,15 +81,15 @@ _ADDRESS = "address"
 
 
 def note_address(settings: Settings) -> None:
-    """Leave word of the address that tokens must be issued under."""
+    """Store the address that tokens must be issued under."""
     settings.data.mkdir(parents=True, exist_ok=True)
     write_file(settings.data / _ADDRESS, settings.base_url + "\n")
 
 
 def at_noted_address(settings: Settings) -> Settings:
-    """As the gateway on this data folder is called, unless the settings say so themselves.
+    """Settings with the address of the gateway that ran last on this data folder, unless they set one themselves.
 
-    The address is part of every token, and a port may have been picked when the gateway started.
+    The address is part of every token, and the gateway may have chosen its port at the start.
     """
     note = settings.data / _ADDRESS
     if settings.public_url is not None or not note.is_file():

@@ -1,9 +1,11 @@
-"""Words of the command line that are no settings: times and lengths of time, told as mistakes where they are wrong."""
+"""Times and durations on the command line."""
 
 from collections.abc import Callable
 
 from domogate.cli._command import Mistake
 from domogate.common import times
+
+TIME_HELP = "2026-11-15T08:30:00Z, or a day (2026-11-15)"
 
 
 def parse_duration(text: str) -> float:
@@ -12,13 +14,21 @@ def parse_duration(text: str) -> float:
 
 
 def parse_moment(text: str) -> float:
-    """Seconds since the epoch, from '2026-11-15T08:30:00Z', '2026-11-15' or such seconds."""
+    """Seconds since the epoch, from '2026-11-15T08:30:00Z', '2026-11-15' or a number of seconds."""
     return _or_mistake(times.parse_moment, text)
 
 
 def parse_resolution(text: str) -> float:
-    """Seconds, from '1h' and the like; a minute at least."""
+    """Seconds, from '1h' and the like; at least a minute."""
     return _or_mistake(times.parse_resolution, text)
+
+
+def optional_duration(text: str | None) -> float | None:
+    return None if text is None else parse_duration(text)
+
+
+def optional_moment(text: str | None) -> float | None:
+    return None if text is None else parse_moment(text)
 
 
 def _or_mistake(parse: Callable[[str], float], text: str) -> float:

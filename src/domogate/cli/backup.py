@@ -7,29 +7,27 @@ import typer
 
 from domogate.app import open_tools, restore_backup
 from domogate.cli._command import Mistake, command
-from domogate.cli._output import Force, note
+from domogate.cli._files import Force, check_free
+from domogate.cli._output import note
 from domogate.domain.ids import new_id
 from domogate.services.audit.log import AuditAction
 from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
-
-def register(cli: typer.Typer) -> None:
-    command(cli, "backup")(back_up)
-    command(cli, "restore")(restore)
+commands = typer.Typer()
 
 
+@command(commands, "backup")
 async def back_up(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="Where to write it; it holds secrets.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. It contains secrets.")],
     force: Force = False,
 ) -> None:
-    """Write a consistent copy of everything the gateway keeps, while it goes on running."""
-    if file.exists() and not force:
-        raise Mistake(f"{file} is there already; --force replaces it.")
+    """Write a consistent copy of the store to a file. The gateway may run meanwhile."""
+    check_free(file, force)
     if not file.absolute().parent.is_dir():
         raise Mistake(f"there is no folder {file.absolute().parent}.")
-    # The store never overwrites anything: an old backup gives way only once the new one is whole.
+    # The store never overwrites a file: an old backup is replaced only when the new one is complete.
     fresh = file.with_name(f".{file.name}.{new_id()}")
     try:
         async with open_tools(settings) as tools:
@@ -40,13 +38,14 @@ async def back_up(
         raise Mistake(str(error)) from None
     finally:
         fresh.unlink(missing_ok=True)
-    note(f"Wrote {file}. Keep it safe: it holds signing keys and password hashes.")
+    note(f"Wrote {file}. Keep it safe: it contains signing keys and password hashes.")
 
 
+@command(commands, "restore")
 async def restore(
-    settings: Settings, file: Annotated[Path, typer.Argument(help="A file that `domogate backup` wrote.")]
+    settings: Settings, file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `domogate backup` wrote.")]
 ) -> None:
-    """Fill an empty data folder from a backup. Replaces nothing: move the old folder away first, with the gateway stopped."""
+    """Fill an empty data folder from a backup. To restore in place, stop the gateway and move the old folder away first."""
     if not file.is_file():
         raise Mistake(f"there is no file {file}.")
     try:

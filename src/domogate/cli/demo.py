@@ -1,4 +1,4 @@
-"""`domogate demo`: the gateway with the demo estate, for whoever writes or tests an application against it."""
+"""`domogate demo`: the gateway with the demo estate, for developers of applications."""
 
 import tempfile
 from collections.abc import Iterator
@@ -24,15 +24,15 @@ from domogate.settings import Settings
 if TYPE_CHECKING:
     from domogate.app import Gateway
 
-
-def register(cli: typer.Typer) -> None:
-    command(cli, "demo", flags=tuple(FLAGS))(demo)
+commands = typer.Typer()
 
 
+@command(commands, "demo", flags=tuple(FLAGS))
 async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile = None) -> None:
-    """Serve the demo estate: simulated plants, well-known users, and calls to paste. On loopback unless told otherwise.
+    """Run a gateway with simulated plants and public passwords, and print calls to try.
 
-    With --data the estate is kept from one run to the next; without, it lives in a temporary folder.
+    It listens on this machine only, unless --host says otherwise. With --data the data is kept for the next run;
+    without it, the data is in a temporary folder.
     """
     told = read_estate(demo_text(), "the demo estate")
 
@@ -52,7 +52,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
 
 
 def _allow_own_receivers(settings: Settings, given: frozenset[str]) -> Settings:
-    """Whoever tries out webhooks has the receiver beside the gateway, unless they say otherwise (Decision 0046)."""
+    """A receiver of webhooks on this machine is allowed, unless the setting says otherwise (Decision 0046)."""
     if "webhook_networks" in given or settings.webhook_networks:
         return settings
     return msgspec.structs.replace(settings, webhook_networks=("127.0.0.0/8", "::1"))
@@ -68,20 +68,20 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
 
 
 async def _import_once(settings: Settings, told: EstateFile) -> None:
-    """A store that holds the demo already is kept as it is; one that holds something else gets no well-known password."""
+    """An empty store gets the demo estate. A store that holds it is kept. Any other store is refused."""
     async with open_tools(settings) as tools:
         users = {user.id for user in await tools.store.list_users()}
         if not users and not await tools.store.list_clients():
             await tools.store.import_estate(await build_estate(told, tools.hasher), prune=False)
         elif not users & told.passwords.keys() or await tools.store.find_client(DEMO_CLIENT) is None:
             raise Mistake(
-                f"{settings.data} holds another estate, and the demo would open it to well-known passwords.\n"
-                "Use `domogate serve` for it, or give the demo a folder of its own."
+                f"{settings.data} holds another estate, and the demo would add public passwords to it.\n"
+                "Use `domogate serve` for it, or choose another folder for the demo."
             )
 
 
 async def _make_ready(gateway: "Gateway", told: EstateFile) -> Ready:
-    """Tokens of every kind for everybody who is active, minted for the client that follows the specification strictly."""
+    """Tokens of every kind for each active user, issued to the client that follows the specification strictly."""
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None
     users = [

@@ -1,11 +1,11 @@
-"""`domogate discover …`: what is out there, as lines of an estate file to accept."""
+"""`domogate discover …`: devices that a broker announces, as lines for an estate file."""
 
 from typing import Annotated, Any
 
 import typer
 import yaml
 
-from domogate.cli._command import Mistake, WrongUsage, command
+from domogate.cli._command import Mistake, WrongUsage, command, group
 from domogate.cli._output import AsJson, note, print_json
 from domogate.drivers import mqtt
 from domogate.drivers.mqtt import MqttBroker
@@ -13,44 +13,48 @@ from domogate.drivers.mqtt.connection import BrokerRefused, ConnectionLost
 from domogate.drivers.mqtt.discovery import Found, PassedOver, find_modules, listen
 from domogate.settings import Settings
 
-discovering = typer.Typer(help="What is out there, as lines of an estate file to accept.", no_args_is_help=True)
+commands = group("discover", "Find devices and print them as lines for the estate file.")
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(discovering, name="discover")
-
-
-@command(discovering, "mqtt")
+@command(commands, "mqtt")
 async def discover_mqtt(
     settings: Settings,
     broker: Annotated[
-        str | None, typer.Option(help="The name of a broker from the settings; needed if there are several.")
+        str | None, typer.Option(metavar="NAME", help="Name of a broker in the settings. Default: the only one.")
     ] = None,
-    url: Annotated[str | None, typer.Option(help="Any other broker: mqtt://host:1883, or mqtts://host:8883 for TLS.")] = None,
-    username: Annotated[str | None, typer.Option(help="With --url: who logs in.")] = None,
-    password_file: Annotated[str | None, typer.Option(metavar="FILE", help="With --url: holds the password.")] = None,
-    ca_file: Annotated[str | None, typer.Option(metavar="FILE", help="With --url: whom to believe who the broker is.")] = None,
-    base: Annotated[str | None, typer.Option(help="Zigbee2MQTT's base topic, if there is a / in it.")] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="How long to listen.")] = 3.0,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Another broker: mqtt://host:1883, or mqtts://host:8883 for TLS.")
+    ] = None,
+    username: Annotated[str | None, typer.Option(metavar="NAME", help="With --url: user at the broker.")] = None,
+    password_file: Annotated[str | None, typer.Option(metavar="FILE", help="With --url: file that holds the password.")] = None,
+    ca_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="With --url: certificate authority of the broker (PEM).")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(metavar="TOPIC", help="Base topic of Zigbee2MQTT, if it contains a slash.")
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long to listen, 0.1 to 3600.")
+    ] = 3.0,
     as_json: AsJson = False,
 ) -> None:
-    """List what Zigbee2MQTT and Tasmota announce on a broker, as modules for the estate file."""
+    """Print the devices that Zigbee2MQTT and Tasmota announce on a broker, as modules for the estate file."""
     known = mqtt.DRIVER.settings_in(settings.drivers).brokers
     chosen = _from_flags(url, username, password_file, ca_file) if url is not None else _from_settings(known, broker)
     if url is not None and broker is not None:
-        raise WrongUsage("--broker names one from the settings, --url any other; give one of them.")
+        raise WrongUsage("use --broker for a broker in the settings, or --url for another one, not both.")
     if not as_json:
         note(f"Listening to {chosen.url} for {seconds:g} seconds …")
     try:
         heard = await listen(chosen, seconds, base)
     except (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
-        raise Mistake(f"nothing could be heard of {chosen.url}: {str(error) or 'no answer'}") from None
+        raise Mistake(f"the broker {chosen.url} cannot be used: {str(error) or 'no answer'}") from None
     found, passed = find_modules(heard, chosen.name if len(known) > 1 and url is None else None)
     if as_json:
         print_json({"modules": [_line(one) for one in found], "passed_over": passed})
     else:
         typer.echo(_yaml(found, passed), nl=False)
-        note(f"{len(found)} modules found, {len(passed)} passed over.")
+        note(f"{len(found)} modules found, {len(passed)} devices skipped.")
 
 
 def _from_flags(url: str, username: str | None, password_file: str | None, ca_file: str | None) -> MqttBroker:
@@ -63,9 +67,9 @@ def _from_flags(url: str, username: str | None, password_file: str | None, ca_fi
 def _from_settings(known: tuple[MqttBroker, ...], name: str | None) -> MqttBroker:
     named = ", ".join(one.name for one in known)
     if not known:
-        raise WrongUsage("no MQTT broker is set up; give --url, or --config with a file that lists it in mqtt_brokers.")
+        raise WrongUsage("no MQTT broker is set; use --url URL, or --config FILE with mqtt_brokers in it.")
     if name is None and len(known) > 1:
-        raise WrongUsage(f"there are several MQTT brokers ({named}); say which with --broker.")
+        raise WrongUsage(f"there are several MQTT brokers ({named}); choose one with --broker.")
     for one in known:
         if name in (None, one.name):
             return one
@@ -77,18 +81,18 @@ def _line(one: Found) -> dict[str, Any]:
 
 
 def _yaml(found: list[Found], passed: list[PassedOver]) -> str:
-    """Lines for the `modules` of a plant or a room; what is none stands as a comment, with the reason."""
+    """Lines for the `modules` of a plant or an ambient; skipped devices are comments with the reason."""
     lines = ["modules:\n" if found else "modules: []\n"]
     for one in found:
         lines.append(f"  # {_in_a_comment(one.about)}\n" if one.about else "")
         entry = yaml.safe_dump([_line(one)], allow_unicode=True, sort_keys=False, width=120)
         lines += [f"  {line}\n" for line in entry.splitlines()]
     if passed:
-        lines.append("# Passed over:\n")
+        lines.append("# Skipped:\n")
         lines += [f"# - {_in_a_comment(one.name)}: {_in_a_comment(one.why)}\n" for one in passed]
     return "".join(lines)
 
 
 def _in_a_comment(text: str) -> str:
-    """On one line, whatever a device calls itself."""
+    """On one line, whatever characters a device's name contains."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

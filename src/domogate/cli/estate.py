@@ -1,4 +1,4 @@
-"""`domogate estate …`: the file that describes all that one gateway serves."""
+"""`domogate estate …`: the file that describes everything a gateway serves."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from domogate.app import open_tools
-from domogate.cli._command import FAILED, Mistake, command, plainly, until_applied
-from domogate.cli._output import AsJson, Force, note, print_json, write_file
+from domogate.cli._command import FAILED, Mistake, changing, command, group, plainly
+from domogate.cli._files import Force, check_free, write_file
+from domogate.cli._help import PlainCommand
+from domogate.cli._output import AsJson, note, print_json
 from domogate.drivers import OPTION_CHECKS
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
@@ -16,18 +18,14 @@ from domogate.services.audit.log import AuditAction
 from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
-estates = typer.Typer(help="The estate file: check, import, export, and its JSON Schema.", no_args_is_help=True)
+commands = group("estate", "The estate file: check, import, export, JSON Schema.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file; - is standard input.")]
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(estates, name="estate")
-
-
-@estates.command("check")
+@commands.command("check", cls=PlainCommand)
 def check_estate(file: File, as_json: AsJson = False) -> None:
-    """Say everything that is wrong with an estate file, each with its line and what is allowed. Touches no store."""
+    """List all mistakes of an estate file, each with its line and what is allowed. Needs no store."""
     with plainly():
         try:
             _read(file)
@@ -40,22 +38,22 @@ def check_estate(file: File, as_json: AsJson = False) -> None:
         if as_json:
             print_json({"good": True, "mistakes": []})
         else:
-            note(f"{file}: good.")
+            note(f"{file}: no mistakes.")
 
 
-@command(estates, "import")
+@command(commands, "import")
 async def import_estate(
     settings: Settings,
     file: File,
-    prune: Annotated[bool, typer.Option("--prune", help="Also remove what is in the store and not in the file.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Also remove from the store what is not in the file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring the store to what the file says: all of it, or nothing. Live states and passwords are kept."""
+    """Import an estate file: all of it, or nothing. Keeps live states and passwords."""
     try:
         read = _read(file)
     except EstateMistakes as found:
-        raise Mistake(f"nothing is imported; the file has mistakes:\n{found}") from None
-    async with open_tools(settings) as tools:
+        raise Mistake(f"nothing was imported, because the file has mistakes:\n{found}") from None
+    async with changing(settings) as tools:
         known = [user.email for user in await tools.store.list_users() if user.active]
         estate = await build_estate(read, tools.hasher, known=known)
         summary = await tools.store.import_estate(estate, prune=prune)
@@ -64,28 +62,29 @@ async def import_estate(
             print_json(summary)
         else:
             note(_told(summary))
-        await until_applied(tools.store)
 
 
-@command(estates, "export")
+@command(commands, "export")
 async def export_estate(
     settings: Settings,
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; standard output by default.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="File to write. Default: standard output, as with -.")
+    ] = None,
     force: Force = False,
 ) -> None:
-    """Write everything the store holds as an estate file. Passwords and keys are in it as hashes."""
-    if file is not None and str(file) != "-" and file.exists() and not force:
-        raise Mistake(f"{file} is there already; --force replaces it.")
+    """Write the content of the store as an estate file. Passwords and keys are written as hashes."""
+    file = None if file == Path("-") else file
+    check_free(file, force)
     async with open_tools(settings) as tools:
         text = print_estate(await tools.store.export_estate())
-    if file is None or str(file) == "-":
+    if file is None:
         typer.echo(text, nl=False)
     else:
         write_file(file, text)
         note(f"Wrote {file}.")
 
 
-@estates.command("schema")
+@commands.command("schema", cls=PlainCommand)
 def print_schema() -> None:
     """Print the JSON Schema of the estate file, for editors."""
     typer.echo(schema_text(), nl=False)
@@ -109,4 +108,4 @@ def _told(summary: ImportSummary) -> str:
         for word, counts in (("Added", summary.added), ("Updated", summary.updated), ("Removed", summary.removed))
         if any(counts.values())
     ]
-    return "\n".join(parts) or "Nothing to change: the store holds all of it already."
+    return "\n".join(parts) or "Nothing to change: the store already holds all of it."

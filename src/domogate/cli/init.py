@@ -5,33 +5,30 @@ from typing import Annotated
 
 import typer
 
-from domogate.app import open_tools
-from domogate.cli._command import WrongUsage, command, until_applied
+from domogate.cli._command import WrongUsage, changing, command
+from domogate.cli._links import LINK_FLAGS, tell_link
 from domogate.cli._output import AsJson
-from domogate.cli._people import LINK_FLAGS, tell_link
 from domogate.cli._ready import at_noted_address
 from domogate.settings import Settings
 
-
-def register(cli: typer.Typer) -> None:
-    command(cli, "init", flags=LINK_FLAGS)(init)
+commands = typer.Typer()
 
 
+@command(commands, "init", flags=LINK_FLAGS)
 async def init(
     settings: Settings,
     email: Annotated[
-        str | None, typer.Option(metavar="EMAIL", help="Who operates this gateway; asked for when left out.")
+        str | None, typer.Option(metavar="EMAIL", help="E-mail of the operator. Default: the command asks for it.")
     ] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What they are called.")] = "",
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the operator. Default: empty.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make the first operator and print the link by which they set their password. Refused once there is one."""
+    """Create the first operator and print a link to set the password. Refused if there is an operator already."""
     if email is None:
         if not sys.stdin.isatty():
-            raise WrongUsage("say who the first operator is: --email EMAIL.")
+            raise WrongUsage("name the first operator: --email EMAIL.")
         email = typer.prompt("E-mail of the first operator", err=True)
         assert isinstance(email, str)
-    async with open_tools(at_noted_address(settings)) as tools:
+    async with changing(at_noted_address(settings)) as tools:
         user, link = await tools.people.create_first_operator(email.strip(), name)
         tell_link(link, user.email, as_json, {"id": user.id, "email": user.email})
-        await until_applied(tools.store)

@@ -1,38 +1,40 @@
 """`domogate key …`: the subscription keys that callers send as Ocp-Apim-Subscription-Key (Spec 5.1)."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from domogate.app import new_subscription, open_tools
-from domogate.cli._command import Mistake, command, until_applied
-from domogate.cli._output import AsJson, iso, note, print_json, print_table
-from domogate.cli._words import parse_duration
+from domogate.cli._command import Mistake, changing, command, group
+from domogate.cli._names import choose
+from domogate.cli._output import AsJson, iso, note, print_json, print_records
+from domogate.cli._words import optional_duration
 from domogate.domain.people import Subscription
 from domogate.services.audit.log import AuditAction, key_ref
 from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
-keys = typer.Typer(help="Subscription keys: issue, list, revoke.", no_args_is_help=True)
+commands = group("key", "Subscription keys: issue, list, revoke.")
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(keys, name="key")
-
-
-@command(keys, "issue")
+@command(commands, "issue")
 async def issue_key(
     settings: Settings,
-    name: Annotated[str, typer.Argument(help="Whose key it is, to recognise it by.")],
-    rate: Annotated[str | None, typer.Option(metavar="N/UNIT", help="As 10/second or 600/minute; none by default.")] = None,
-    daily_quota: Annotated[int | None, typer.Option(min=1, help="Requests a UTC day; none by default.")] = None,
-    expires_in: Annotated[str | None, typer.Option(metavar="TIME", help="As 90d, 12h, 30m or 45s; never by default.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name to recognise the key by: its application or owner.")],
+    rate: Annotated[
+        str | None, typer.Option(metavar="N/UNIT", help="Highest rate: 10/second, 600/minute. Default: no limit.")
+    ] = None,
+    daily_quota: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Highest number of requests in a day (UTC). Default: no limit.")
+    ] = None,
+    expires_in: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Lifetime: 90d, 12h, 30m or 45s. Default: no end.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Issue a key and print it. It is kept only as a hash: this is the one time that it is shown."""
-    lifetime = None if expires_in is None else parse_duration(expires_in)
-    async with open_tools(settings) as tools:
+    """Issue a subscription key and print it. The store keeps only its hash, so it is not shown again."""
+    lifetime = optional_duration(expires_in)
+    async with changing(settings) as tools:
         now = tools.clock.now()
         expires_at = None if lifetime is None else now + lifetime
         try:
@@ -45,47 +47,31 @@ async def issue_key(
             print_json({"key": key, **_shown(subscription, now)})
         else:
             typer.echo(key)
-            note(f"Issued to {name}, id {subscription.id}. It will not be shown again.")
-        await until_applied(tools.store)
+            note(f"The key of {name}, id {subscription.id}. It is not shown again.")
 
 
-@command(keys, "list")
+@command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
-    """List the keys: whose they are and what they may, never the keys themselves."""
+    """List subscription keys with their limits and states, without the keys themselves."""
     async with open_tools(settings) as tools:
         now = tools.clock.now()
         shown = [_shown(subscription, now) for subscription in await tools.store.list_subscriptions()]
-    if as_json:
-        print_json(shown)
-        return
-    columns = ("id", "name", "hint", "state", "rate", "daily_quota", "created_at", "expires_at")
-    print_table(
-        [column.replace("_", " ") for column in columns],
-        [["-" if row[column] is None else str(row[column]) for column in columns] for row in shown],
-    )
+    print_records(as_json, shown, ("id", "name", "hint", "state", "rate", "daily_quota", "created_at", "expires_at"))
 
 
-@command(keys, "revoke")
+@command(commands, "revoke")
 async def revoke_key(
-    settings: Settings, key: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")]
+    settings: Settings, key: Annotated[str, typer.Argument(metavar="ID", help="Id or name of the key.")]
 ) -> None:
-    """Revoke a key: it is refused from the next request on."""
-    async with open_tools(settings) as tools:
-        subscription = _choose(await tools.store.list_subscriptions(), key)
+    """Revoke a key. It is refused from the next request on."""
+    async with changing(settings) as tools:
+        every = await tools.store.list_subscriptions()
+        matching = [one for one in every if key.lower() == one.id or (key == one.name and one.revoked_at is None)]
+        subscription = choose(matching, key, "key", "`domogate key list` shows all keys", lambda one: one.id)
         if not await tools.store.revoke_subscription(subscription.id, tools.clock.now()):
-            raise Mistake(f"the key {subscription.id} is gone.")
+            raise Mistake(f"the key {subscription.id} no longer exists.")
         tools.people.note(AuditAction.KEY_REVOKED, COMMAND_LINE, key_ref(subscription.id))
-        await until_applied(tools.store)
-        note(f"Revoked the key of {subscription.name}, id {subscription.id}.")
-
-
-def _choose(subscriptions: Sequence[Subscription], wanted: str) -> Subscription:
-    matching = [one for one in subscriptions if wanted.lower() == one.id or (wanted == one.name and one.revoked_at is None)]
-    if not matching:
-        raise Mistake(f"there is no key with the id or name {wanted!r}; `domogate key list` shows all.")
-    if len(matching) > 1:
-        raise Mistake(f"several keys are called {wanted!r}; say which by id: {', '.join(one.id for one in matching)}.")
-    return matching[0]
+    note(f"Revoked the key of {subscription.name}, id {subscription.id}.")
 
 
 def _shown(subscription: Subscription, now: float) -> dict[str, str | int | None]:

@@ -1,16 +1,15 @@
-"""`domogate module …`: what stands in a plant, what is known of it, and why something cannot be reached."""
+"""`domogate module …`: the modules of a plant, their last states, and why one cannot be reached."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 import typer
 
 from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, command
-from domogate.cli._devices import ModuleName, as_printed, find_module
-from domogate.cli._output import AsJson, iso, note, print_json, print_table
-from domogate.cli._people import PlantName, find_plant
+from domogate.cli._command import Mistake, command, group
+from domogate.cli._names import ModuleName, PlantName, find_module, find_plant
+from domogate.cli._output import AsJson, as_printed, iso, note, print_json, print_list, yes_or_no
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.states import State
@@ -18,54 +17,42 @@ from domogate.management.modules import show_module
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.settings import Settings
 
-modules = typer.Typer(help="Modules: what is known of each, and why one cannot be reached.", no_args_is_help=True)
+commands = group("module", "Modules: last states, and why one cannot be reached.")
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(modules, name="module")
-
-
-@command(modules, "list")
+@command(commands, "list")
 async def list_modules(
     settings: Settings,
     plant: PlantName,
-    kind: Annotated[DeviceKind | None, typer.Option(help="Only modules of this kind.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Only those that cannot be reached.")] = False,
+    kind: Annotated[
+        DeviceKind | None, typer.Option(metavar="KIND", help="Only this kind: light, plug, chronothermostat … Default: all.")
+    ] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Only modules that cannot be reached.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what stands in a plant: its last states, and why something cannot be reached."""
+    """List the modules of a plant with their last states, and why one cannot be reached."""
     async with open_tools(settings) as tools:
         found = await _view(tools, (await find_plant(tools, plant)).id)
     views = [view for view in found.modules.values() if kind in (None, view.module.kind) and not (offline and view.reachable)]
-    if as_json:
-        print_json([as_printed(_show(found, view)) for view in views])
-        return
-    rows = [
-        (
-            view.module.name,
-            view.module.kind,
-            view.module.driver,
-            _reach(view),
-            _state(view.state),
-            _reported(view),
-            view.module.id,
-        )
-        for view in views
-    ]
-    print_table(("name", "kind", "driver", "reachable", "state", "reported at", "id"), rows)
-    if not views:
-        note(f"Nothing of that in {found.plant.name}.")
+    rows = (
+        (one.module.name, one.module.kind, one.module.driver, _reach(one), _state(one.state), _reported(one), one.module.id)
+        for one in views
+    )
+    columns = ("name", "kind", "driver", "reachable", "state", "reported at", "id")
+    print_list(as_json, [as_printed(_show(found, view)) for view in views], columns, rows)
+    if not views and not as_json:
+        note(f"{found.plant.name} has no such modules.")
 
 
-@command(modules, "show")
+@command(commands, "show")
 async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) -> None:
-    """Show one module: its state and, if it cannot be reached, since when, why, and what shows it."""
+    """Show one module: its last state and, if it cannot be reached, since when, why, and the evidence."""
     async with open_tools(settings) as tools:
         plant, wanted = await find_module(tools, module)
         found = await _view(tools, plant.id)
     view = found.modules.get(wanted.id)
     if view is None:
-        raise Mistake(f"the module {wanted.id} is gone.")
+        raise Mistake(f"the module {wanted.id} no longer exists.")
     if as_json:
         print_json(as_printed(_show(found, view)))
         return
@@ -76,10 +63,10 @@ async def show(settings: Settings, module: ModuleName, as_json: AsJson = False) 
 
 
 async def _view(tools: Tools, plant_id: Id) -> PlantView:
-    """As the gateway sees it, with the faults that are injected."""
+    """The plant as the gateway shows it, including injected faults."""
     stored = await tools.store.find_plant(plant_id)
     if stored is None:
-        raise Mistake(f"the plant {plant_id} is gone.")
+        raise Mistake(f"the plant {plant_id} no longer exists.")
     return PlantView(stored)
 
 
@@ -99,12 +86,11 @@ def _reported(view: ModuleView) -> str:
 
 
 def _state(state: State | None) -> str:
-    """The part of it that fits into a table: what is known, without when."""
+    """The known values of a state, without times, for a table cell."""
     return "-" if state is None else ", ".join(_words(msgspec.to_builtins(state))) or "-"
 
 
-def _words(told: dict[str, object]) -> Sequence[str]:
-    words = []
+def _words(told: dict[str, object]) -> Iterator[str]:
     for name, value in told.items():
         if name == "of" or value is None or value == () or name.endswith(("_at", "_since", "_time")):
             continue
@@ -113,10 +99,9 @@ def _words(told: dict[str, object]) -> Sequence[str]:
         elif isinstance(value, dict):
             value = " ".join(str(one) for one in value.values())
         elif isinstance(value, tuple):
-            value = " ".join(str(one["type"]) if isinstance(one, dict) else _yes(one) for one in value)
-        words.append(f"{name.replace('_', ' ')}: {_yes(value)}")
-    return words
+            value = " ".join(str(one["type"]) if isinstance(one, dict) else _word(one) for one in value)
+        yield f"{name.replace('_', ' ')}: {_word(value)}"
 
 
-def _yes(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+def _word(value: object) -> str:
+    return yes_or_no(value) if isinstance(value, bool) else str(value)

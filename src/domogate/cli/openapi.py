@@ -12,31 +12,32 @@ from domogate.cli._output import note
 from domogate.families import FAMILIES
 from domogate.settings import Settings
 
-
-def register(cli: typer.Typer) -> None:
-    command(cli, "openapi", flags=("public_url",))(print_openapi)
+commands = typer.Typer()
 
 
+@command(commands, "openapi", flags=("public_url",))
 async def print_openapi(
     settings: Settings,
-    family: Annotated[str | None, typer.Argument(help="As homeauto; the first word of the family's paths.")] = None,
+    family: Annotated[
+        str | None, typer.Argument(metavar="FAMILY", help="First segment of the family's paths, for example homeauto.")
+    ] = None,
     everything: Annotated[
-        Path | None, typer.Option("--all", metavar="DIR", help="Write those of all into this folder.")
+        Path | None, typer.Option("--all", metavar="DIR", help="Write the documents of all families into this folder.")
     ] = None,
 ) -> None:
-    """Print the OpenAPI document of a family, or write those of all."""
+    """Print the OpenAPI 3.1 document of a family, or write the documents of all families."""
     known = [one.slug for one in FAMILIES]
     if (family is None) == (everything is None):
-        raise WrongUsage(f"name one family, or --all DIR; there are: {', '.join(known)}.")
+        raise WrongUsage(f"name one family, or add --all DIR; the families are: {', '.join(known)}.")
     if family is not None:
         if family not in known:
-            raise Mistake(f"there is no family {family!r}; there are: {', '.join(known)}.")
+            raise Mistake(f"there is no family {family!r}; the families are: {', '.join(known)}.")
         typer.echo(_text(family, settings))
     if everything is not None:
         everything.mkdir(parents=True, exist_ok=True)
         for name in known:
             (everything / f"{name}.json").write_text(_text(name, settings) + "\n", encoding="utf-8")
-        note(f"Wrote {len(known)} documents into {everything}.")
+        note(f"Wrote {len(known)} documents to {everything}.")
 
 
 def _text(family: str, settings: Settings) -> str:

@@ -1,100 +1,84 @@
-"""`domogate order …`: what became of commands. They are given through the running gateway (Decision 0042)."""
+"""`domogate order …`: outcomes of commands. Commands themselves are sent through the running gateway (Decision 0042)."""
 
-from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
 import typer
 
-from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, command
-from domogate.cli._devices import as_printed, find_module
-from domogate.cli._output import AsJson, iso, note, print_json, print_table
-from domogate.cli._people import find_plant
-from domogate.cli._words import parse_moment
+from domogate.app import open_tools
+from domogate.cli._command import Mistake, command, group
+from domogate.cli._names import OnlyPlant, Target, find_module, find_plant_id, module_names
+from domogate.cli._output import AsJson, as_printed, iso, note_more, print_fields, print_json, print_list
+from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.commands import Command, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.management.commands import word_of
 from domogate.management.orders import show_order
 from domogate.settings import Settings
 
-orders = typer.Typer(help="Orders: what became of commands.", no_args_is_help=True)
+commands = group("order", "Orders: the commands that were sent to devices, and their outcomes.")
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(orders, name="order")
-
-
-@command(orders, "list")
+@command(commands, "list")
 async def list_orders(
     settings: Settings,
-    plant: Annotated[str | None, typer.Option(metavar="PLANT", help="Only orders for this plant, by id or name.")] = None,
-    module: Annotated[str | None, typer.Option(metavar="MODULE", help="Only orders for this module, by id or name.")] = None,
-    state: Annotated[OrderState | None, typer.Option(help="Only orders in this state.")] = None,
-    before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only earlier ones: 2026-11-15T08:30:00Z, or a day.")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many at most, the newest first.")] = 50,
+    plant: OnlyPlant = None,
+    module: Annotated[str | None, typer.Option(metavar="MODULE", help="Only this module, by id or name. Default: all.")] = None,
+    state: Annotated[OrderState | None, typer.Option(help="Only orders in this state. Default: all.")] = None,
+    before: Annotated[str | None, typer.Option(metavar="TIME", help=f"Only orders before {TIME_HELP}. Default: now.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="At most so many, 1 to 100000.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List orders, the newest first: who was to do what, and what became of it."""
-    earlier = None if before is None else parse_moment(before)
+    """List orders and their outcomes, the newest first."""
+    earlier = optional_moment(before)
     async with open_tools(settings) as tools:
-        plant_id = None if plant is None else (await find_plant(tools, plant)).id
+        plant_id = await find_plant_id(tools, plant)
         module_id = None if module is None else (await find_module(tools, module))[1].id
         found = await tools.store.list_orders(plant_id, module_id, state, earlier, limit)
-        names = {} if as_json else await _names(tools, found)
-    if as_json:
-        print_json([as_printed(show_order(record)) for record in found])
-        return
-    rows = [
-        (iso(one.queued_at) or "", one.state, names.get(one.order.module_id, one.order.module_id), _words(one.order.command),
-         one.problem or "-", one.order.id)
+        names = await module_names(tools, (record.order.plant_id for record in found))
+    rows = (
+        (iso(one.queued_at), one.state, _module(one, names), _words(one.order.command), one.problem or None, one.order.id)
         for one in found
-    ]  # fmt: skip
-    print_table(("at", "state", "module", "command", "problem", "id"), rows)
-    if len(found) >= limit:
-        note(f"There may be more: --before {found[-1].queued_at!r} goes on.")
+    )
+    columns = ("at", "state", "module", "command", "problem", "id")
+    print_list(as_json, [as_printed(show_order(record)) for record in found], columns, rows)
+    if not as_json:
+        note_more(found, limit, f"--before {found[-1].queued_at!r}" if found else "")
 
 
-@command(orders, "show")
+@command(commands, "show")
 async def show(
     settings: Settings,
-    order: Annotated[str, typer.Argument(metavar="ID", help="Its id; the idempotency key, where one was given.")],
+    order: Annotated[str, typer.Argument(metavar="ID", help="Id of the order: the idempotency key where one was given.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show one order and what became of it."""
+    """Show one order and its outcome."""
     async with open_tools(settings) as tools:
         record = await tools.store.find_order(order)
         if record is None:
-            raise Mistake(f"there is no order {order!r}; `domogate order list` shows the newest.")
-        names = await _names(tools, (record,))
+            raise Mistake(f"there is no order {order!r}; `domogate order list` shows the newest orders.")
+        names = await module_names(tools, (record.order.plant_id,))
     if as_json:
         print_json(as_printed(show_order(record)))
         return
-    told = record.order
-    typer.echo(f"{_words(told.command)}, for {names.get(told.module_id, told.module_id)}: {record.state}")
-    for name, at in (
-        ("queued at", record.queued_at),
-        ("sent at", record.sent_at),
-        ("ended at", record.ended_at),
-        ("deadline", told.deadline),
-    ):
-        typer.echo(f"{name}: {iso(at) or '-'}")
+    typer.echo(f"{_words(record.order.command)}, for {_module(record, names)}: {record.state}")
+    print_fields(
+        (
+            ("queued at", iso(record.queued_at)),
+            ("sent at", iso(record.sent_at)),
+            ("ended at", iso(record.ended_at)),
+            ("deadline", iso(record.order.deadline)),
+        )
+    )
     if record.problem:
         typer.echo(f"problem: {record.problem}")
 
 
-def _words(told: Command) -> str:
-    said = [f"{name} {value}" for name, value in msgspec.to_builtins(told).items() if name != "do" and value is not None]
-    return " ".join([word_of(told), *said])
+def _words(command: Command) -> str:
+    fields = msgspec.to_builtins(command).items()
+    return " ".join([word_of(command), *(f"{name} {value}" for name, value in fields if name != "do" and value is not None)])
 
 
-async def _names(tools: Tools, records: Iterable[OrderRecord]) -> dict[Id, str]:
-    """Of the modules that are still there."""
-    names: dict[Id, str] = {}
-    for plant_id in {record.order.plant_id for record in records}:
-        stored = await tools.store.find_plant(plant_id)
-        if stored is not None:
-            names |= {module.id: f"{module.name} in {stored.plant.name}" for module in stored.topology.every_module()}
-    return names
+def _module(record: OrderRecord, names: dict[Id, Target]) -> str:
+    found = names.get(record.order.module_id)
+    return record.order.module_id if found is None else found.words

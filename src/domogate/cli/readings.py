@@ -1,69 +1,65 @@
-"""`domogate readings export`: what modules measured, as CSV, written as it is read."""
+"""`domogate readings export`: measured values as CSV, written page by page."""
 
 import csv
-import os
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import io
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, WrongUsage, command
-from domogate.cli._devices import find_modules
-from domogate.cli._output import Force, iso, note
-from domogate.cli._people import find_plant
-from domogate.cli._words import parse_moment, parse_resolution
+from domogate.cli._command import WrongUsage, command, group
+from domogate.cli._files import Force, check_free, open_output
+from domogate.cli._names import find_modules, find_plant
+from domogate.cli._output import iso, note
+from domogate.cli._words import TIME_HELP, parse_moment, parse_resolution
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary
 from domogate.settings import Settings
 
-readings = typer.Typer(help="Readings: export what modules measured.", no_args_is_help=True)
+commands = group("readings", "Readings: export measured values.")
 
 _DAY = 86_400.0
 _WHAT = ("module", "name", "measure", "unit", "at")
 _SUMMARY = ("count", "mean", "low", "high", "last")
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(readings, name="readings")
+@commands.callback()
+def _group() -> None:
+    """Readings: export measured values."""  # with a callback, one command is still a group
 
 
-@readings.callback()
-def _nouns() -> None:
-    """A group although it has one command: `readings export`, as `estate export`."""
-
-
-@command(readings, "export")
+@command(commands, "export")
 async def export(
     settings: Settings,
-    modules: Annotated[
-        list[str] | None, typer.Argument(metavar="[MODULE]...", help="By id in either spelling, or by name.")
+    modules: Annotated[list[str] | None, typer.Argument(metavar="MODULE", help="Modules, by id or name.")] = None,
+    plant: Annotated[
+        str | None, typer.Option(metavar="PLANT", help="All modules of this plant, by id or name, instead of MODULE.")
     ] = None,
-    plant: Annotated[str | None, typer.Option(metavar="PLANT", help="All modules of this plant, by id or name.")] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="2026-11-15T08:30:00Z, a day, or seconds; a day before --until.")
+        str | None, typer.Option(metavar="TIME", help=f"Begin: {TIME_HELP}, or seconds. Default: a day before --until.")
     ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="The same; now by default.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="End, written as --since. Default: now.")] = None,
     resolution: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Summaries of so long: 15m, 1h, 1d; each reading by default.")
+        str | None, typer.Option(metavar="DURATION", help="One summary for each 15m, 1h, 1d. Default: every reading.")
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="Only this (power, energy, temperature, humidity); again for each.")
+        list[str] | None,
+        typer.Option(metavar="WORD", help="Only power, energy, temperature or humidity; may be repeated. Default: all."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write it; standard output when left out.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write. Default: standard output.")] = None,
     force: Force = False,
 ) -> None:
-    """Write what modules measured as CSV, module by module, the oldest first."""
+    """Write measured values as CSV, module by module, the oldest first.
+
+    Example: `domogate readings export "Coffee machine" --since 2026-11-01 --resolution 1h --out coffee.csv`
+    """
     if bool(modules) == (plant is not None):
-        raise WrongUsage("say of what: one or more modules, or --plant PLANT for all of its modules.")
+        raise WrongUsage("name one or more modules, or add --plant PLANT for all modules of a plant.")
     width = None if resolution is None else parse_resolution(resolution)
-    if out is not None and out.exists() and not force:
-        raise Mistake(f"{out} is there already; --force replaces it.")
+    check_free(out, force)
     async with open_tools(settings) as tools:
         end = tools.clock.now() if until is None else parse_moment(until)
         begin = end - _DAY if since is None else parse_moment(since)
@@ -71,18 +67,17 @@ async def export(
             raise WrongUsage("--since is after --until.")
         names = await _choose(tools, modules or (), plant)
         written = 0
-        with _sink(out) as sink:
-            rows = csv.writer(sink, lineterminator="\n")
-            rows.writerow((*_WHAT, *(("value",) if width is None else _SUMMARY)))
+        with open_output(out) as output:
+            output.write(_csv([(*_WHAT, *(("value",) if width is None else _SUMMARY))]))
             async for page in tools.history.export(tuple(names), begin, end, width):
                 wanted = [one for one in page if not measure or one[1].measure in measure]
-                rows.writerows(_row(module_id, names[module_id], one, width) for module_id, one in wanted)
+                output.write(_csv(_row(module_id, names[module_id], one, width) for module_id, one in wanted))
                 written += len(wanted)
         kept = tools.history.kept_since(width)
     if out is not None:
-        note(f"Wrote {written} rows into {out}.")
+        note(f"Wrote {written} rows to {out}.")
     if begin < kept and since is not None:
-        note(f"Of this resolution nothing is kept from before {iso(kept)}.")
+        note(f"Readings of this resolution are kept only since {iso(kept)}.")
 
 
 async def _choose(tools: Tools, modules: Sequence[str], plant: str | None) -> dict[Id, str]:
@@ -98,18 +93,7 @@ def _row(module_id: Id, name: str, one: ReadingSummary, width: float | None) -> 
     return (module_id, name, one.measure, one.unit.value, at, *told)
 
 
-@contextmanager
-def _sink(out: Path | None) -> Iterator[TextIO]:
-    """A file is there whole or not at all."""
-    if out is None:
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-        Path(name).replace(out)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+def _csv(rows: Iterable[Sequence[str | float]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -13,13 +13,12 @@ from domogate.settings import Settings
 if TYPE_CHECKING:
     from domogate.app import Gateway
 
-
-def register(cli: typer.Typer) -> None:
-    command(cli, "serve", flags=tuple(FLAGS))(serve)
+commands = typer.Typer()
 
 
+@command(commands, "serve", flags=tuple(FLAGS))
 async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
-    """Serve what the store holds, until SIGTERM or Ctrl-C. There is no default user, key or password."""
+    """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password."""
 
     async def on_ready(gateway: "Gateway") -> None:
         note_address(gateway.settings)
@@ -39,10 +38,10 @@ async def _say_what_is_missing(gateway: "Gateway") -> None:
     where = f"--data {gateway.settings.data}" if gateway.settings.database is None else "--database URL"
     users = await gateway.store.list_users()
     if not users:
-        note("The store is empty: nobody can be let in yet. Describe your estate in a file, then:")
+        note("The store is empty. Describe your plants and users in an estate file, then run:")
         note(f"  domogate estate check FILE\n  domogate estate import FILE {where}")
-        note("This gateway takes it up at once. `domogate demo` shows an estate that is filled.")
+        note("This gateway serves it at once. `domogate demo` shows an example.")
     elif not await gateway.store.list_subscriptions():
-        note(f"Every request needs a subscription key, and none is issued yet:\n  domogate key issue NAME {where}")
+        note(f"Every request needs a subscription key, and there is none yet. Run:\n  domogate key issue NAME {where}")
     if not any(user.operator for user in users):
-        note(f"There is no operator yet. This makes the first one, with a link to set their password:\n  domogate init {where}")
+        note(f"There is no operator yet. This creates the first one, with a link to set the password:\n  domogate init {where}")

@@ -1,30 +1,25 @@
-"""`domogate signing-key …`: the keys that tokens and tickets are signed with, and their rotation."""
+"""`domogate signing-key …`: the keys that sign tokens and tickets, and their rotation."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from domogate.app import open_tools, rotate_signing_keys
-from domogate.cli._command import command, until_applied
-from domogate.cli._output import AsJson, iso, note, print_json, print_table
-from domogate.cli._people import Yes, confirm
+from domogate.cli._command import Yes, changing, command, confirm, group
+from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.services.audit.log import AuditAction
 from domogate.services.people.people import COMMAND_LINE
 from domogate.settings import Settings
 
-signing_keys = typer.Typer(help="Signing keys: list, rotate.", no_args_is_help=True)
+commands = group("signing-key", "Signing keys: list, rotate.")
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(signing_keys, name="signing-key")
-
-
-@command(signing_keys, "list")
+@command(commands, "list")
 async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
-    """List the signing keys and where each is in the rotation, without anything private."""
+    """List the signing keys and their state in the rotation, without private parts."""
     async with open_tools(settings) as tools:
         places = await tools.signing_keys.list_places()
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "kid": place.kid,
             "algorithm": place.algorithm,
@@ -34,31 +29,25 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
         }
         for place in places
     ]
-    if as_json:
-        print_json(shown)
-        return
-    columns = ("kid", "algorithm", "state", "signs_from", "retired_at")
-    print_table(
-        [column.replace("_", " ") for column in columns], [[str(row[column] or "-") for column in columns] for row in shown]
-    )
+    print_records(as_json, shown, ("kid", "algorithm", "state", "signs_from", "retired_at"))
 
 
-@command(signing_keys, "rotate", flags=("data", "database", "signing_algorithm"))
+@command(commands, "rotate", flags=("data", "database", "signing_algorithm"))
 async def rotate(
     settings: Settings,
     emergency: Annotated[
-        bool, typer.Option("--emergency", help="A key is in wrong hands: sign with a new one at once and trust no other.")
+        bool, typer.Option("--emergency", help="A key was stolen: sign with a new key at once and distrust all others.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish the next key. It signs once everybody had time to fetch it; tokens signed before stay good until they expire.
+    """Publish the next key. It signs after ten minutes, when other servers have fetched it. Earlier tokens stay valid.
 
-    With --emergency every token in the field is refused from the next request on.
+    With --emergency all tokens and tickets that were ever signed are refused from the next request on.
     """
     if emergency:
-        confirm("Refuse every token that was ever signed, so that everybody has to log in or refresh?", yes)
-    async with open_tools(settings) as tools:
+        confirm("Refuse every token that was ever signed? Applications must refresh and people may have to log in again.", yes)
+    async with changing(settings) as tools:
         rotation = await rotate_signing_keys(tools, now=emergency)
         tools.people.note(
             AuditAction.SIGNING_KEYS_ROTATED,
@@ -78,4 +67,3 @@ async def rotate(
             )
         else:
             note(f"The new key {rotation.kid} ({rotation.algorithm}) is published and signs from {iso(rotation.signs_from)}.")
-        await until_applied(tools.store)

@@ -1,4 +1,4 @@
-"""`domogate user …`: who is known, what they may, and how they get in."""
+"""`domogate user …`: users, their standing, and how they log in."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -6,18 +6,19 @@ from typing import Annotated, Any
 import typer
 
 from domogate.app import Tools, open_tools
-from domogate.cli._command import command, until_applied
-from domogate.cli._output import AsJson, iso, note, print_json, print_table
-from domogate.cli._people import LINK_FLAGS, Email, ShowLink, Yes, confirm, find_user, tell_link
+from domogate.cli._command import Yes, changing, command, confirm, group
+from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
+from domogate.cli._names import Email, find_user
+from domogate.cli._output import AsJson, iso, note, print_json, print_list, print_records, yes_or_no
 from domogate.cli._ready import at_noted_address
 from domogate.domain.people import Standing, User
 from domogate.settings import Settings
 
-users = typer.Typer(help="Users: add, list, show, change, delete.", no_args_is_help=True)
+commands = group("user", "Users: add, list, show, change, delete.")
 
 
 class StandingWord(StrEnum):
-    """A Standing as one word of a command line."""
+    """A Standing, written as one word."""
 
     GOOD = "good"
     PASSWORD_EXPIRED = "password-expired"
@@ -30,128 +31,116 @@ class YesOrNo(StrEnum):
     NO = "no"
 
 
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(users, name="user")
-
-
-@command(users, "add", flags=LINK_FLAGS)
+@command(commands, "add", flags=LINK_FLAGS)
 async def add_user(
     settings: Settings,
     email: Email,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What they are called.")] = "",
-    operator: Annotated[bool, typer.Option("--operator", help="They may use the management API.")] = False,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the user. Default: empty.")] = "",
+    operator: Annotated[bool, typer.Option("--operator", help="The user may use the management API.")] = False,
     show_link: ShowLink = False,
     as_json: AsJson = False,
 ) -> None:
-    """Add a user, who sets their password by a one-time link: it is printed, or mailed where there is a mail server."""
-    async with open_tools(at_noted_address(settings)) as tools:
+    """Add a user. The user sets a password by a one-time link, which is printed, or mailed where a mail server is set."""
+    async with changing(at_noted_address(settings)) as tools:
         user, link = await tools.people.create_user(email, name, operator=operator, show_link=show_link)
         tell_link(link, user.email, as_json, _shown(user))
-        await until_applied(tools.store)
 
 
-@command(users, "list")
+@command(commands, "list")
 async def list_users(settings: Settings, as_json: AsJson = False) -> None:
-    """List the users."""
+    """List all users."""
     async with open_tools(settings) as tools:
         found = sorted(await tools.store.list_users(), key=lambda user: user.email)
-    if as_json:
-        print_json([_shown(user) for user in found])
-        return
-    rows = [(user.email, user.name, _state(user), user.standing, "yes" if user.operator else "-", user.id) for user in found]
-    print_table(("email", "name", "state", "standing", "operator", "id"), rows)
+    rows = ((one.email, one.name, _state(one), one.standing, "yes" if one.operator else None, one.id) for one in found)
+    columns = ("email", "name", "state", "standing", "operator", "id")
+    print_list(as_json, [_shown(user) for user in found], columns, rows)
 
 
-@command(users, "show")
+@command(commands, "show")
 async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -> None:
-    """Show a user with their plants, the applications they let in, and where they are logged in."""
+    """Show a user with plants, granted applications and browser sessions."""
     async with open_tools(settings) as tools:
-        told = await _described(tools, await find_user(tools, email))
+        user = await find_user(tools, email)
+        told = await _described(tools, user)
     if as_json:
         print_json(told)
         return
     typer.echo(f"{told['email']}  {told['name']}\nid {told['id']}")
-    state = "active" if told["active"] else "not active yet"
-    typer.echo(f"{state}, standing: {told['standing']}, operator: {_word(told['operator'])}, "
-               f"second factor: {_word(told['second_factor'])}")  # fmt: skip
+    flags = f"operator: {yes_or_no(told['operator'])}, second factor: {yes_or_no(told['second_factor'])}"
+    typer.echo(f"{_state(user)}, standing: {told['standing']}, {flags}")
     for title, rows in (("plants", told["plants"]), ("applications", told["grants"]), ("sessions", told["sessions"])):
         typer.echo(f"\n{title}: {len(rows) or 'none'}")
         if rows:
-            columns = list(rows[0])
-            print_table([column.replace("_", " ") for column in columns], [[str(row[key]) for key in columns] for row in rows])
+            print_records(False, rows, list(rows[0]))
 
 
-@command(users, "standing")
+@command(commands, "standing")
 async def set_standing(
     settings: Settings,
     email: Email,
-    standing: Annotated[StandingWord, typer.Argument(help="What the companion application still wants of them.")],
+    standing: Annotated[StandingWord, typer.Argument(help="What the user must do in the companion application.")],
 ) -> None:
-    """Set a user's standing, so that 469 (password to be renewed) and 470 (terms to be accepted) can be shown."""
-    async with open_tools(settings) as tools:
+    """Set a user's standing, to test status 469 (password must be renewed) and 470 (terms must be accepted)."""
+    async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.set_standing(user.id, Standing[standing.name])
-        await until_applied(tools.store)
-        note(f"The standing of {user.email} is now: {Standing[standing.name]}.")
+    note(f"The standing of {user.email} is now: {Standing[standing.name]}.")
 
 
-@command(users, "password-link", flags=LINK_FLAGS)
+@command(commands, "password-link", flags=LINK_FLAGS)
 async def issue_link(settings: Settings, email: Email, show_link: ShowLink = False, as_json: AsJson = False) -> None:
-    """Make a link by which a user sets a new password; former links open nothing any more."""
-    async with open_tools(at_noted_address(settings)) as tools:
+    """Make a new link to set the password. Earlier links stop working; the old password works until a new one is set."""
+    async with changing(at_noted_address(settings)) as tools:
         user = await find_user(tools, email)
         tell_link(await tools.people.issue_password_link(user.id, show_link=show_link), user.email, as_json)
-        await until_applied(tools.store)
 
 
-@command(users, "operator")
+@command(commands, "operator")
 async def set_operator(
     settings: Settings,
     email: Email,
-    operator: Annotated[YesOrNo, typer.Argument(help="Whether they may use the management API.")] = YesOrNo.YES,
+    operator: Annotated[
+        YesOrNo, typer.Argument(metavar="YES_OR_NO", help="Whether the user may use the management API.")
+    ] = YesOrNo.YES,
 ) -> None:
-    """Make a user an operator, or let them be one no longer. The last one stays."""
-    async with open_tools(settings) as tools:
+    """Make a user an operator, or end that with `no`. The last operator cannot be changed."""
+    async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.set_operator(user.id, operator is YesOrNo.YES)
-        await until_applied(tools.store)
-        note(f"{user.email} is {'an' if operator is YesOrNo.YES else 'no'} operator now.")
+    note(f"{user.email} is {'now' if operator is YesOrNo.YES else 'no longer'} an operator.")
 
 
-@command(users, "second-factor-reset")
+@command(commands, "second-factor-reset")
 async def reset_second_factor(settings: Settings, email: Email) -> None:
-    """Take the second factor away from somebody who lost it. They are logged out, and log in with the password alone."""
-    async with open_tools(settings) as tools:
+    """Remove the second factor of a user who lost it. The user is logged out and then logs in with the password alone."""
+    async with changing(settings) as tools:
         user = await find_user(tools, email)
         await tools.people.reset_second_factor(user.id)
-        await until_applied(tools.store)
-        note(f"{user.email} has no second factor any more.")
+    note(f"Removed the second factor of {user.email}.")
 
 
-@command(users, "logout")
+@command(commands, "logout")
 async def log_out(
     settings: Settings,
     email: Email,
-    applications: Annotated[bool, typer.Option("--applications", help="Throw all applications out, too.")] = False,
+    applications: Annotated[bool, typer.Option("--applications", help="Also revoke the grants of all applications.")] = False,
 ) -> None:
-    """Log a user out of every browser; with --applications, every token of theirs is refused from the next request on."""
-    async with open_tools(settings) as tools:
+    """Log a user out of every browser. With --applications, all tokens of the user are refused from the next request on."""
+    async with changing(settings) as tools:
         user = await find_user(tools, email)
         ended = await tools.people.end_sessions(user.id)
         revoked = await tools.people.revoke_grants(user.id) if applications else 0
-        await until_applied(tools.store)
-        note(f"{user.email}: ended {ended} sessions, revoked {revoked} grants.")
+    note(f"{user.email}: ended {ended} sessions, revoked {revoked} grants.")
 
 
-@command(users, "delete")
+@command(commands, "delete")
 async def delete_user(settings: Settings, email: Email, yes: Yes = False) -> None:
-    """Delete a user with everything of theirs. Refused while they own plants."""
-    async with open_tools(settings) as tools:
+    """Delete a user with sessions, grants and memberships. Refused while the user owns plants."""
+    async with changing(settings) as tools:
         user = await find_user(tools, email)
-        confirm(f"Delete {user.email} with their sessions, applications and memberships?", yes)
+        confirm(f"Delete {user.email} with all sessions, granted applications and memberships?", yes)
         await tools.people.delete_user(user.id)
-        await until_applied(tools.store)
-        note(f"Deleted {user.email}.")
+    note(f"Deleted {user.email}.")
 
 
 def _shown(user: User) -> dict[str, Any]:
@@ -187,7 +176,3 @@ async def _described(tools: Tools, user: User) -> dict[str, Any]:
 
 def _state(user: User) -> str:
     return "active" if user.active else "not active yet"
-
-
-def _word(value: bool) -> str:
-    return "yes" if value else "no"

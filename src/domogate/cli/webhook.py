@@ -1,134 +1,127 @@
-"""`domogate webhook …`: where applications are told of events, and what could not be told them."""
+"""`domogate webhook …`: webhooks of all applications, their health, and their dead letters."""
 
 from typing import Annotated
 
 import typer
 
 from domogate.app import Tools, open_tools
-from domogate.cli._command import Mistake, command
-from domogate.cli._devices import as_printed
-from domogate.cli._output import AsJson, iso, note, print_json, print_table
-from domogate.cli._people import find_plant
+from domogate.cli._command import Mistake, command, group
+from domogate.cli._names import OnlyPlant, find_plant_id
+from domogate.cli._output import AsJson, as_printed, iso, note, note_more, print_fields, print_json, print_list
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.webhooks import Webhook
 from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.settings import Settings
 from domogate.wire.webhooks import read_cursors, show_dead_letter, show_webhook
 
-webhooks = typer.Typer(help="Webhooks: where applications are told of events.", no_args_is_help=True)
+commands = group("webhook", "Webhooks: list, show, remove; list and replay dead letters.")
 
-WebhookId = Annotated[str, typer.Argument(metavar="ID", help="Its id; `domogate webhook list` shows all.")]
-
-
-def register(cli: typer.Typer) -> None:
-    cli.add_typer(webhooks, name="webhook")
+WebhookId = Annotated[str, typer.Argument(metavar="ID", help="Id of the webhook; `domogate webhook list` shows all.")]
 
 
-def _desk(tools: Tools) -> WebhookAdministration:
+def _administration(tools: Tools) -> WebhookAdministration:
     return WebhookAdministration(tools.store, tools.clock, tools.audit)
 
 
 def _id(text: str) -> Id:
     found = DASHED_UUID.parse_id(text)
     if found is None:
-        raise Mistake(f"{text!r} is no id of a webhook; `domogate webhook list` shows all.")
+        raise Mistake(f"{text!r} is not the id of a webhook; `domogate webhook list` shows all webhooks.")
     return found
 
 
-@command(webhooks, "list")
+@command(commands, "list")
 async def list_webhooks(
     settings: Settings,
-    plant: Annotated[str | None, typer.Option(metavar="PLANT", help="Only those for this plant, by id or name.")] = None,
+    plant: OnlyPlant = None,
     as_json: AsJson = False,
 ) -> None:
-    """List webhooks, the oldest first, and how they fare."""
+    """List webhooks and their health, the oldest first."""
     async with open_tools(settings) as tools:
-        plant_id = None if plant is None else (await find_plant(tools, plant)).id
-        found = await _desk(tools).list(plant_id)
-    if as_json:
-        print_json([as_printed(show_webhook(webhook)) for webhook in found])
-        return
-    rows = [(one.id, one.client_id, one.plant_id, _fares(one), one.problem or one.ended_why or "-", one.url) for one in found]
-    print_table(("id", "client", "plant", "state", "problem", "url"), rows)
+        plant_id = await find_plant_id(tools, plant)
+        found = await _administration(tools).list(plant_id)
+    rows = ((one.id, one.client_id, one.plant_id, _health(one), one.problem or one.ended_why or None, one.url) for one in found)
+    columns = ("id", "client", "plant", "state", "problem", "url")
+    print_list(as_json, [as_printed(show_webhook(webhook)) for webhook in found], columns, rows)
 
 
-@command(webhooks, "show")
+@command(commands, "show")
 async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) -> None:
-    """Show one webhook and how it fares."""
+    """Show one webhook and its health."""
     async with open_tools(settings) as tools:
-        found = await _desk(tools).get(_id(webhook))
+        found = await _administration(tools).get(_id(webhook))
     if as_json:
         print_json(as_printed(show_webhook(found)))
         return
-    typer.echo(f"{found.url}: {_fares(found)}")
-    for name, text in (
-        ("client", found.client_id),
-        ("plant", found.plant_id),
-        ("kinds", ", ".join(found.kinds) or "all"),
-        ("form", found.form),
-        ("registered at", iso(found.created_at)),
-        ("come as far as event", str(found.position)),
-        ("failing since", iso(found.failing_since)),
-        ("next attempt at", iso(found.next_at or None)),
-        ("ended at", iso(found.ended_at)),
-    ):
-        typer.echo(f"{name}: {text or '-'}")
+    typer.echo(f"{found.url}: {_health(found)}")
+    print_fields(
+        (
+            ("client", found.client_id),
+            ("plant", found.plant_id),
+            ("kinds", ", ".join(found.kinds) or "all"),
+            ("form", found.form),
+            ("registered at", iso(found.created_at)),
+            ("delivered up to event", str(found.position)),
+            ("failing since", iso(found.failing_since)),
+            ("next attempt at", iso(found.next_at or None)),
+            ("ended at", iso(found.ended_at)),
+        )
+    )
     if found.problem or found.ended_why:
         typer.echo(f"problem: {found.problem or found.ended_why}")
 
 
-@command(webhooks, "remove")
+@command(commands, "remove")
 async def remove(settings: Settings, webhook: WebhookId) -> None:
-    """Remove a webhook and everything that is kept for it. A running gateway stops delivering within seconds."""
+    """Remove a webhook with its stored deliveries. A running gateway stops delivering within seconds."""
     async with open_tools(settings) as tools:
-        await _desk(tools).remove(_id(webhook))
-    note(f"The webhook {webhook} is removed.")
+        await _administration(tools).remove(_id(webhook))
+    note(f"Removed the webhook {webhook}.")
 
 
-@command(webhooks, "dead")
+@command(commands, "dead")
 async def dead(
     settings: Settings,
     webhook: WebhookId,
-    after: Annotated[int, typer.Option(metavar="EVENT", min=0, help="Only those after the event with this id.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")] = 50,
+    after: Annotated[int, typer.Option(metavar="EVENT", min=0, help="Only events after this id. Default: 0.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="At most so many, 1 to 100000.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List dead letters: events that the receiver did not take for days."""
+    """List dead letters: events that were given up because the receiver did not accept them."""
     async with open_tools(settings) as tools:
-        found = await _desk(tools).list_dead(_id(webhook), after=after, limit=limit)
-    if as_json:
-        print_json([as_printed(show_dead_letter(letter)) for letter in found])
-        return
-    rows = [
-        (str(one.change.cursor), iso(one.change.at) or "", one.module_id or "-", str(one.attempts), one.problem or "-")
-        for one in found
-    ]
-    print_table(("event", "at", "module", "attempts", "problem"), rows)
-    if len(found) >= limit:
-        note(f"There may be more: --after {found[-1].change.cursor} goes on.")
+        found = await _administration(tools).list_dead(_id(webhook), after=after, limit=limit)
+    rows = (
+        (str(one.change.cursor), iso(one.change.at), one.module_id, str(one.attempts), one.problem or None) for one in found
+    )
+    shown = [as_printed(show_dead_letter(letter)) for letter in found]
+    print_list(as_json, shown, ("event", "at", "module", "attempts", "problem"), rows)
+    if not as_json:
+        note_more(found, limit, f"--after {found[-1].change.cursor}" if found else "")
 
 
-@command(webhooks, "replay")
+@command(commands, "replay")
 async def replay(
     settings: Settings,
     webhook: WebhookId,
-    events: Annotated[list[str] | None, typer.Argument(metavar="[EVENT]…", help="Only these; left out: all.")] = None,
+    events: Annotated[
+        list[str] | None, typer.Argument(metavar="EVENT", help="Ids of dead letters. Default: all of the webhook.")
+    ] = None,
 ) -> None:
-    """Try dead letters again. A running gateway begins within seconds."""
+    """Deliver dead letters again. A running gateway begins within seconds."""
     try:
         cursors = read_cursors(tuple(events) if events else None)
     except ValueError as error:
         raise Mistake(f"{error}.") from None
     async with open_tools(settings) as tools:
-        replayed = await _desk(tools).replay(_id(webhook), cursors)
+        replayed = await _administration(tools).replay(_id(webhook), cursors)
     if not replayed:
-        raise Mistake("there are no such dead letters; `domogate webhook dead` lists them.")
-    note(f"{replayed} {'is' if replayed == 1 else 'are'} tried again.")
+        raise Mistake("there are no such dead letters; `domogate webhook dead ID` lists them.")
+    note(f"{replayed} dead {'letter is' if replayed == 1 else 'letters are'} delivered again.")
 
 
-def _fares(webhook: Webhook) -> str:
+def _health(webhook: Webhook) -> str:
     if webhook.ended_at is not None:
         return f"ended {iso(webhook.ended_at)}"
     if webhook.failing_since is not None:
         return f"failing since {iso(webhook.failing_since)}"
-    return "some events not taken" if webhook.next_at > 0 else "well"
+    return "some events not accepted" if webhook.next_at > 0 else "healthy"

@@ -1,0 +1,42 @@
+"""Files that commands write: never half written, and never over another file without --force."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from domogate.cli._command import Mistake
+
+Force = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+
+
+def check_free(path: Path | None, force: bool) -> None:
+    if path is not None and path.exists() and not force:
+        raise Mistake(f"{path} exists already; --force replaces it.")
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[BinaryIO]:
+    """A new file, readable by its owner only, that appears when it is complete. Without a path: standard output."""
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_file(path: Path, text: str) -> None:
+    with open_output(path) as file:
+        file.write(text.encode())
