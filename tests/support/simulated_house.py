@@ -1,22 +1,24 @@
 """A simulator with one plant, in which time passes when the test says so."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from domogate.domain.commands import Command
-from domogate.domain.states import Report
+from domogate.domain.states import Reading, Report, State
 from domogate.drivers.simulator import Simulator
 from domogate.ports import AttachedModule
 from support.devices import StillClock, make_id, make_order
 
 PLANT = make_id(1)
+S = TypeVar("S", bound=State)
 
 
 class House:
     """A simulator with one plant, and all it reported."""
 
-    def __init__(self, *placed: AttachedModule, seed: int = 1) -> None:
+    def __init__(self, *placed: AttachedModule, seed: int = 1, speed: float = 1.0) -> None:
         self.clock = StillClock()
-        self.simulator = Simulator(self.clock, seed=seed, tick=3600.0)
+        self.simulator = Simulator(self.clock, seed=seed, tick=3600.0, speed=speed)
         self.lists: list[list[Report]] = []
         self.placed = placed
 
@@ -31,19 +33,43 @@ class House:
     async def __aexit__(self, *_: object) -> None:
         await self.simulator.stop()
 
-    async def pass_by(self, seconds: float) -> list[Report]:
+    async def pass_by(self, seconds: float, *, every: float | None = None) -> list[Report]:
+        """Let time pass in one step, or in steps of `every` seconds. Returns the reports of that time."""
+        before, step = len(self.reports), every or seconds
+        for _ in range(int(seconds / step)):
+            self.clock.pass_by(step)
+            await self.simulator.step()
+        return self.reports[before:]
+
+    async def move(self, seconds: float) -> list[State | None]:
+        """Let time pass for moving devices only. Returns the states that they reported."""
         before = len(self.reports)
         self.clock.pass_by(seconds)
-        await self.simulator.step()
-        return self.reports[before:]
+        await self.simulator.step_in_motion()
+        return [report.state for report in self.reports[before:]]
 
     @property
     def reports(self) -> list[Report]:
         return [report for reports in self.lists for report in reports]
 
-    async def tell(self, command: Command, placed: AttachedModule | None = None) -> Report:
+    async def order(self, command: Command, placed: AttachedModule | None = None) -> Report:
         module = (placed or self.placed[0]).module
         return await self.simulator.execute(make_order(PLANT, module.id, command, deadline=self.clock.now() + 5))
 
-    async def ask(self, placed: AttachedModule | None = None) -> Report:
+    async def read(self, placed: AttachedModule | None = None) -> Report:
         return await self.simulator.read(PLANT, (placed or self.placed[0]).module.id, self.clock.now() + 5)
+
+    async def state(self, kind: type[S], placed: AttachedModule | None = None) -> S:
+        """The state that a read returns, which must be of this class."""
+        return state_of(await self.read(placed), kind)
+
+
+def state_of(report: Report, kind: type[S]) -> S:
+    """The state in the report, which must be of this class."""
+    assert isinstance(report.state, kind)
+    return report.state
+
+
+def value_of(reading: Reading | None) -> float:
+    assert reading is not None
+    return reading.value

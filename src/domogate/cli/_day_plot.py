@@ -5,7 +5,7 @@ from html import escape
 from itertools import groupby
 from math import ceil, floor
 
-from domogate.drivers.simulator import Moment
+from domogate.drivers.simulator import DaySample
 
 _WIDTH, _HEIGHT = 960, 560
 _LEFT, _RIGHT = 64, 936
@@ -70,7 +70,7 @@ def _line(kind: str, points: Sequence[tuple[float, float]]) -> str:
     return f'<polyline class="{kind}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
-def _stairs(moments: Sequence[Moment], panel: _Panel) -> list[tuple[float, float]]:
+def _stairs(moments: Sequence[DaySample], panel: _Panel) -> list[tuple[float, float]]:
     """A set point moves at once: no slopes."""
     points: list[tuple[float, float]] = []
     for moment in moments:
@@ -92,7 +92,7 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
         x += 33 + 7.2 * len(words) + 22
 
 
-def draw_day(moments: Sequence[Moment], title: str) -> str:
+def draw_day(moments: Sequence[DaySample], title: str) -> str:
     """Room and set point above, the load below them, and the weather at the bottom, over the hours of the day."""
     inside = _Panel(96, 326, [value for one in moments for value in (one.room, one.set_point)], 1, "°C")
     outside = _Panel(436, 516, [one.outdoors for one in moments], 4, "°C")
@@ -119,7 +119,7 @@ def draw_day(moments: Sequence[Moment], title: str) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _loads(moments: Sequence[Moment]) -> Iterator[str]:
+def _loads(moments: Sequence[DaySample]) -> Iterator[str]:
     for load, run in groupby(moments, key=lambda one: one.load):
         if load:
             seconds = [one.second for one in run]
@@ -127,7 +127,7 @@ def _loads(moments: Sequence[Moment]) -> Iterator[str]:
             yield f'<rect class="load" x="{begin:.1f}" y="364" width="{end - begin:.1f}" height="26"/>'
 
 
-def print_day(moments: Sequence[Moment]) -> str:
+def print_day(moments: Sequence[DaySample]) -> str:
     """As CSV: the time by the thermostat's clock, and what was so then."""
     lines = ["time,room,set_point,load,outdoors"]
     for one in moments:

@@ -89,7 +89,7 @@ async def simulate_day(
     except ValueError:
         raise WrongUsage(f"--date {day!r} is not a date; write it as {WINTER_DAY}.") from None
     house, thermostat = _find_thermostat(read_estate(demo_text(), "demo.yaml").estate)
-    moments = simulator.live_a_day(
+    moments = simulator.simulate_day_of(
         house.plant.id,
         _placed(house),
         thermostat.id,

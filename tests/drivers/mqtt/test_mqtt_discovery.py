@@ -1,6 +1,7 @@
 """What is made of announcements: Zigbee2MQTT's list of devices and Tasmota's discovery messages, in their documented forms."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -203,11 +204,10 @@ ANY = st.recursive(
 class TestAnything:
     @given(ANY, ANY)
     def test_no_announcement_at_all_does_more_than_be_unreadable(self, said: Any, sensors: Any) -> None:
-        for read in (lambda: list(of_zigbee2mqtt("base", [said])), lambda: list(of_tasmota(said, sensors))):
-            try:
-                read()
-            except Unreadable:
-                continue
+        with suppress(Unreadable):
+            list(of_zigbee2mqtt("base", [said]))
+        with suppress(Unreadable):
+            list(of_tasmota(said, sensors))
 
     @given(st.binary(max_size=50))
     def test_any_bytes(self, payload: bytes) -> None:

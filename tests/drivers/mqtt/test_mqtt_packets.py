@@ -11,7 +11,7 @@ from domogate.drivers.mqtt.connection import BrokerRefused, Connection, Connecti
 from domogate.drivers.mqtt.packets import V5, V311, Malformed
 from support.mosquitto import _publication
 
-TOPICS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0+#"), min_size=1, max_size=40)
+TOPICS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#"), min_size=1, max_size=40)
 
 
 class Wire(asyncio.Transport):

@@ -1,6 +1,7 @@
 """Modules that behave as they are told to (offline, slow, refusing), and ticks that hold nobody up."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from structlog.testing import capture_logs
@@ -18,6 +19,7 @@ from domogate.domain.states import (
     LockState,
     PlugState,
     RemoteState,
+    Report,
 )
 from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.plant import DEVICES
@@ -31,21 +33,21 @@ class TestBehaviour:
         options = {} if simulate is None else {"simulate": simulate}
         return AttachedModule(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
 
-    async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self):
+    async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})
         async with House(lamp) as house:
             assert [(report.state, report.reachable) for report in house.reports] == [(None, False)]
-            assert not (await house.ask()).reachable
+            assert not (await house.read()).reachable
             with pytest.raises(DeviceOffline):
-                await house.tell(SetLight(on=False))
+                await house.order(SetLight(on=False))
             assert await house.pass_by(1e6) == []
 
-    async def test_offline_without_a_state_says_once_what_it_was_last_in(self):
+    async def test_offline_without_a_state_says_once_what_it_was_last_in(self) -> None:
         async with House(make_placed(DeviceKind.REMOTE, options={"simulate": "offline"})) as house:
             assert [(type(report.state), report.reachable) for report in house.reports] == [(RemoteState, False)]
-            assert (await house.ask()).state is None
+            assert (await house.read()).state is None
 
-    async def test_cleared_brings_the_module_back(self):
+    async def test_cleared_brings_the_module_back(self) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
         async with House(lamp) as house:
             for behaviour in ("offline", "slow"):
@@ -54,7 +56,7 @@ class TestBehaviour:
                 await house.simulator.attach(PLANT, [self.option(lamp, None)])
                 assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=True), True)]
 
-    async def test_slow_says_nothing_and_does_not_answer_in_time(self):
+    async def test_slow_says_nothing_and_does_not_answer_in_time(self) -> None:
         thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, options={"simulate": "slow"})
         async with House(thermostat) as house:
             assert house.reports == []
@@ -67,50 +69,52 @@ class TestBehaviour:
                     make_order(PLANT, thermostat.module.id, SetThermostat(set_point=20.0), deadline=deadline)
                 )
 
-    async def test_slow_can_be_given_up_on(self):
+    async def test_slow_can_be_cancelled(self) -> None:
         async with House(make_placed(DeviceKind.LIGHT, options={"simulate": "slow"})) as house:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.003):
-                    await house.ask()
+                    await house.read()
 
-    async def test_refusing_can_be_read_and_obeys_nothing(self):
+    async def test_refusing_can_be_read_and_obeys_nothing(self) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "refusing"})
         async with House(lamp) as house:
             with pytest.raises(DeviceRefused):
-                await house.tell(SetLight(on=False))
-            assert (await house.ask()).state == LightState(on=True)
+                await house.order(SetLight(on=False))
+            assert (await house.read()).state == LightState(on=True)
 
     @pytest.mark.parametrize("nonsense", ["asleep", 3, ["offline"], {}])
-    async def test_unknown_is_a_mistake_that_the_absence_tells(self, nonsense):
+    async def test_unknown_is_a_mistake_that_the_absence_tells(self, nonsense: object) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
         async with House(lamp) as house:
             (report,) = house.reports
+            assert report.absence is not None
             assert report.absence.why is AbsenceReason.MISCONFIGURED
             assert report.absence.evidence == "simulate: must be one of normal, offline, slow, refusing"
 
-    async def test_offline_keeps_since_when_for_as_long_as_it_lasts(self):
+    async def test_offline_keeps_since_when_for_as_long_as_it_lasts(self) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
         async with House(lamp) as house:
             await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
             house.clock.pass_by(60)
             await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
-            absence = (await house.ask()).absence
+            absence = (await house.read()).absence
+            assert absence is not None
             assert (absence.why, absence.since) == (AbsenceReason.SIMULATED, NOON)
 
 
 class TestTicking:
-    async def test_reports_one_list_a_plant(self):
+    async def test_reports_one_list_a_plant(self) -> None:
         async with House(*(make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(30))) as house:
             house.lists.clear()
             await house.pass_by(600)
             assert len(house.lists) == 1
 
-    async def test_goes_on_by_itself(self):
+    async def test_goes_on_by_itself(self) -> None:
         clock = StillClock()
         simulator = Simulator(clock, seed=1, tick=0.001)
         ticked = asyncio.Event()
 
-        async def take(reports):
+        async def take(reports: Sequence[Report]) -> None:
             ticked.set()
 
         await simulator.start(take)
@@ -120,7 +124,7 @@ class TestTicking:
         await asyncio.wait_for(ticked.wait(), 30)
         await simulator.stop()
 
-    async def test_of_a_plant_that_breaks_does_not_disturb_another(self, monkeypatch):
+    async def test_of_a_plant_that_breaks_does_not_disturb_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
         async with House(make_placed(DeviceKind.HEATER)) as house:
             lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
             await house.simulator.attach(make_id(2), [lock])
@@ -130,11 +134,11 @@ class TestTicking:
             assert [report.state for report in reports] == [LockState(locked=True)]
             assert [entry["plant_id"] for entry in logs] == [PLANT]
 
-    async def test_of_a_large_plant_lets_others_have_their_turn(self):
+    async def test_of_a_large_plant_lets_others_have_their_turn(self) -> None:
         async with House(*(make_placed(DeviceKind.LIGHT, LightState(on=True)) for _ in range(1000))) as house:
             turns = 0
 
-            async def others():
+            async def others() -> None:
                 nonlocal turns
                 while True:
                     turns += 1
@@ -145,13 +149,13 @@ class TestTicking:
             task.cancel()
             assert turns >= 10
 
-    async def test_never_overwrites_an_order_carried_out_in_the_middle_of_it(self):
+    async def test_never_overwrites_an_order_carried_out_in_the_middle_of_it(self) -> None:
         plugs = [make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(300)]
         async with House(*plugs) as house:
             house.lists.clear()
             house.clock.pass_by(600)
             step = asyncio.create_task(house.simulator.step())
             await asyncio.sleep(0)
-            await house.tell(SwitchPlug(on=False), plugs[0])
+            await house.order(SwitchPlug(on=False), plugs[0])
             await step
             assert not [report for report in house.reports if report.module_id == plugs[0].module.id]

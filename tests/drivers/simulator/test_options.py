@@ -9,8 +9,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.drivers.simulator.loads import LOADS
 from domogate.drivers.simulator.options import OPTIONS, find_option_problems
-from domogate.drivers.simulator.pace import REAL_TIME
 from domogate.drivers.simulator.plant import SimulatedPlant
+from domogate.drivers.simulator.time_scale import REAL_TIME
 from domogate.drivers.simulator.weather import Weather
 from support.devices import NOON, make_placed
 from support.markdown import section, tables
@@ -70,9 +70,9 @@ class TestOptions:
     def test_of_any_kind_never_keep_a_plant_from_being_simulated(self, kind: DeviceKind, options: dict[str, Any]) -> None:
         plant = SimulatedPlant(Id("plant"), 1, Weather(1), REAL_TIME)
         placed = make_placed(kind, options=options)
-        for _ in plant.place((placed,), NOON):
+        for _ in plant.attach((placed,), NOON):
             pass
-        (report,) = plant.take_first_news(NOON)
+        (report,) = plant.take_first_reports(NOON)
         assert report.reachable is (not problems(kind, **options) and options.get("simulate") != "offline")
 
 

@@ -1,19 +1,31 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.domain.commands import MoveShutter, SwitchHeater
 from domogate.domain.devices import DeviceKind
-from domogate.domain.states import AutomationState, HeaterState, Reading, ThermostatMode, ThermostatState, Unit
-from domogate.drivers.simulator.pace import REAL_TIME
+from domogate.domain.states import (
+    AutomationState,
+    HeaterState,
+    Reading,
+    ThermostatFunction,
+    ThermostatMode,
+    ThermostatState,
+    Unit,
+)
+from domogate.drivers.simulator.device import Device
 from domogate.drivers.simulator.plant import SimulatedPlant
+from domogate.drivers.simulator.thermostat import Thermostat
+from domogate.drivers.simulator.time_scale import REAL_TIME
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
 from support.devices import NOON, make_id, make_placed
 
 HOUR = 3600.0
 OFF = ThermostatState(
-    function="heating",
+    function=ThermostatFunction.HEATING,
     mode=ThermostatMode.OFF,
     set_point=20.0,
     temperature=Reading(20.0, Unit.CELSIUS, NOON),
@@ -23,12 +35,12 @@ OFF = ThermostatState(
 
 def make_plant(*placed: AttachedModule) -> SimulatedPlant:
     plant = SimulatedPlant(make_id(1), 1, Weather(1), REAL_TIME)
-    for _ in plant.place(placed, NOON):
+    for _ in plant.attach(placed, NOON):
         pass
     return plant
 
 
-def live(plant: SimulatedPlant, hours: float, start: float = NOON) -> None:
+def advance(plant: SimulatedPlant, hours: float, start: float = NOON) -> None:
     for step in range(1, int(hours * 30) + 1):
         for _ in plant.evolve(start + step * 120):
             pass
@@ -39,23 +51,31 @@ def thermostat(number: int, room: str | None = None) -> AttachedModule:
     return make_placed(DeviceKind.CHRONOTHERMOSTAT, OFF, module_id=make_id(number), options=options)
 
 
+def device(plant: SimulatedPlant, placed: AttachedModule) -> Device[Any]:
+    found = plant.find(placed.module.id).device
+    assert found is not None
+    return found
+
+
 def celsius(plant: SimulatedPlant, placed: AttachedModule) -> float:
-    return plant.find(placed.module.id).device.room.celsius
+    thermostat = device(plant, placed)
+    assert isinstance(thermostat, Thermostat)
+    return thermostat.room.celsius
 
 
 class TestWhatSharesARoom:
     def test_thermostats_in_one_room_feel_the_same_and_others_do_not(self) -> None:
         one, other, alone = thermostat(2, "hall"), thermostat(3, "hall"), thermostat(4)
         plant = make_plant(one, other, alone)
-        live(plant, 6)
+        advance(plant, 6)
         assert celsius(plant, one) == celsius(plant, other) != celsius(plant, alone)
 
     def test_a_heater_warms_its_own_room_only(self) -> None:
         warm, cold = thermostat(2, "hall"), thermostat(3, "attic")
         heater = make_placed(DeviceKind.HEATER, HeaterState(on=False), module_id=make_id(4), options={"room": "hall"})
         plant = make_plant(warm, cold, heater)
-        plant.find(heater.module.id).device.obey(SwitchHeater(on=True), NOON)
-        live(plant, 1.9)
+        device(plant, heater).execute(SwitchHeater(on=True), NOON)
+        advance(plant, 1.9)
         assert celsius(plant, warm) > celsius(plant, cold) + 0.5
 
     def test_the_sun_warms_a_room_through_open_shutters(self) -> None:
@@ -66,18 +86,18 @@ class TestWhatSharesARoom:
                 DeviceKind.AUTOMATION, AutomationState(position=position), module_id=make_id(3), options={"room": "hall"}
             )
             plant = make_plant(feels, shutter)
-            plant.find(shutter.module.id).device.obey(MoveShutter(position=position), NOON)
-            live(plant, 1.9)
+            device(plant, shutter).execute(MoveShutter(position=position), NOON)
+            advance(plant, 1.9)
             temperatures[position] = celsius(plant, feels)
         assert temperatures[100] > temperatures[0]
 
     def test_a_room_keeps_its_temperature_when_the_plant_changes(self) -> None:
         feels = thermostat(2, "hall")
         plant = make_plant(feels)
-        live(plant, 6)
+        advance(plant, 6)
         before = celsius(plant, feels)
         assert before < 19.5
-        for _ in plant.place((feels, thermostat(3, "hall")), NOON + 6 * HOUR):
+        for _ in plant.attach((feels, thermostat(3, "hall")), NOON + 6 * HOUR):
             pass
         assert celsius(plant, feels) == before
 

@@ -26,20 +26,20 @@ class SimulatorBench(Bench):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
-        self.clock = StillClock()
+        self.clock: StillClock = StillClock()
         self._monkeypatch = monkeypatch
         self._attached: dict[Id, dict[Id, AttachedModule]] = {}
         self._told: dict[int, int] = {}
 
     async def set_up(self) -> None:
         self.driver = Simulator(self.clock, seed=1, tick=3600.0)
-        obey = Light.obey
+        execute = Light.execute
 
-        def count_and_obey(light: Light, command: Command, now: float) -> None:
+        def count_and_execute(light: Light, command: Command, now: float) -> None:
             self._told[id(light)] = self._told.get(id(light), 0) + 1
-            obey(light, command, now)
+            execute(light, command, now)
 
-        self._monkeypatch.setattr(Light, "obey", count_and_obey)
+        self._monkeypatch.setattr(Light, "execute", count_and_execute)
 
     async def tear_down(self) -> None:
         self._monkeypatch.undo()
@@ -59,9 +59,9 @@ class SimulatorBench(Bench):
 
     async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
         for plant in tuple(self.driver._plants.values()):
-            there = plant._modules.get(lamp.module.id)
-            if there is not None:
-                there.device.state = LightState(on=on, level=50)
+            module = plant._modules.get(lamp.module.id)
+            if module is not None and module.device is not None:
+                module.device.state = LightState(on=on, level=50)
         await self.driver.step()
 
     async def measure(self, meter: AttachedModule, watts: float) -> None:
@@ -90,7 +90,9 @@ class SimulatorBench(Bench):
 
     def times_told(self, lamp: AttachedModule) -> int:
         devices = [
-            there.device for plant in self.driver._plants.values() if (there := plant._modules.get(lamp.module.id)) is not None
+            module.device
+            for plant in self.driver._plants.values()
+            if (module := plant._modules.get(lamp.module.id)) is not None
         ]
         return sum(self._told.get(id(device), 0) for device in devices)
 

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from domogate.common.checks import between, positive
 from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting
-from domogate.drivers.simulator.day import Moment, live_a_day
+from domogate.drivers.simulator.day import DaySample, simulate_day_of
 from domogate.drivers.simulator.options import find_option_problems
 from domogate.drivers.simulator.simulator import Simulator
 
-__all__ = ["DRIVER", "Moment", "Simulator", "SimulatorSettings", "live_a_day"]
+__all__ = ["DRIVER", "DaySample", "Simulator", "SimulatorSettings", "simulate_day_of"]
 
 
 class SimulatorSettings(DriverSettings, frozen=True):

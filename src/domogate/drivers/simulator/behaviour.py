@@ -1,4 +1,4 @@
-"""How a simulated module behaves: `options: {simulate: offline}` and the like show every fault on demand."""
+"""How a simulated module behaves: the option `simulate` (offline, slow, refusing) shows a fault on demand."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,14 +8,14 @@ from typing import Any
 class Behaviour(StrEnum):
     NORMAL = "normal"
     OFFLINE = "offline"
-    """Cannot be reached, and is known not to be."""
+    """Cannot be reached, and is reported so."""
     SLOW = "slow"
-    """Says nothing by itself, and never answers in time."""
+    """Sends no reports, and never answers in time."""
     REFUSING = "refusing"
-    """Can be read, obeys nothing."""
+    """Can be read, but refuses all commands."""
 
 
 def behaviour_of(options: Mapping[str, Any]) -> Behaviour:
-    """What is no behaviour is told by `find_option_problems`."""
+    """NORMAL for an unknown word: `find_option_problems` reports it."""
     wanted = options.get("simulate", Behaviour.NORMAL)
     return Behaviour(wanted) if wanted in tuple(Behaviour) else Behaviour.NORMAL

@@ -3,7 +3,7 @@
 from domogate.domain.commands import Command, MoveShutter, SetLight, SwitchHeater
 from domogate.domain.plants import Module
 from domogate.domain.states import AutomationState, Color, HeaterState, LightState
-from domogate.drivers.simulator.device import Device, Start, Travel, check_bounds
+from domogate.drivers.simulator.device import Device, Start, Transition, check_bounds
 
 _FULL_LIGHT = 9.0
 _HEATER = 1200.0
@@ -14,26 +14,26 @@ def _hour(now: float) -> float:
 
 
 class Light(Device[LightState]):
-    """A dimmer, with a colour if it was given one. With the option `transition` it takes so many seconds to get anywhere."""
+    """A dimmer, with a colour if its state has one. With the option `transition` a change takes so many seconds."""
 
-    __slots__ = ("_from", "_lasts", "_to", "_travel")
+    __slots__ = ("_from", "_lasts", "_to", "_transition")
     reports = LightState
 
     def __init__(self, module: Module, state: LightState | None, start: Start) -> None:
         super().__init__(module, state, start)
         self._lasts: float = self.options.get("transition", 0)
         self._from = self._to = self.state
-        self._travel: Travel | None = None
+        self._transition: Transition | None = None
 
     def first_state(self) -> LightState:
         color = None
-        if self.chance.of("has color") < 0.3:
+        if self.random.of("has color") < 0.3:
             color = Color(
-                hue=round(self.chance.between("hue", 0, 360), 1),
-                saturation=round(self.chance.between("saturation", 0, 100), 1),
-                value=round(self.chance.between("value", 50, 100), 1),
+                hue=round(self.random.between("hue", 0, 360), 1),
+                saturation=round(self.random.between("saturation", 0, 100), 1),
+                value=round(self.random.between("value", 50, 100), 1),
             )
-        return LightState(on=self.chance.of("on") < 0.5, level=round(self.chance.between("level", 10, 100)), color=color)
+        return LightState(on=self.random.of("on") < 0.5, level=round(self.random.between("level", 10, 100)), color=color)
 
     @property
     def watts(self) -> float:
@@ -43,26 +43,26 @@ class Light(Device[LightState]):
 
     @property
     def moving(self) -> bool:
-        return self._travel is not None
+        return self._transition is not None
 
     def evolve(self, now: float) -> None:
         self.use(self.watts, now)
-        if self._travel is not None:
-            part = self._travel.part(now)
+        if self._transition is not None:
+            part = self._transition.progress(now)
             self.state = _between(self._from, self._to, part)
             if part >= 1:
-                self._travel = None
-        slot = self.residents.come_by(now)
+                self._transition = None
+        slot = self.residents.next_visit(now)
         if slot is None:
             return
         likely_on = 0.8 if _hour(now) >= 17 or _hour(now) < 1 else 0.2
-        on = self.chance.of("light", slot) < likely_on
+        on = self.random.of("light", slot) < likely_on
         level = self.state.level
         if on and level is not None:
-            level = round(self.chance.between("dim", 20, 100, slot))
-        self._go_to(LightState(on=on, level=level, color=self.state.color), now)
+            level = round(self.random.between("dim", 20, 100, slot))
+        self._change_to(LightState(on=on, level=level, color=self.state.color), now)
 
-    def obey(self, command: Command, now: float) -> None:
+    def execute(self, command: Command, now: float) -> None:
         if not isinstance(command, SetLight):
             raise self.refusal(command)
         check_bounds("level", command.level, 0, 100)
@@ -70,28 +70,28 @@ class Light(Device[LightState]):
             check_bounds("hue", command.color.hue, 0, 360)
             check_bounds("saturation", command.color.saturation, 0, 100)
             check_bounds("value", command.color.value, 0, 100)
-        # What an order leaves as it is, is where the light was going, not where it happens to be on its way there.
-        aim = self._to if self._travel is not None else self.state
-        self._go_to(
+        # A value that the command does not name stays at the target of the running transition, not at its present value.
+        target = self._to if self._transition is not None else self.state
+        self._change_to(
             LightState(
-                on=aim.on if command.on is None else command.on,
-                level=aim.level if command.level is None else command.level,
-                color=aim.color if command.color is None else command.color,
+                on=target.on if command.on is None else command.on,
+                level=target.level if command.level is None else command.level,
+                color=target.color if command.color is None else command.color,
             ),
             now,
         )
-        self.residents.leave_alone(now)
+        self.residents.pause(now)
 
-    def _go_to(self, to: LightState, now: float) -> None:
-        """It is on or off at once, as real ones confirm it; level and colour take their time while it is on."""
+    def _change_to(self, to: LightState, now: float) -> None:
+        """It is on or off at once, as real lights confirm it; level and colour change slowly while it is on."""
         begin = self.state
         if not begin.on and to.level is not None:
             begin = LightState(on=False, level=0, color=begin.color)
         if self._lasts and to.on and (begin.level, begin.color) != (to.level, to.color):
-            self._from, self._to, self._travel = begin, to, Travel(self._lasts, now)
+            self._from, self._to, self._transition = begin, to, Transition(self._lasts, now)
             self.state = _between(begin, to, 0.0)
         else:
-            self._travel, self.state = None, to
+            self._transition, self.state = None, to
 
 
 def _between(begin: LightState, end: LightState, part: float) -> LightState:
@@ -113,9 +113,9 @@ def _between(begin: LightState, end: LightState, part: float) -> LightState:
 
 
 class Shutter(Device[AutomationState]):
-    """Takes `travel` seconds from closed to open. Residents open it by day and close it by night."""
+    """Takes `travel` seconds from closed to open. Residents open it in the day and close it at night."""
 
-    __slots__ = ("_from", "_to", "_travel", "_whole_way")
+    __slots__ = ("_from", "_to", "_transition", "_whole_way")
     reports = AutomationState
     WHOLE_WAY = 18.0
 
@@ -123,7 +123,7 @@ class Shutter(Device[AutomationState]):
         super().__init__(module, state, start)
         self._whole_way: float = self.options.get("travel", self.WHOLE_WAY)
         self._from = self._to = self.state.position
-        self._travel: Travel | None = None
+        self._transition: Transition | None = None
 
     def first_state(self) -> AutomationState:
         return AutomationState(position=100 if 7 <= _hour(self.made_at) < 20 else 0)
@@ -134,43 +134,43 @@ class Shutter(Device[AutomationState]):
 
     @property
     def moving(self) -> bool:
-        return self._travel is not None
+        return self._transition is not None
 
     def evolve(self, now: float) -> None:
-        if self._travel is not None:
-            part = self._travel.part(now)
+        if self._transition is not None:
+            part = self._transition.progress(now)
             self.state = AutomationState(position=round(self._from + (self._to - self._from) * part))
             if part >= 1:
-                self._travel = None
-        slot = self.residents.come_by(now)
+                self._transition = None
+        slot = self.residents.next_visit(now)
         if slot is not None:
-            by_day = round(self.chance.between("shutter", 50, 100, slot))
-            self._go_to(by_day if 7 <= _hour(now) < 20 else 0, now)
+            by_day = round(self.random.between("shutter", 50, 100, slot))
+            self._change_to(by_day if 7 <= _hour(now) < 20 else 0, now)
 
-    def obey(self, command: Command, now: float) -> None:
+    def execute(self, command: Command, now: float) -> None:
         if not isinstance(command, MoveShutter):
             raise self.refusal(command)
         check_bounds("position", command.position, 0, 100)
-        self._go_to(command.position, now)
-        self.residents.leave_alone(now)
+        self._change_to(command.position, now)
+        self.residents.pause(now)
 
-    def _go_to(self, position: int, now: float) -> None:
+    def _change_to(self, position: int, now: float) -> None:
         self._from, self._to = self.state.position, position
         way = self._whole_way * abs(self._to - self._from) / 100
         if way > 0:
-            self._travel = Travel(way, now)
+            self._transition = Transition(way, now)
         else:
-            self._travel, self.state = None, AutomationState(position=position)
+            self._transition, self.state = None, AutomationState(position=position)
 
 
 class Heater(Device[HeaterState]):
-    """A relay that warms its room. Residents want it on in the morning and in the evening."""
+    """A relay that warms its room. Residents switch it on mostly in the morning and in the evening."""
 
     __slots__ = ()
     reports = HeaterState
 
     def first_state(self) -> HeaterState:
-        return HeaterState(on=self.chance.of("on") < 0.5)
+        return HeaterState(on=self.random.of("on") < 0.5)
 
     @property
     def watts(self) -> float:
@@ -182,13 +182,13 @@ class Heater(Device[HeaterState]):
 
     def evolve(self, now: float) -> None:
         self.use(self.watts, now)
-        slot = self.residents.come_by(now)
+        slot = self.residents.next_visit(now)
         if slot is not None:
             likely_on = 0.8 if 5 <= _hour(now) < 9 or 17 <= _hour(now) < 23 else 0.2
-            self.state = HeaterState(on=self.chance.of("heater", slot) < likely_on)
+            self.state = HeaterState(on=self.random.of("heater", slot) < likely_on)
 
-    def obey(self, command: Command, now: float) -> None:
+    def execute(self, command: Command, now: float) -> None:
         if not isinstance(command, SwitchHeater):
             raise self.refusal(command)
         self.state = HeaterState(on=command.on)
-        self.residents.leave_alone(now)
+        self.residents.pause(now)

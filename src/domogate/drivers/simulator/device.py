@@ -1,4 +1,4 @@
-"""What every simulated device is: a state, how it moves with time, and what it does when it is told to."""
+"""The base of all simulated devices: a state, how it changes with time, and how it executes commands."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
@@ -9,46 +9,46 @@ from domogate.domain.commands import Command
 from domogate.domain.faults import DeviceRefused
 from domogate.domain.plants import Module
 from domogate.domain.states import Reading, State, Unit
-from domogate.drivers.simulator.chance import Chance, Residents
-from domogate.drivers.simulator.pace import REAL_TIME, Pace
+from domogate.drivers.simulator.seeded_random import ResidentActivity, SeededRandom
+from domogate.drivers.simulator.time_scale import REAL_TIME, TimeScale
 
 S = TypeVar("S", bound=State)
 
 MEASURE_EVERY = 60.0
-MEASURE_REALLY = 10.0
-"""A device measures once a simulated minute, and never more often than so many real seconds."""
+MEASURE_EVERY_REAL = 10.0
+"""A device measures once a simulated minute, but not more often than once in so many real seconds."""
 
 
 class Start(msgspec.Struct, frozen=True):
-    """What a device begins with: its luck, the simulated time of now and of when its state was last vouched for."""
+    """What a device starts with: its random numbers, the simulated time of now and of its last confirmed state."""
 
-    chance: Chance
+    random: SeededRandom
     now: float
     since: float
-    pace: Pace = REAL_TIME
+    time_scale: TimeScale = REAL_TIME
 
     @property
     def measure_every(self) -> float:
-        return self.pace.spaced(MEASURE_EVERY, at_least=MEASURE_REALLY)
+        return self.time_scale.interval(MEASURE_EVERY, at_least=MEASURE_EVERY_REAL)
 
 
 class Device(ABC, Generic[S]):
-    """One simulated device. `state` is replaced, never altered: who compares it sees whether it moved."""
+    """One simulated device. A change replaces `state`; the object itself is never modified."""
 
-    __slots__ = ("chance", "kind", "made_at", "options", "pace", "pending", "residents", "state", "used", "used_until")
+    __slots__ = ("kind", "made_at", "options", "pending", "random", "residents", "state", "time_scale", "used", "used_until")
 
     reports: ClassVar[type[Any]]
-    """The class of state that this kind of device reports."""
+    """The class of its state."""
 
     def __init__(self, module: Module, state: S | None, start: Start) -> None:
         self.kind = module.kind
         self.options = module.options
-        self.chance = start.chance
+        self.random = start.random
         self.made_at = start.now
-        self.pace = start.pace
-        self.residents = Residents(start.chance, start.now)
+        self.time_scale = start.time_scale
+        self.residents = ResidentActivity(start.random, start.now)
         self.pending: tuple[tuple[str, Reading], ...] = ()
-        """Measures that its state has no place for, to be reported once."""
+        """Readings that are not part of its state; each is reported once."""
         self.used = 0.0
         """Watt-hours since it was made."""
         self.used_until = start.now
@@ -56,37 +56,37 @@ class Device(ABC, Generic[S]):
 
     @abstractmethod
     def first_state(self) -> S:
-        """Something plausible, for a module that nothing is known of."""
+        """A plausible state, for a module without a known one."""
 
     @property
     def watts(self) -> float:
-        """What it draws, as last measured."""
+        """Its power, as last measured."""
         return 0.0
 
     @property
     def warmth(self) -> float:
-        """By how many degrees it warms its room in the long run: what it draws ends as heat."""
+        """By how many degrees it warms its room in the long run: all its power becomes heat."""
         return self.watts * 0.005
 
     @property
     def openness(self) -> float | None:
-        """Of a shutter: 0 closed, 1 open."""
+        """For a shutter: 0 closed, 1 open."""
         return None
 
     @property
     def moving(self) -> bool:
-        """Whether it is on its way from one state to another, so that it is worth a closer look."""
+        """Whether it is on its way from one state to another; then it is evolved more often."""
         return False
 
     def evolve(self, now: float) -> None:
-        """Let time pass until `now`, however long that is; back, if the clock was set back."""
+        """Let time pass until `now`. `now` may be any time later, or earlier if the clock was set back."""
 
-    def obey(self, command: Command, now: float) -> None:  # noqa: ARG002 (those that can obey need it)
-        """Carry out the command. Raises DeviceRefused."""
+    def execute(self, command: Command, now: float) -> None:  # noqa: ARG002 (subclasses need it)
+        """Raises DeviceRefused."""
         raise self.refusal(command)
 
     def use(self, watts: float, now: float) -> None:
-        """Count what was drawn since the last time."""
+        """Count the energy used since the last call."""
         if now > self.used_until:
             self.used += watts * (now - self.used_until) / 3600
         self.used_until = now
@@ -95,14 +95,14 @@ class Device(ABC, Generic[S]):
         return DeviceRefused(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}'")
 
     def measured(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
-        """A reading of now, or the one before if nothing is different."""
+        """A reading of now, or the one before if the value is the same."""
         if before is not None and before.value == value and before.unit is unit:
             return before
-        return Reading(value, unit, self.pace.real(now))
+        return Reading(value, unit, self.time_scale.real(now))
 
 
 class Countdown:
-    """Something that goes back by itself after a while."""
+    """A time after which a device returns to its first state."""
 
     __slots__ = ("_lasts", "_until")
 
@@ -119,8 +119,8 @@ class Countdown:
         return now >= self._until
 
 
-class Travel:
-    """A way from 0 to 1 that takes its time."""
+class Transition:
+    """A change from 0 to 1 over some seconds."""
 
     __slots__ = ("_began", "_lasts")
 
@@ -128,14 +128,14 @@ class Travel:
         self._lasts = lasts
         self._began = now
 
-    def part(self, now: float) -> float:
-        """How much of the way is behind it."""
+    def progress(self, now: float) -> float:
+        """How much of the change is done."""
         if now < self._began:  # the clock was set back
             self._began = now
         return 1.0 if self._lasts <= 0 else min((now - self._began) / self._lasts, 1.0)
 
 
 def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """A device refuses what is outside its bounds (Spec 8). Raises DeviceRefused."""
+    """A device refuses values outside its bounds (Spec 8). Raises DeviceRefused."""
     if value is not None and not low <= value <= high:
         raise DeviceRefused(f"{what} must be within {low}..{high}")

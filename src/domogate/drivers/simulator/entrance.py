@@ -1,89 +1,75 @@
-"""Locks, entrance panels and activations: what is switched on for a moment and goes back by itself."""
+"""Locks, entrance panels and activations: each is switched on for some seconds and switches off by itself."""
+
+from typing import ClassVar, TypeVar
 
 from domogate.domain.commands import Activate, Command, OpenLock, SwitchCamera
 from domogate.domain.plants import Module
 from domogate.domain.states import ActivationState, CameraState, LockState
 from domogate.drivers.simulator.device import Countdown, Device, Start
 
+S = TypeVar("S", bound=LockState | CameraState | ActivationState)
 
-class Lock(Device[LockState]):
-    """Closes again some seconds after it was opened."""
 
-    __slots__ = ("_back",)
-    reports = LockState
-    STAYS_OPEN = 5.0
+class _TimedDevice(Device[S]):
+    """Returns to its first state `LASTS` seconds after it was switched."""
 
-    def __init__(self, module: Module, state: LockState | None, start: Start) -> None:
+    __slots__ = ("_countdown",)
+    LASTS: ClassVar[float]
+
+    def __init__(self, module: Module, state: S | None, start: Start) -> None:
         super().__init__(module, state, start)
-        self._back = Countdown(self.STAYS_OPEN, start.now)
+        self._countdown = Countdown(self.LASTS, start.now)
+
+    @property
+    def moving(self) -> bool:
+        return self.state != self.first_state()
+
+    def evolve(self, now: float) -> None:
+        if self.state != self.first_state() and self._countdown.is_over(now):
+            self.state = self.first_state()
+
+    def execute(self, command: Command, now: float) -> None:
+        self.state = self._switched_by(command)
+        self._countdown.start(now)
+
+    def _switched_by(self, command: Command) -> S:
+        raise self.refusal(command)
+
+
+class Lock(_TimedDevice[LockState]):
+    __slots__ = ()
+    reports = LockState
+    LASTS = 5.0
 
     def first_state(self) -> LockState:
         return LockState(locked=True)
 
-    @property
-    def moving(self) -> bool:
-        return not self.state.locked
-
-    def evolve(self, now: float) -> None:
-        if not self.state.locked and self._back.is_over(now):
-            self.state = LockState(locked=True)
-
-    def obey(self, command: Command, now: float) -> None:
-        if not isinstance(command, OpenLock):
-            raise self.refusal(command)
-        self.state = LockState(locked=False)
-        self._back.start(now)
+    def _switched_by(self, command: Command) -> LockState:
+        return LockState(locked=False) if isinstance(command, OpenLock) else super()._switched_by(command)
 
 
-class Camera(Device[CameraState]):
-    """Switches off by itself after a while."""
-
-    __slots__ = ("_back",)
+class Camera(_TimedDevice[CameraState]):
+    __slots__ = ()
     reports = CameraState
-    STAYS_ON = 60.0
-
-    def __init__(self, module: Module, state: CameraState | None, start: Start) -> None:
-        super().__init__(module, state, start)
-        self._back = Countdown(self.STAYS_ON, start.now)
+    LASTS = 60.0
+    moving = False
 
     def first_state(self) -> CameraState:
         return CameraState(on=False)
 
-    def evolve(self, now: float) -> None:
-        if self.state.on and self._back.is_over(now):
-            self.state = CameraState(on=False)
-
-    def obey(self, command: Command, now: float) -> None:
-        if not isinstance(command, SwitchCamera):
-            raise self.refusal(command)
-        self.state = CameraState(on=command.on)
-        self._back.start(now)
+    def _switched_by(self, command: Command) -> CameraState:
+        return CameraState(on=command.on) if isinstance(command, SwitchCamera) else super()._switched_by(command)
 
 
-class Activation(Device[ActivationState]):
-    """A relay that is closed for a moment: a gate, a stair light."""
+class Activation(_TimedDevice[ActivationState]):
+    """A relay that is closed for some seconds: a gate, a stair light."""
 
-    __slots__ = ("_back",)
+    __slots__ = ()
     reports = ActivationState
-    STAYS_ACTIVE = 3.0
-
-    def __init__(self, module: Module, state: ActivationState | None, start: Start) -> None:
-        super().__init__(module, state, start)
-        self._back = Countdown(self.STAYS_ACTIVE, start.now)
+    LASTS = 3.0
 
     def first_state(self) -> ActivationState:
         return ActivationState(active=False)
 
-    @property
-    def moving(self) -> bool:
-        return self.state.active
-
-    def evolve(self, now: float) -> None:
-        if self.state.active and self._back.is_over(now):
-            self.state = ActivationState(active=False)
-
-    def obey(self, command: Command, now: float) -> None:
-        if not isinstance(command, Activate):
-            raise self.refusal(command)
-        self.state = ActivationState(active=True)
-        self._back.start(now)
+    def _switched_by(self, command: Command) -> ActivationState:
+        return ActivationState(active=True) if isinstance(command, Activate) else super()._switched_by(command)

@@ -1,19 +1,19 @@
-"""What is plugged in, and how it draws power over time. Everything follows from the module's luck and the time."""
+"""Appliances and the power they use over time. It depends only on the module's random numbers and the time."""
 
 from math import ceil, floor, pi, sin
 
 import msgspec
 
-from domogate.drivers.simulator.chance import Chance
+from domogate.drivers.simulator.seeded_random import SeededRandom
 
 _NOISE = 0.03
 _SAMPLES = 16
 
 
 class Load(msgspec.Struct, frozen=True):
-    """An appliance: now and then it goes through its phases (seconds, watts), and idles until the next time.
+    """An appliance: from time to time it runs through its phases (seconds, watts); between them it idles.
 
-    One without phases runs all the time at `idle`, swinging by a part of it over some seconds.
+    An appliance without phases always uses `idle` watts, more or less by the part `swing`.
     """
 
     idle: float
@@ -22,28 +22,28 @@ class Load(msgspec.Struct, frozen=True):
     odds: float = 1.0
     swing: float = 0.0
 
-    def draw(self, chance: Chance, at: float) -> float:
+    def watts_at(self, random: SeededRandom, at: float) -> float:
         """Watts at this time."""
-        noise = 1 + _NOISE * (2 * chance.of("noise", floor(at / 60)) - 1)
+        noise = 1 + _NOISE * (2 * random.of("noise", floor(at / 60)) - 1)
         if not self.phases:
-            wave = sin(2 * pi * (at / self.every + chance.of("wave")))
+            wave = sin(2 * pi * (at / self.every + random.of("wave")))
             return self.idle * (1 + self.swing * wave) * noise
-        slot, into = divmod(at + chance.of("load phase") * self.every, self.every)
-        if self.odds >= 1 or chance.of("runs", int(slot)) < self.odds:
+        slot, into = divmod(at + random.of("load phase") * self.every, self.every)
+        if self.odds >= 1 or random.of("runs", int(slot)) < self.odds:
             for lasts, watts in self.phases:
                 if into < lasts:
                     return watts * noise
                 into -= lasts
         return self.idle * noise
 
-    def average(self, chance: Chance, begin: float, end: float) -> float:
-        """Watts over a span, looked at every minute, or so many times when it is long."""
+    def average_watts(self, random: SeededRandom, begin: float, end: float) -> float:
+        """Average watts over a span, sampled every minute, or at most `_SAMPLES` times."""
         times = min(max(ceil((end - begin) / 60), 1), _SAMPLES)
         step = (end - begin) / times
-        return sum(self.draw(chance, begin + (number + 0.5) * step) for number in range(times)) / times
+        return sum(self.watts_at(random, begin + (number + 0.5) * step) for number in range(times)) / times
 
-    def would_draw(self, watts: float) -> bool:
-        """Whether this could be what drew so much."""
+    def could_draw(self, watts: float) -> bool:
+        """Whether this appliance can use so much."""
         if self.phases:
             levels = (self.idle, *(level for _, level in self.phases))
             return any(abs(watts - level) <= level * _NOISE + 1 for level in levels)
@@ -69,7 +69,7 @@ LOADS: dict[str, Load] = {
     "pump": Load(42, swing=0.1, every=1200),
     "wallbox": Load(5, ((4.5 * 3600, 3680),), every=12 * 3600, odds=0.6),
 }
-"""By the word that the option `load` has for it."""
+"""By the word of the option `load`."""
 
 COMMON = ("lamp", "router", "charger", "television", "computer", "fridge", "coffee machine", "washing machine", "radiator")
-"""What may be plugged in where nobody said what is."""
+"""One of these is chosen by the seed when no option names a load."""

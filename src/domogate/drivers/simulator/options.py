@@ -1,4 +1,4 @@
-"""What a simulated module's `options` may say: one table, which the estate file's check and the simulator itself read."""
+"""The options of a simulated module: one table, which the check of estate files and the simulator use."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -6,33 +6,31 @@ from typing import Any
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.simulator.behaviour import Behaviour
 from domogate.drivers.simulator.loads import LOADS
 
-Problem = tuple[tuple[str | int, ...], str]
-"""Where inside the options, and what is wrong, in words."""
-
 
 class Option(msgspec.Struct, frozen=True):
-    """One option: what a value must be, what is wrong with one that is not, and which kinds have it (none named: all)."""
+    """One option: what its value must be, and which kinds have it (empty: all)."""
 
     wanted: str
     allows: Callable[[Any], bool]
     kinds: frozenset[DeviceKind] = frozenset()
     each: bool = False
-    """It is a list, and this is said of each of its items."""
+    """It is a list, and each item must be so."""
 
     def is_of(self, kind: DeviceKind) -> bool:
         return not self.kinds or kind in self.kinds
 
-    def find_problems(self, value: Any) -> Iterator[Problem]:
+    def find_problems(self, value: Any) -> Iterator[OptionProblem]:
         if not self.each:
             if not self.allows(value):
                 yield (), f"must be {self.wanted}"
         elif not isinstance(value, list | tuple) or not value:
             yield (), f"must be a list, each item {self.wanted}"
         else:
-            yield from (((place,), f"must be {self.wanted}") for place, item in enumerate(value) if not self.allows(item))
+            yield from (((index,), f"must be {self.wanted}") for index, item in enumerate(value) if not self.allows(item))
 
 
 def _number(low: float, high: float, *, whole: bool = False) -> Callable[[Any], bool]:
@@ -73,8 +71,8 @@ OPTIONS: dict[str, Option] = {
 }
 
 
-def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[Problem]:
-    """All that keeps a module of this kind from being simulated as its options say."""
+def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+    """Everything that is wrong with the options of a module of this kind."""
     for name, value in options.items():
         option = OPTIONS.get(name)
         if option is None or not option.is_of(kind):
@@ -83,4 +81,4 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
         else:
             yield from (((name, *path), words) for path, words in option.find_problems(value))
     if "load" in options and "watts" in options:
-        yield ("watts",), "say either 'load' or 'watts'"
+        yield ("watts",), "give either 'load' or 'watts', not both"

@@ -1,7 +1,7 @@
-"""The weekly programs that simulated thermostats follow: one for each number that a program can have (Spec 8).
+"""The weekly programs of simulated thermostats: one for each program number (Spec 8).
 
-Each is seven days of periods; a period lasts until the next one begins, over midnight and over the end of the week. The names
-are ours: an estate gives its own to the numbers (docs/simulator.md has this table).
+Each has seven days of periods. A period lasts until the next one begins, also over midnight and over the end of the week. The
+names are only for our documentation (docs/simulator.md); an estate gives its own names to the numbers.
 """
 
 from bisect import bisect_right
@@ -12,7 +12,7 @@ from domogate.domain.states import ThermostatFunction
 
 
 class Level(StrEnum):
-    """How warm a period is meant to be."""
+    """The comfort level of a period."""
 
     COMFORT = "comfort"
     ECO = "eco"
@@ -34,7 +34,7 @@ Day = tuple[tuple[str, Level], ...]
 
 
 class Week(NamedTuple):
-    """A program: its name in our table, and from which minute of the week each level holds."""
+    """A program: its name in the documentation, and the minute of the week at which each level begins."""
 
     name: str
     begins: tuple[int, ...]
@@ -42,7 +42,7 @@ class Week(NamedTuple):
 
 
 class Period(NamedTuple):
-    """What holds at some moment. `began` tells it from others: minutes since the epoch, by the thermostat's own clock."""
+    """A period of a program. `began` identifies it: minutes since the epoch, by the thermostat's own clock."""
 
     began: int
     level: Level
@@ -50,7 +50,7 @@ class Period(NamedTuple):
 
 def _week(name: str, *days: Day) -> Week:
     assert len(days) == 7
-    periods = [(day * _DAY + _minutes(at), level) for day, told in enumerate(days) for at, level in told]
+    periods = [(day * _DAY + _minutes(at), level) for day, periods in enumerate(days) for at, level in periods]
     assert periods == sorted(periods)
     return Week(name, tuple(at for at, _ in periods), tuple(level for _, level in periods))
 
@@ -89,10 +89,10 @@ PROGRAMS: tuple[Week, ...] = (
 
 
 def period_at(program: int, local_time: float) -> Period:
-    """The period of the program that holds at this time of the thermostat's own clock, in seconds since the epoch."""
+    """The period at this time of the thermostat's own clock, in seconds since the epoch."""
     week = PROGRAMS[program]
     minute = int(local_time // 60)
     of_week = (minute + _MONDAY) % _WEEK
-    place = bisect_right(week.begins, of_week) - 1
-    began = week.begins[place] if place >= 0 else week.begins[-1] - _WEEK
-    return Period(minute - of_week + began, week.levels[place])
+    attach = bisect_right(week.begins, of_week) - 1
+    began = week.begins[attach] if attach >= 0 else week.begins[-1] - _WEEK
+    return Period(minute - of_week + began, week.levels[attach])

@@ -1,33 +1,33 @@
-"""Rooms: one temperature, shared by all that stands in a room, between the weather outside and the heat inside."""
+"""Rooms: the devices of a room share one temperature, which depends on the weather and on heating."""
 
 from collections.abc import Sequence
 from math import exp
 from typing import Protocol
 
-from domogate.drivers.simulator.chance import Chance
+from domogate.drivers.simulator.seeded_random import SeededRandom
 from domogate.drivers.simulator.weather import Weather
 
 _STEP = 120.0
 _STEPS = 100
-"""What heats is looked at every so many seconds, or so many times when more time passes at once."""
+"""The heating is computed every `_STEP` seconds, or `_STEPS` times when more time passes at once."""
 _MEMORY = 2 * 86_400.0
-"""What was longer ago than this no longer matters to a room's temperature."""
+"""Time longer ago than this has no effect on a room's temperature."""
 _SUN = 7.0
-_DRAUGHT = 4.0
+_AIRED_FACTOR = 4.0
 _AIRING_SPAN = 6 * 3600.0
 _AIRING = 720.0
 
 
-class Regulating(Protocol):
+class Regulator(Protocol):
     """A thermostat in the room."""
 
     def regulate(self, at: float, celsius: float) -> float:
-        """Decide what to do at this time and temperature: by how many degrees it would warm the room in the long run."""
+        """Decide at this time and temperature. Returns by how many degrees it warms the room in the long run."""
         ...
 
 
-class Furniture(Protocol):
-    """Whatever else stands in the room."""
+class RoomDevice(Protocol):
+    """Any other device in the room."""
 
     @property
     def warmth(self) -> float:
@@ -36,52 +36,52 @@ class Furniture(Protocol):
 
     @property
     def openness(self) -> float | None:
-        """Of a shutter before a window: 0 closed, 1 open. None: it is no shutter."""
+        """For a shutter: 0 closed, 1 open. None: it is not a shutter."""
         ...
 
 
 class Room:
-    """Nears what surrounds it, slowly: outdoors, made warmer by heating, appliances and the sun through its windows."""
+    """Its temperature slowly follows outdoors, heating, appliances and the sun through its windows."""
 
-    __slots__ = ("_chance", "_constant", "_furniture", "_leaves_open", "_weather", "celsius", "lived_until", "thermostats")
+    __slots__ = ("_airing_starts", "_constant", "_devices", "_random", "_weather", "advanced_until", "celsius", "thermostats")
 
-    def __init__(self, chance: Chance, weather: Weather, celsius: float, now: float) -> None:
-        self._chance = chance
+    def __init__(self, random: SeededRandom, weather: Weather, celsius: float, now: float) -> None:
+        self._random = random
         self._weather = weather
-        self._constant = chance.between("time constant", 12, 20) * 3600
-        self._leaves_open = chance.of("airing") * (_AIRING_SPAN - _AIRING)
-        self.lived_until = now
+        self._constant = random.between("time constant", 12, 20) * 3600
+        self._airing_starts = random.of("airing") * (_AIRING_SPAN - _AIRING)
+        self.advanced_until = now
         self.celsius = celsius
-        self.thermostats: list[Regulating] = []
-        self._furniture: Sequence[Furniture] = ()
+        self.thermostats: list[Regulator] = []
+        self._devices: Sequence[RoomDevice] = ()
 
-    def furnish(self, furniture: Sequence[Furniture]) -> None:
-        """This is what stands in it now; its thermostats come after."""
-        self._furniture = furniture
+    def set_devices(self, devices: Sequence[RoomDevice]) -> None:
+        """Replace its devices; its thermostats are added after this call."""
+        self._devices = devices
         self.thermostats = []
 
-    def live(self, now: float) -> None:
-        """Let time pass until `now`. What regulates has then decided for now."""
-        at = max(self.lived_until, now - _MEMORY)
+    def advance(self, now: float) -> None:
+        """Let time pass until `now`, and let the thermostats decide for now."""
+        at = max(self.advanced_until, now - _MEMORY)
         if now > at:
             step = max(_STEP, (now - at) / _STEPS)
-            inside = sum(one.warmth for one in self._furniture)
-            shutters = [openness for one in self._furniture if (openness := one.openness) is not None]
+            inside = sum(one.warmth for one in self._devices)
+            shutters = [openness for one in self._devices if (openness := one.openness) is not None]
             window = sum(shutters) / len(shutters) if shutters else 0.5
             while at < now:
                 passing = min(step, now - at)
                 heat = inside + sum(one.regulate(at, self.celsius) for one in self.thermostats)
-                surrounded_by = self._weather.outdoors(at) + heat + _SUN * window * self._weather.sun(at)
-                constant = self._constant / (_DRAUGHT if self._is_aired(at) else 1)
-                self.celsius = surrounded_by + (self.celsius - surrounded_by) * exp(-passing / constant)
+                surroundings = self._weather.outdoors(at) + heat + _SUN * window * self._weather.sun(at)
+                constant = self._constant / (_AIRED_FACTOR if self._is_aired(at) else 1)
+                self.celsius = surroundings + (self.celsius - surroundings) * exp(-passing / constant)
                 at += passing
-        self.lived_until = now
+        self.advanced_until = now
         for one in self.thermostats:
             one.regulate(now, self.celsius)
 
     def _is_aired(self, at: float) -> bool:
-        """Now and then, by day, somebody opens a window for some minutes."""
+        """Sometimes in the day a resident opens a window for some minutes."""
         slot, into = divmod(at, _AIRING_SPAN)
-        if not self._leaves_open <= into < self._leaves_open + _AIRING:
+        if not self._airing_starts <= into < self._airing_starts + _AIRING:
             return False
-        return 6 <= at % 86_400 / 3600 < 22 and self._chance.of("air", int(slot)) < 0.5
+        return 6 <= at % 86_400 / 3600 < 22 and self._random.of("air", int(slot)) < 0.5

@@ -1,4 +1,4 @@
-"""The driver: time passes in ticks, orders and questions are answered at once, unless a module is told to behave otherwise."""
+"""The driver: time passes in ticks; orders and reads are answered at once unless an option says otherwise."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,26 +11,26 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.drivers.simulator.behaviour import Behaviour
-from domogate.drivers.simulator.module import Simulated
-from domogate.drivers.simulator.pace import Pace
+from domogate.drivers.simulator.module import SimulatedModule
 from domogate.drivers.simulator.plant import SimulatedPlant
+from domogate.drivers.simulator.time_scale import TimeScale
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
 _log = structlog.get_logger(__name__)
 
 MOTION_TICK = 0.5
-"""How often, in real seconds, what is on its way (a shutter, a fading lamp) is looked at."""
+"""How often, in real seconds, moving devices (a shutter, a fading lamp) are evolved."""
 
 
-async def _say_nothing(reports: Sequence[Report]) -> None:
-    """Until it is started, nobody listens."""
+async def _ignore_reports(reports: Sequence[Report]) -> None:
+    """Before the start nobody receives reports."""
 
 
 class Simulator:
-    """Simulated plants, by seed. All that happens in them follows from the seed, the clock and the orders.
+    """Simulated plants. Everything in them depends only on the seed, the clock and the orders.
 
-    With another `speed` simulated time runs ahead of the clock from the moment the simulator is made (Decision 0036).
+    With a `speed` other than 1 simulated time differs from the clock from the creation of the simulator on (Decision 0036).
     """
 
     name = "simulator"
@@ -39,9 +39,9 @@ class Simulator:
         self._clock = clock
         self._seed = seed
         self._tick = tick
-        self._pace = Pace(speed, origin=clock.now())
+        self._time_scale = TimeScale(speed, origin=clock.now())
         self._weather = Weather(seed)
-        self._report: ReportSink = _say_nothing
+        self._report: ReportSink = _ignore_reports
         self._plants: dict[Id, SimulatedPlant] = {}
         self._ticking: asyncio.Task[None] | None = None
         self._stopped = asyncio.Event()
@@ -61,34 +61,34 @@ class Simulator:
             self._ticking = None
 
     async def wait_failed(self) -> Exception:
-        """For ever: it stands on nothing that could fail it."""
+        """Never returns: nothing in it can fail as a whole."""
         never: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         return await never
 
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         plant = self._plants.get(plant_id)
         if plant is None:
-            plant = self._plants[plant_id] = SimulatedPlant(plant_id, self._seed, self._weather, self._pace)
-        for _ in plant.place(modules, self._clock.now()):
+            plant = self._plants[plant_id] = SimulatedPlant(plant_id, self._seed, self._weather, self._time_scale)
+        for _ in plant.attach(modules, self._clock.now()):
             await asyncio.sleep(0)
         if self._plants.get(plant_id) is plant:
-            await self._say(plant.take_first_news(self._clock.now()))
+            await self._send(plant.take_first_reports(self._clock.now()))
 
     async def detach(self, plant_id: Id) -> None:
         self._plants.pop(plant_id, None)
 
-    async def _say(self, reports: Sequence[Report]) -> None:
+    async def _send(self, reports: Sequence[Report]) -> None:
         if not reports:
             return
         try:
             await self._report(reports)
         except Exception as error:
-            _log.error("reports not taken", plant_id=reports[0].plant_id, reports=len(reports), exc_info=error)
+            _log.error("reports refused", plant_id=reports[0].plant_id, reports=len(reports), exc_info=error)
 
     # time
 
     async def step(self) -> None:
-        """Let time pass in all plants until now; each reports once what is different. Others get their turn in between."""
+        """Let time pass in all plants until now and report changes. Other tasks may run in between."""
         for plant in tuple(self._plants.values()):
             try:
                 await self._step_in(plant)
@@ -100,14 +100,14 @@ class Simulator:
         for _ in plant.evolve(self._clock.now()):
             await asyncio.sleep(0)
         if self._plants.get(plant.id) is plant:
-            # Nothing may be awaited between taking the news and handing it on: an order carried out then would be overwritten.
-            await self._say(plant.take_news(self._clock.now()))
+            # No await between taking the changes and sending them: an order executed there would be overwritten.
+            await self._send(plant.take_changes(self._clock.now()))
 
     async def step_in_motion(self) -> None:
-        """The same for what is on its way only."""
+        """The same for moving devices only."""
         for plant in [plant for plant in self._plants.values() if plant.in_motion]:
             try:
-                await self._say(plant.evolve_moving(self._clock.now()))
+                await self._send(plant.evolve_moving(self._clock.now()))
             except Exception as error:
                 _log.error("simulation of a plant failed", plant_id=plant.id, exc_info=error)
 
@@ -127,53 +127,53 @@ class Simulator:
             await asyncio.sleep(max(0.0, min(until_tick, MOTION_TICK)))
             return
         self._motion.clear()
-        # Not asyncio.wait_for: before Python 3.12 it may swallow the cancellation of whoever stops this.
+        # Not asyncio.wait_for: before Python 3.12 it may lose a cancellation.
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, until_tick)):
                 await self._motion.wait()
 
-    # orders and questions
+    # orders and reads
 
     async def execute(self, order: Order) -> Report:
         plant, module = self._find(order.plant_id, order.module_id)
         if module.absence is not None:
             raise DeviceOffline(f"the device is offline: {module.absence.evidence}")
         if module.behaviour is Behaviour.SLOW:
-            await self._dawdle(order.deadline)
+            await self._wait_until_deadline(order.deadline)
         if module.behaviour is Behaviour.REFUSING:
             raise DeviceRefused("the device refuses all commands")
         if module.device is None:
             raise DeviceRefused("a scene takes no commands")
         now = self._clock.now()
         if now >= order.deadline:
-            raise DeviceTimeout("the device was told too late")
-        simulated = self._pace.simulated(now)
+            raise DeviceTimeout("the order came after its deadline")
+        simulated = self._time_scale.simulated(now)
         module.device.evolve(simulated)
-        module.device.obey(order.command, simulated)
+        module.device.execute(order.command, simulated)
         self._motion.set()
-        return plant.ask(module, now)
+        return plant.read(module, now)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         plant, module = self._find(plant_id, module_id)
         if module.behaviour is Behaviour.SLOW and module.absence is None:
-            await self._dawdle(deadline)
-        return plant.ask(module, self._clock.now())
+            await self._wait_until_deadline(deadline)
+        return plant.read(module, self._clock.now())
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
         plant, module = self._find(plant_id, module_id)
         if module.absence is not None:
             raise DeviceOffline(f"the device is offline: {module.absence.evidence}")
         if module.behaviour is Behaviour.SLOW:
-            await self._dawdle(deadline)
-        return plant.look_through(module, self._clock.now())
+            await self._wait_until_deadline(deadline)
+        return plant.take_picture(module, self._clock.now())
 
-    def _find(self, plant_id: Id, module_id: Id) -> tuple[SimulatedPlant, Simulated]:
+    def _find(self, plant_id: Id, module_id: Id) -> tuple[SimulatedPlant, SimulatedModule]:
         plant = self._plants.get(plant_id)
         if plant is None:
             raise DeviceOffline("the simulator does not drive this plant")
         return plant, plant.find(module_id)
 
-    async def _dawdle(self, deadline: float) -> None:
+    async def _wait_until_deadline(self, deadline: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, deadline - self._clock.now())):
                 await self._stopped.wait()

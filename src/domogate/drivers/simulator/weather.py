@@ -1,29 +1,29 @@
-"""The weather over all simulated plants: seasons, days and nights, warmer and colder spells, clear and cloudy days."""
+"""The weather of all simulated plants: seasons, day and night, warm and cold days, clear and cloudy days."""
 
 from math import cos, floor, pi
 
-from domogate.drivers.simulator.chance import Chance
+from domogate.drivers.simulator.seeded_random import SeededRandom
 
 _DAY = 86_400.0
 _YEAR = 365.25
 
 
 class Weather:
-    """A function of the seed and of simulated time, so that it is the same in every run. Hours are UTC."""
+    """Depends only on the seed and on simulated time, so it repeats in every run. Hours are UTC."""
 
-    __slots__ = ("_chance", "_day", "_spell", "_sunny")
+    __slots__ = ("_day", "_random", "_spell", "_sunny")
 
     SPELL = 4.0
-    """How many degrees a day may be off the season's."""
+    """How many degrees a day may differ from the season."""
 
     def __init__(self, seed: int) -> None:
-        self._chance = Chance(seed, "the weather")
+        self._random = SeededRandom(seed, "the weather")
         self._day: int | None = None
         self._spell = (0.0, 0.0)
         self._sunny = 0.0
 
     def outdoors(self, at: float) -> float:
-        """In Celsius: cold at five in the morning, warm at five in the afternoon, warmest in July."""
+        """In Celsius: coldest at 5:00 and in January, warmest at 17:00 and in July."""
         days = at / _DAY
         self._turn_to(floor(days))
         begins, ends = self._spell
@@ -31,17 +31,17 @@ class Weather:
         return season - 5.0 * cos(2 * pi * (at % _DAY - 5 * 3600) / _DAY) + begins + (ends - begins) * (days % 1)
 
     def sun(self, at: float) -> float:
-        """0 at night, 1 at noon of a clear summer's day."""
+        """0 at night, 1 at noon on a clear summer day."""
         return self.clearness(at) * self.daylight(at)
 
     def daylight(self, at: float) -> float:
-        """The same above the clouds: 0 at night, at noon between a quarter (December) and all (June) of what it can be."""
+        """The same without clouds: 0 at night; at noon from a quarter (December) to 1 (June)."""
         days = at / _DAY
         height = 0.3 - 0.35 * cos(2 * pi * (days % _YEAR + 10) / _YEAR) - 0.65 * cos(2 * pi * (at % _DAY) / _DAY)
         return min(max(height, 0.0), 1.0)
 
     def clearness(self, at: float) -> float:
-        """How much of the sun that day's clouds let through."""
+        """How much of the sun passes the clouds of that day."""
         self._turn_to(floor(at / _DAY))
         return self._sunny
 
@@ -49,8 +49,8 @@ class Weather:
         if day != self._day:
             self._day = day
             self._spell = (self._spell_of(day), self._spell_of(day + 1))
-            self._sunny = self._chance.between("clouds", 0.15, 1.0, day)
+            self._sunny = self._random.between("clouds", 0.15, 1.0, day)
 
     def _spell_of(self, day: int) -> float:
-        # Over three days, so that a spell lasts.
-        return self.SPELL * sum(2 * self._chance.of("spell", day + late) - 1 for late in range(3)) / 3
+        # The mean of three days, so that the weather changes slowly.
+        return self.SPELL * sum(2 * self._random.of("spell", day + late) - 1 for late in range(3)) / 3

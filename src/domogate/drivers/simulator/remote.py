@@ -1,36 +1,36 @@
-"""Remotes and gateways: what wears out, and what does not."""
+"""Remotes, which have a battery, and gateways."""
 
 from math import floor
 
 from domogate.domain.plants import Module
 from domogate.domain.states import Battery, GatewayState, RemoteState
-from domogate.drivers.simulator.chance import Chance
 from domogate.drivers.simulator.device import Device, Start
+from domogate.drivers.simulator.seeded_random import SeededRandom
 
 _WORDS = (Battery.VERY_LOW, Battery.LOW, Battery.MEDIUM, Battery.HIGH, Battery.FULL)
-"""A fifth of the charge each, from the last to the first."""
+"""Each stands for a fifth of the charge, from empty to full."""
 
 
 class Remote(Device[RemoteState]):
-    """Its battery drains; used up, somebody changes it. How many hours one lasts is the option `lasts`, or by chance a year."""
+    """Its battery drains and is replaced when empty. The option `lasts` says how many hours it lasts; else about a year."""
 
     __slots__ = ("_charge", "_lasts")
     reports = RemoteState
 
     def __init__(self, module: Module, state: RemoteState | None, start: Start) -> None:
         super().__init__(module, state, start)
-        told = self.options.get("lasts")
-        self._lasts = self.chance.between("lasts", 250, 500) * 86_400 if told is None else told * 3600
+        hours = self.options.get("lasts")
+        self._lasts = self.random.between("lasts", 250, 500) * 86_400 if hours is None else hours * 3600
         battery = self.state.battery
         fifth = 0 if battery is Battery.UNKNOWN else _WORDS.index(battery)
-        self._charge = (fifth + 0.05 + 0.9 * self.chance.of("charge")) / len(_WORDS)
-        """When it was made: a word says no more than the fifth."""
+        self._charge = (fifth + 0.05 + 0.9 * self.random.of("charge")) / len(_WORDS)
+        """The charge at the start; the state says only which fifth."""
 
     def first_state(self) -> RemoteState:
-        return RemoteState(battery=self.chance.pick("battery", _WORDS), firmware=_firmware(self.chance))
+        return RemoteState(battery=self.random.pick("battery", _WORDS), firmware=_firmware(self.random))
 
     def charge_at(self, now: float) -> float:
-        """From 1 down to 0, and from the start again with the next battery."""
+        """From 1 down to 0; a new battery starts at 1 again."""
         return (self._charge - (now - self.made_at) / self._lasts) % 1.0
 
     def evolve(self, now: float) -> None:
@@ -43,14 +43,14 @@ class Remote(Device[RemoteState]):
 
 
 class Gateway(Device[GatewayState]):
-    """Its firmware stays what it is."""
+    """Its firmware version never changes."""
 
     __slots__ = ()
     reports = GatewayState
 
     def first_state(self) -> GatewayState:
-        return GatewayState(firmware=_firmware(self.chance))
+        return GatewayState(firmware=_firmware(self.random))
 
 
-def _firmware(chance: Chance) -> int:
-    return 10 + int(chance.of("firmware") * 90)
+def _firmware(random: SeededRandom) -> int:
+    return 10 + int(random.of("firmware") * 90)

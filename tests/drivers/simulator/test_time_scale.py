@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domogate.domain.commands import SetThermostat, SwitchPlug
+from domogate.domain.devices import DeviceKind
+from domogate.domain.states import PlugState, Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
+from domogate.drivers.simulator.time_scale import TimeScale
+from support.devices import NOON, make_placed
+from support.simulated_house import House, state_of, value_of
+
+
+class TestTimeScale:
+    @given(st.floats(NOON - 1e8, NOON + 1e8), st.floats(0.01, 10_000))
+    def test_leads_to_simulated_time_and_back(self, real: float, speed: float) -> None:
+        time_scale = TimeScale(speed, origin=NOON)
+        assert time_scale.real(time_scale.simulated(real)) == pytest.approx(real, abs=0.01)
+
+    @given(st.floats(NOON - 1e8, NOON + 1e8), st.floats(0, 1e6), st.floats(0.01, 10_000))
+    def test_never_runs_backwards(self, real: float, later: float, speed: float) -> None:
+        time_scale = TimeScale(speed, origin=NOON)
+        assert time_scale.simulated(real + later) >= time_scale.simulated(real)
+
+    def test_is_real_time_until_its_origin_and_as_fast_as_told_after_it(self) -> None:
+        time_scale = TimeScale(60, origin=NOON)
+        assert time_scale.simulated(NOON - 5) == NOON - 5
+        assert time_scale.simulated(NOON + 60) == NOON + 3600
+        assert TimeScale().simulated(NOON + 60) == NOON + 60
+
+    @pytest.mark.parametrize("speed", [0, -1, float("nan")])
+    def test_must_move_on(self, speed: float) -> None:
+        with pytest.raises(ValueError, match="greater than 0"):
+            TimeScale(speed)
+
+
+THERMOSTAT = ThermostatState(
+    function=ThermostatFunction.HEATING,
+    mode=ThermostatMode.AUTOMATIC,
+    set_point=18.5,
+    program=1,
+    temperature=Reading(18.5, Unit.CELSIUS, NOON),
+    humidity=Reading(50.0, Unit.PERCENT, NOON),
+)
+
+
+class TestSixtyTimesAsFast:
+    async def test_a_thermostat_goes_through_its_day_in_24_minutes(self) -> None:
+        async with House(make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as house:
+            reports = await house.pass_by(24 * 60, every=5)
+            states = [state_of(report, ThermostatState) for report in reports if report.state]
+            # NOON is a Saturday's: comfort until half past eleven at night, and from eight in the morning.
+            assert {16.5, 20.5} <= {state.set_point for state in states}
+            assert len({value_of(state.temperature) for state in states}) > 20
+
+    async def test_everything_is_dated_in_real_time(self) -> None:
+        plug = make_placed(DeviceKind.PLUG, options={"watts": 600})
+        async with House(plug, make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as house:
+            for report in await house.pass_by(600, every=5):
+                assert NOON <= report.at <= house.clock.now()
+                assert all(NOON <= reading.at <= house.clock.now() for _, reading in report.readings)
+
+    async def test_no_device_measures_more_often_than_every_ten_real_seconds(self) -> None:
+        plug = make_placed(DeviceKind.PLUG, options={"watts": 600})
+        async with House(plug, speed=60.0) as house:
+            await house.order(SwitchPlug(on=True))
+            assert len(await house.pass_by(300, every=0.5)) <= 31
+
+    async def test_an_hour_of_power_is_used_in_a_minute(self) -> None:
+        plug = make_placed(DeviceKind.PLUG, options={"watts": 1000})
+        async with House(plug, speed=60.0) as house:
+            on = await house.order(SwitchPlug(on=True))
+            house.clock.pass_by(60)
+            off = await house.order(SwitchPlug(on=False))
+            used = value_of(state_of(off, PlugState).energy) - value_of(state_of(on, PlugState).energy)
+            assert used == pytest.approx(1000, rel=0.05)
+
+    async def test_a_mode_ends_when_real_time_says_so(self) -> None:
+        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
+        async with House(thermostat, speed=60.0) as house:
+            command = SetThermostat(mode=ThermostatMode.MANUAL, set_point=25.0, activation_time=house.clock.now() + 60)
+            await house.order(command)
+            await house.pass_by(55, every=5)
+            assert (await house.state(ThermostatState)).mode is ThermostatMode.MANUAL
+            await house.pass_by(5)
+            assert (await house.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC
+
+    async def test_half_an_hour_of_boost_is_over_in_half_a_minute(self) -> None:
+        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
+        async with House(thermostat, speed=60.0) as house:
+            command = SetThermostat(mode=ThermostatMode.BOOST)
+            boost = await house.order(command)
+            assert state_of(boost, ThermostatState).activation_time == pytest.approx(house.clock.now() + 30)
+            await house.pass_by(31, every=5)
+            assert (await house.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC
