@@ -1,4 +1,4 @@
-"""For all tests: a slow moment of a busy machine is not a failure; the fast subset tries fewer examples, the soak more."""
+"""Settings for all tests: Hypothesis has no deadlines, the fast loop tries fewer examples, and the soak more."""
 
 import asyncio
 import os
@@ -19,11 +19,12 @@ settings.register_profile(LONG_PROFILE, parent=settings.get_profile("whole"), ma
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
 
 _SLOW_FOLDERS = {"stores", "cli"}
-"""What waits for a disk or starts commands: all of it is left out of the fast subset."""
+"""Folders that wait for a disk or start commands. The fast loop runs only the files in _FAST_FILES from them."""
+_FAST_FILES = {"test_store_states.py", "test_command_people.py"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Otherwise every exception that is logged is painted with all its variables, which takes longer than most tests.
+    # The default renderer prints logged exceptions with all variables, which takes longer than most tests.
     plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
     config.add_cleanup(launching.preload().close)
@@ -33,11 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name in _SLOW_FOLDERS:
+        if item.path.parent.name in _SLOW_FOLDERS and item.path.name not in _FAST_FILES:
             item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture
 async def leaping_time() -> None:
-    """The test's loop waits for no timer: see support/leaping.py for what that is good for."""
+    """The event loop of the test does not wait for timers (see support/leaping.py)."""
     leap(asyncio.get_running_loop())

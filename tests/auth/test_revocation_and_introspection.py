@@ -6,6 +6,8 @@ import pytest
 from support.identity import AUDIENCE, ISSUER
 from support.oauth import CLASSIC, NATIVE, PAGE, WEB, Browser, Provider, credentials
 
+pytestmark = pytest.mark.slow
+
 
 async def revoke(browser: Browser, token: str, client: object = WEB, **fields: str) -> httpx.Response:
     return await browser.post_form("/auth/revoke", {"token": token, **credentials(client), **fields})  # type: ignore[arg-type]  # fields by name

@@ -10,8 +10,6 @@ from support.gateway import Gateway
 from support.http import KEY_HEADER, expect_ok, expect_refusal
 from support.spec_operations import E3, E6, E7, E8, E10, OPERATIONS, PREFIXES, WITH_ETAG, Operation
 
-pytestmark = pytest.mark.slow
-
 SINCE = f"@{int(datetime(2026, 11, 15, tzinfo=UTC).timestamp())}"
 every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 with_etag = pytest.mark.parametrize("operation", WITH_ETAG, ids=str)

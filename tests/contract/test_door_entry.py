@@ -12,8 +12,6 @@ from support.gateway import Gateway
 from support.http import expect_nothing, expect_ok
 from support.spec_operations import E9, E10, E11, E15, Operation
 
-pytestmark = pytest.mark.slow
-
 KINDS = ("audiovideo unit", "gateway", "light", "lock", "activation")
 ITEMS = {"E11": "locks", "E15": "audiovideounits"}
 FORBIDDEN = re.compile(r"[^\w\s:.,-]")

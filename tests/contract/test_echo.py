@@ -9,8 +9,6 @@ from support.gateway import Gateway
 from support.http import expect_refusal
 from support.spec_operations import E20
 
-pytestmark = pytest.mark.slow
-
 
 def echoed(gateway: Gateway, body: object) -> ElementTree.Element:
     """The XML that came back, parsed by an independent parser."""

@@ -9,8 +9,6 @@ from support.gateway import Gateway
 from support.http import expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import E17, E18, E19
 
-pytestmark = pytest.mark.slow
-
 FINE = {"BLOCK.OK", "REMOTE.STATUS.OK"}
 
 

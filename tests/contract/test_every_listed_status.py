@@ -11,8 +11,6 @@ from support.gateway import Gateway
 from support.http import expect_nothing, expect_refusal
 from support.spec_operations import BY_NAME, OPERATIONS, Operation
 
-pytestmark = pytest.mark.slow
-
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 Cause = Callable[[Gateway, Operation], httpx.Response]
 
@@ -167,7 +165,12 @@ def test_every_listed_status_has_a_cause_or_a_reason_to_have_none() -> None:
 
 @pytest.mark.parametrize(
     ("name", "status"),
-    [(name, status) for name, causes in CAUSES.items() for status, cause in causes.items() if callable(cause)],
+    [
+        pytest.param(name, status, marks=[pytest.mark.slow] if cause is slow else [])
+        for name, causes in CAUSES.items()
+        for status, cause in causes.items()
+        if callable(cause)
+    ],
 )
 def test_a_real_request_reaches_it(workshop: Gateway, name: str, status: int) -> None:
     operation, cause = BY_NAME[name], CAUSES[name][status]

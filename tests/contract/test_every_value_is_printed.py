@@ -10,8 +10,6 @@ from support.http import expect_ok
 from support.spec_operations import BY_NAME
 from support.spec_schemas import BODIES, Schema
 
-pytestmark = pytest.mark.slow
-
 EXCUSED: dict[str, str] = {}
 """What cannot be printed by any estate, with the reason."""
 

@@ -14,8 +14,6 @@ from support.gateway import Gateway, eventually
 from support.http import expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import ALL_SCOPES, E3, E8, E9, E12, E14, Operation, Target
 
-pytestmark = pytest.mark.slow
-
 
 def read_thermostat(gateway: Gateway, who: str, target: Target) -> dict[str, Any]:
     body = expect_ok(E12, gateway.send(E12, target, who=who))
@@ -96,7 +94,9 @@ class TestX1SetChronothermostat:
         expect_refusal(X1, tell(workshop, X1, who, target, order), 400)
         assert {name: read_thermostat(workshop, who, target).get(name) for name in told} == before
 
-    @pytest.mark.parametrize(("how", "status"), [("offline", 404), ("slow", 408), ("refusing", 500)])
+    @pytest.mark.parametrize(
+        ("how", "status"), [("offline", 404), pytest.param("slow", 408, marks=pytest.mark.slow), ("refusing", 500)]
+    )
     def test_a_device_that_does_not_obey_is_told_by_the_ladder(self, workshop: Gateway, how: str, status: int) -> None:
         who, target = workshop.case(X1)
         with simulated(workshop, target["module"], how):
@@ -140,7 +140,9 @@ class TestX2SetLight:
         expect_refusal(X2, tell(workshop, X2, who, target, order), 400)
         assert read_light(workshop, who, target) == before
 
-    @pytest.mark.parametrize(("how", "status"), [("offline", 404), ("slow", 404), ("refusing", 500)])
+    @pytest.mark.parametrize(
+        ("how", "status"), [("offline", 404), pytest.param("slow", 404, marks=pytest.mark.slow), ("refusing", 500)]
+    )
     def test_a_device_that_does_not_obey_is_told_by_the_ladder(self, workshop: Gateway, how: str, status: int) -> None:
         who, target = workshop.case(X2)
         with simulated(workshop, target["module"], how):

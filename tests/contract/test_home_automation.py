@@ -11,8 +11,6 @@ from support.gateway import Gateway, eventually
 from support.http import expect_nothing, expect_ok
 from support.spec_operations import E1, E5, E6, E7, E8, E12
 
-pytestmark = pytest.mark.slow
-
 SPELLED = {"hotel": "Hotel", "house": "House", "office": "Office", "hospital": "Hospital"}
 SYSTEMS = {"light": ("Light", "Lighting"), "automation": ("Automation", "Automation"), "scene": ("Scene", "Scene")}
 
@@ -26,6 +24,7 @@ class TestE5RunScene:
             assert answer.status_code == 200, answer.text
             assert answer.content == b""
 
+    @pytest.mark.slow
     def test_what_a_scene_does_shows_in_later_reads(self, demo: Gateway) -> None:
         seen = 0
         for who, target in demo.cases(E5):

@@ -9,8 +9,6 @@ from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal
 from support.spec_operations import E1, E2, E3, E4, Target
 
-pytestmark = pytest.mark.slow
-
 KINDS = ("plug", "heater", "light", "automation", "energymeter", "remote")
 
 

@@ -3,13 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-import pytest
-
 from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal
 from support.spec_operations import E12, E13
-
-pytestmark = pytest.mark.slow
 
 
 def every_thermostat(gateway: Gateway) -> list[dict[str, Any]]:

@@ -1,12 +1,8 @@
 """E14 and E16 (Spec 2.3, 2.14); E15 is with the other ticket in test_door_entry."""
 
-import pytest
-
 from support.gateway import Gateway
 from support.http import expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import E14, E16
-
-pytestmark = pytest.mark.slow
 
 
 class TestE14ListPlants:

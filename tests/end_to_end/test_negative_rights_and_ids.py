@@ -39,6 +39,7 @@ about_a_module = pytest.mark.parametrize("operation", ABOUT_A_MODULE, ids=str)
 
 
 class TestSomeoneElsesPlant:
+    @pytest.mark.story
     @about_a_plant
     def test_it_is_refused_as_the_ladder_says_and_nothing_is_told_about_it(self, demo: Gateway, operation: Operation) -> None:
         _, target = demo.case(operation)

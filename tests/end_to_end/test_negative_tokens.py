@@ -63,6 +63,7 @@ class TestAuthorizationHeader:
         answer = raw_call(demo.api, E6, E6.path, token=None, extra=[("Authorization", value)])
         expect_refusal(E6, answer, 401)
 
+    @pytest.mark.story
     @every_operation
     def test_none_at_all_is_401(self, demo: Gateway, operation: Operation) -> None:
         _, target = demo.case(operation)

@@ -14,6 +14,8 @@ from support.receivers import ThreadedReceiver
 from support.spec_operations import Target
 from support.spec_schemas import check_body
 
+pytestmark = pytest.mark.slow
+
 NOBODY_S = "7d9d3c1e-2f0a-4c55-9b1a-6d1f0a3b5c78"
 
 

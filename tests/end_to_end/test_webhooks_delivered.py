@@ -12,6 +12,8 @@ from support.gateway import Gateway, eventually
 from support.receivers import Got, ThreadedReceiver
 from support.spec_operations import Target
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def receiver() -> Iterator[ThreadedReceiver]:
@@ -36,6 +38,7 @@ def about(got: Got, module: str) -> bool:
 
 
 class TestFromACommandToAReceiver:
+    @pytest.mark.story
     @pytest.mark.parametrize("kind", ["id", "access"])
     def test_a_light_that_is_set_is_told_signed_and_verified(
         self, workshop: Gateway, receiver: ThreadedReceiver, kind: str

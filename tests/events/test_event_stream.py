@@ -32,6 +32,8 @@ from domogate.services.audit.log import AuditAction
 from support.edge_server import serving
 from support.listening import Credentials, Salon, a_module, open_salon, until
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60.0
 
 
@@ -121,6 +123,7 @@ class TestListening:
             assert answer.headers["cache-control"] == "no-store"
             assert answer.headers["x-accel-buffering"] == "no"
 
+    @pytest.mark.story
     async def test_tells_what_happens(self, served: Served) -> None:
         async with served.listening() as events:
             ready = await anext(events)
@@ -131,6 +134,7 @@ class TestListening:
             assert int(state.id) > int(ready.id)
             assert state.json()["data"]["moduleId"] == served.lamp.id
 
+    @pytest.mark.story
     async def test_resumes_by_the_id_of_the_last_event(self, served: Served) -> None:
         async with served.listening() as events:
             start = (await anext(events)).id

@@ -15,6 +15,8 @@ from support.management import Office, problem
 from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, NOW, SCENE, an_id
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = {
     "userId": BRUNO.id,
     "grantId": an_id(5),

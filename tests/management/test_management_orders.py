@@ -42,6 +42,7 @@ COMMANDS: dict[DeviceKind, tuple[dict[str, Any], commands.Command]] = {
 
 
 class TestCommands:
+    @pytest.mark.story
     @pytest.mark.parametrize("kind", COMMANDS)
     async def test_every_kind_obeys_its_command(self, villa: Office, kind: DeviceKind) -> None:
         body, command = COMMANDS[kind]

@@ -22,6 +22,8 @@ from support.reporting import read_pages, report_of
 from support.safety_site import DAY, NASTY, SITE, WELL, a_test, a_unit, after_tests, failing, unit_id
 from support.stores import NOW
 
+pytestmark = pytest.mark.slow
+
 UNITS = [
     (a_unit(1), after_tests()),
     (a_unit(2), failing(FailureType.BLOCK_FAULTY_BATTERY)),
@@ -68,6 +70,7 @@ class TestWhatItSays:
         assert "Name Elena Rossi" in first
         assert "Signature" in first
 
+    @pytest.mark.story
     def test_the_figures(self, told: str) -> None:
         assert "Controllers 1 1 0 0 1 Units 6 3 2 1 -" in told
         assert "Function (monthly) 2 0 4 0 1 1" in told

@@ -8,6 +8,8 @@ from domogate.domain.people import Standing
 from domogate.services.people.people import LINK_PATH
 from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
 
+pytestmark = pytest.mark.slow
+
 REVOKE = "/auth/account/applications/revoke"
 END = "/auth/account/sessions/end"
 LEAVE = "/auth/account/plants/leave"

@@ -14,6 +14,8 @@ from support.edge_server import serving
 from support.pages import ADDRESS, ANNA, BRUNO, CARLA, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
 from support.people import LINK_LIFETIME
 
+pytestmark = pytest.mark.slow
+
 FORGOTTEN = "/auth/login/forgotten"
 NOBODY = "nobody@example.com"
 NEW = "three purple umbrellas"

@@ -9,6 +9,8 @@ from domogate.domain.people import Standing, User
 from support.pages import ANNA, BRUNO, CARLA, PASSWORD, House, Visitor, forms_of, heading_of
 from support.people import LINK_LIFETIME
 
+pytestmark = pytest.mark.slow
+
 NEW = "three purple umbrellas"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,8 @@ from domogate.drivers.simulator import Simulator
 from domogate.services.driving.limits import find_breach
 from support.devices import NOON, StillClock, make_id, make_order, make_placed
 from support.examples import examples
+
+pytestmark = pytest.mark.slow
 
 PLANT = make_id(1)
 Story = Sequence[tuple[float, commands.Command]]

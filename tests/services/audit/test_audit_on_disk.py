@@ -13,6 +13,8 @@ from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, use
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import ANNA, BRUNO, SMALL, HandClock
 
+pytestmark = pytest.mark.slow
+
 
 class TestOnADatabase:
     @pytest.fixture

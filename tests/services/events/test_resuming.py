@@ -16,6 +16,8 @@ from domogate.services.events.filters import EventFilter
 from support.examples import examples
 from support.listening import Credentials, Listener, Salon, a_module, open_salon, until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def salon() -> AsyncIterator[Salon]:

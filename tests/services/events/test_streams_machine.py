@@ -35,6 +35,8 @@ from domogate.services.events.filters import EventFilter
 from support.examples import examples
 from support.listening import Credentials, Heard, Listener, Salon, a_module, open_salon
 
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 
 USERS, PLANTS = 3, 3

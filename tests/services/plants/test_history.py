@@ -13,6 +13,8 @@ from domogate.services.plants.history import History
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, HandClock
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3600.0
 DAY = 24 * HOUR
 

@@ -18,6 +18,8 @@ from domogate.stores import SqlStore, sqlite_url
 from support.safety_site import DAY, SITE, WELL, a_test, a_unit, after_tests, failing, site_estate, unit_id
 from support.stores import HOUSE, NOW, SMALL, HandClock, an_id
 
+pytestmark = pytest.mark.slow
+
 
 class Bench:
     """A store with a site in it, and the desk."""

@@ -11,6 +11,8 @@ from domogate.services.tickets.audit_notes import OF_NOBODY, OF_ONE_PERMIT
 from domogate.services.tickets.refusal_limiter import ALLOWANCE, SPAN
 from support.entrance import GATE, PATIENCE, Entrance, problem_type
 
+pytestmark = pytest.mark.slow
+
 
 class TestGarbage:
     async def test_has_a_few_entries_a_minute_and_one_that_says_how_many_more(self, entrance: Entrance) -> None:

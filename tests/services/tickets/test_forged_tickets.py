@@ -26,6 +26,8 @@ from support.entrance import APP, DOOR, GATE, HOUSE, ISSUER, OWNER, PANEL, STRAN
 from support.entrance import entrance as open_entrance
 from support.examples import examples
 
+pytestmark = pytest.mark.slow
+
 
 def encode(part: object) -> str:
     return base64.urlsafe_b64encode(part if isinstance(part, bytes) else json.dumps(part).encode()).rstrip(b"=").decode()

@@ -14,6 +14,8 @@ from domogate.services.audit.log import AuditAction
 from domogate.services.tickets.issuing import TicketAction
 from support.entrance import BASE_URL, GUEST, HOUSE, PANEL, Entrance, problem_type
 
+pytestmark = pytest.mark.slow
+
 
 class TestATicketForACamera:
     async def test_switches_it_on_and_says_where_its_pictures_are(self, entrance: Entrance) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given, settings
 
 from domogate.ports import Delivered, Undelivered
@@ -14,6 +15,8 @@ from domogate.services.webhooks import delivery as course
 from support.deliveries import LAMPS, Depot, Letterbox, copied, depot
 from support.examples import examples
 from support.stores import HandClock
+
+pytestmark = pytest.mark.slow
 
 URL = "https://receiver.example/"
 ANSWERS: tuple[Any, ...] = (200, 500, Delivered(503, 20.0), Undelivered("away"))

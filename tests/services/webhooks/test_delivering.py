@@ -15,11 +15,14 @@ from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks import delivery as course
 from support.deliveries import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, Depot, Letterbox
 
+pytestmark = pytest.mark.slow
+
 URL = "https://receiver.example/"
 AWAY = Undelivered("The receiver did not answer within 15 s.")
 
 
 class TestAllGoesWell:
+    @pytest.mark.story
     async def test_what_happens_from_the_registration_on_is_told(self, house: Depot, letterbox: Letterbox) -> None:
         await house.report(LAMPS[0], 1)
         webhook = await house.register(URL)
@@ -28,6 +31,7 @@ class TestAllGoesWell:
         assert sorted(letterbox.cursors()) == cursors
         assert (await house.find(webhook)).position == cursors[-1]
 
+    @pytest.mark.story
     async def test_the_body_is_a_cloud_event_by_the_standard_s_own_package(self, house: Depot, letterbox: Letterbox) -> None:
         await house.register(URL)
         cursor = await house.report(LAMPS[0], 42)

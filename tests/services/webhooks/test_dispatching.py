@@ -10,6 +10,8 @@ from domogate.ports import Undelivered
 from support.deliveries import GIVEN_UP, LAMPS, PATIENCE, Depot, Letterbox, depot
 from support.stores import HandClock
 
+pytestmark = pytest.mark.slow
+
 URL = "https://receiver.example/"
 AWAY = Undelivered("The receiver did not answer within 15 s.")
 DAY = 86_400.0

@@ -12,6 +12,8 @@ from domogate.domain.plants import PlantStatus
 from domogate.ports import Undelivered
 from support.deliveries import APP, GUEST, HOME, LAMPS, OTHER, OWNER, Depot, Letterbox, a_plant
 
+pytestmark = pytest.mark.slow
+
 URL = "https://receiver.example/"
 AWAY = Undelivered("The receiver did not answer within 15 s.")
 

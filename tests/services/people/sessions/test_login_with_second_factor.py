@@ -9,6 +9,8 @@ from domogate.services.people.sessions import Entered, SlowDown, Wrong
 from support.logging_in import AGENT, enter, find, half_way, log_in
 from support.pages import ADDRESS, ANNA, SECRET, House, house
 
+pytestmark = pytest.mark.slow
+
 
 class TestTheSecondFactor:
     @pytest.fixture
