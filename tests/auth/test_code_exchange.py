@@ -10,7 +10,7 @@ import pytest
 from domogate.auth.pages import COOKIE
 from domogate.domain.people import Standing
 from domogate.services.authorization.secrets import half_hash
-from domogate.services.people.sessions import Entered
+from domogate.services.people import LoginComplete
 from support.identity import AUDIENCE, ISSUER
 from support.oauth import CLASSIC, NATIVE, PAGE, PASSWORD, VERIFIER, WEB, Browser, Provider, credentials, returned
 
@@ -48,7 +48,7 @@ class TestTokens:
         await provider.store.change_user(provider.anna.id, lambda user: msgspec.structs.replace(user, totp_secret=secret))
         code = pyotp.TOTP(secret).generate_otp(int(provider.clock.now()) // 30)
         entered = await provider.sessions.log_in(provider.anna.email, PASSWORD, code, "192.0.2.1", "test")
-        assert isinstance(entered, Entered)
+        assert isinstance(entered, LoginComplete)
         browser.http.cookies.set(COOKIE, entered.cookie, domain="gateway.example", path="/auth")
         said = returned(await browser.decide(await browser.authorize()))
         tokens = (await browser.redeem(said["code"])).json()

@@ -25,7 +25,7 @@ class TestLoggingIn:
     async def test_with_a_wrong_password_and_then_the_right_one(self, screen: Screen) -> None:
         await screen.open("/auth/login")
         await screen.fill_login(password="not it")
-        assert await screen.says("E-mail or password is not right.")
+        assert await screen.says("The e-mail or the password is wrong.")
         await expect(screen.page.locator(".summary")).to_be_focused()
         await screen.fill_login()
         assert await screen.is_headed("Hello, Anna")
@@ -66,8 +66,8 @@ class TestLettingAnApplicationIn:
     async def test_with_fewer_scopes_than_it_asked_for(self, screen: Screen, home: House) -> None:
         await screen.open(home.authorize_path())
         await screen.fill_login()
-        assert await screen.is_headed(f"Let {APP_NAME} in?")
-        await screen.field("Switch your plugs takes action").uncheck()
+        assert await screen.is_headed(f"Give {APP_NAME} access?")
+        await screen.field("Switch your plugs can change things").uncheck()
         await screen.button("Allow").click()
         await screen.page.wait_for_url("http://localhost:*/back?*")
         answer = parse_qs(urlsplit(screen.page.url).query)
@@ -126,7 +126,7 @@ class TestTheAccount:
         await other.log_in()
         await screen.log_in()
         await screen.page.get_by_role("button", name="Log out Chrome").click()
-        assert await screen.says("Logged out there.")
+        assert await screen.says("You are logged out there.")
         await other.open("/auth/account")
         assert await other.is_headed("Log in")
         await other.page.context.close()
@@ -137,7 +137,7 @@ class TestTheAccount:
         await screen.link("Choose a new password").click()
         await screen.field("Current password").fill(PASSWORD)
         await screen.field("New password").fill(NEW)
-        await screen.field("New password once more").fill(NEW)
+        await screen.field("Repeat the new password").fill(NEW)
         await screen.button("Change password").click()
         assert await screen.says("Your password is changed.")
         assert (await home.user(ANNA)).standing is Standing.GOOD
@@ -169,7 +169,7 @@ class TestTheAccount:
         await screen.log_in(BRUNO.email)
         await screen.link("Leave Casa Bianchi").click()
         await screen.button("Leave").click()
-        assert await screen.says("You have left the plant.")
+        assert await screen.says("You have left the home.")
 
     async def test_logging_out(self, screen: Screen) -> None:
         await screen.log_in()

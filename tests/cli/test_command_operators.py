@@ -7,7 +7,7 @@ import pytest
 
 from domogate.backends.mail import PrintedMail
 from domogate.domain.people import Standing, User
-from domogate.services.people.people import People
+from domogate.services.people import People
 from domogate.stores import SqlStore, sqlite_url
 from support.command_line import CommandLine
 from support.people import GOOD_PASSWORD, QuickHasher

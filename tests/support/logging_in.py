@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from domogate.services.people.sessions import Entered, HalfWay, LoggedIn, SecondFactorNeeded
+from domogate.services.people import LoggedIn, LoginComplete, PendingLogin, SecondFactorNeeded
 from support.pages import ADDRESS, ANNA, PASSWORD, House
 
 AGENT = "A browser/1.0"
@@ -12,9 +12,9 @@ async def log_in(home: House, email: str = ANNA.email, password: str = PASSWORD,
     return await home.sessions.log_in(email, password, otp, ADDRESS, AGENT, **options)
 
 
-async def enter(home: House, **options: Any) -> Entered:
+async def enter(home: House, **options: Any) -> LoginComplete:
     outcome = await log_in(home, **options)
-    assert isinstance(outcome, Entered)
+    assert isinstance(outcome, LoginComplete)
     return outcome
 
 
@@ -24,8 +24,8 @@ async def find(home: House, cookie: str) -> LoggedIn:
     return found
 
 
-async def half_way(home: House, outcome: Any) -> HalfWay:
+async def pending(home: House, outcome: Any) -> PendingLogin:
     assert isinstance(outcome, SecondFactorNeeded)
-    found = await home.sessions.find_half_way(outcome.cookie)
+    found = await home.sessions.find_pending(outcome.cookie)
     assert found is not None
     return found

@@ -27,8 +27,7 @@ from domogate.identity.hashing import PasswordHasher
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
-from domogate.services.people.login_throttle import Throttle
-from domogate.services.people.sessions import Entered, LoggedIn, Sessions
+from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
 from support.identity import AUDIENCE, ISSUER, ManualClock
@@ -120,7 +119,9 @@ class Provider:
         self.signer = TokenSigner(self.keyring, clock, ISSUER, AUDIENCE, 3600.0, 3600.0)
         self.verifier = TokenVerifier(self.keyring, store, clock, ISSUER, AUDIENCE)
         self.hasher = PasswordHasher(memory_kib=8, passes=1, threads=1)
-        self.sessions = Sessions(store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=Throttle(store, clock))
+        self.sessions = Sessions(
+            store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=LoginThrottle(store, clock)
+        )
         self.ledger = Ledger()
         identities = IdentityCache(store)
         self.authorization = Authorization(
@@ -190,7 +191,7 @@ class Browser:
     async def log_in(self, user: User | None = None) -> None:
         user = user or self.provider.anna
         entered = await self.provider.sessions.log_in(user.email, PASSWORD, None, "192.0.2.1", "test")
-        assert isinstance(entered, Entered)
+        assert isinstance(entered, LoginComplete)
         self.http.cookies.set(COOKIE, entered.cookie, domain="gateway.example", path="/auth")
 
     # --- authorize ----------------------------------------------------------------------------------------------------

@@ -25,10 +25,7 @@ from domogate.domain.people import Client, Grant, Scope, Standing, User
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
-from domogate.services.people.login_throttle import Throttle
-from domogate.services.people.people import LINK_PATH
-from domogate.services.people.second_factor import SecondFactor
-from domogate.services.people.sessions import Sessions
+from domogate.services.people import LINK_PATH, LoginThrottle, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from support.people import LINK_LIFETIME, Village, village
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
@@ -63,7 +60,7 @@ class House:
         self.village = of
         self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
         self.base_url = base_url
-        self.throttle = Throttle(self.store, self.clock)
+        self.throttle = LoginThrottle(self.store, self.clock)
         self.sessions = Sessions(
             self.store,
             of.hasher,

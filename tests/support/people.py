@@ -11,7 +11,7 @@ from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
 from domogate.services.audit.log import AuditLog
-from domogate.services.people.people import IssuedLink, People
+from domogate.services.people import IssuedLink, People
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import SMALL, HandClock
 

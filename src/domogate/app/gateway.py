@@ -44,8 +44,7 @@ from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
 from domogate.services.driving import Driving
 from domogate.services.events.hub import Hub
-from domogate.services.people.login_throttle import Throttle
-from domogate.services.people.sessions import Sessions
+from domogate.services.people import LoginThrottle, Sessions
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
 from domogate.services.plants.orders import Orders
@@ -94,7 +93,7 @@ class Gateway:
             self.clock,
             lifetime=settings.session_lifetime,
             idle_lifetime=settings.session_idle_lifetime,
-            throttle=Throttle(self.store, self.clock),
+            throttle=LoginThrottle(self.store, self.clock),
             second_factor_required=settings.second_factor_required,
             audit=self.audit,
         )

@@ -15,7 +15,7 @@ from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Hasher, Store
 from domogate.services.audit.log import AuditLog
-from domogate.services.people.people import Mail, People
+from domogate.services.people import Mail, People
 from domogate.services.plants.history import History
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url

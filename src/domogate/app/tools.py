@@ -25,7 +25,7 @@ from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
 from domogate.ports import Clock, Hasher, Signer, Store
 from domogate.services.audit.log import AuditLog
-from domogate.services.people.people import People
+from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.settings import Settings

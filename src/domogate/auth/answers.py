@@ -1,4 +1,4 @@
-"""How the endpoints that applications call answer: JSON, errors by RFC 6749 §5.2, nothing that a cache may keep."""
+"""JSON responses of the endpoints for applications: errors by RFC 6749 §5.2, not to be cached."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _REALM = "domogate"
 
 _BEARER_STATUSES = {OAuthError.INVALID_TOKEN: 401, OAuthError.INSUFFICIENT_SCOPE: 403}
 
-# The words of OAuth errors (RFC 6749 §5.2), and some of our own where it has none.
+# Error codes of our own, for statuses that RFC 6749 §5.2 does not cover.
 _WORDS = {404: "not_found", 405: "method_not_allowed", 500: "server_error"}
 
 
@@ -26,7 +26,7 @@ def json_answer(status: int, body: Any, headers: Mapping[str, str] = NO_STORE) -
 
 
 def public_json(body: Any) -> Response:
-    """What is the same for everyone. Five minutes spare a request each; who meets an unknown kid asks again by itself."""
+    """The same for all callers, so it may be cached for five minutes. Clients reload the keys when they see an unknown kid."""
     return json_answer(200, body, _CACHED)
 
 
@@ -36,7 +36,7 @@ def error_answer(status: int, error: str, description: str, headers: Mapping[str
 
 
 async def answer_fault(_request: Request, fault: Exception) -> Response:
-    """A 401 always says how to authenticate (RFC 9110 §15.5.2), also to a client that used form fields."""
+    """A 401 always names the way to authenticate (RFC 9110 §15.5.2), also for a client that used form fields."""
     assert isinstance(fault, OAuthFault)
     refused = fault.error is OAuthError.INVALID_CLIENT
     challenge = {"www-authenticate": f'Basic realm="{_REALM}", charset="UTF-8"'} if refused else None
@@ -44,7 +44,7 @@ async def answer_fault(_request: Request, fault: Exception) -> Response:
 
 
 def bearer_fault_answer(fault: OAuthFault) -> Response:
-    """RFC 6750 §3: the challenge says what is wrong with the token."""
+    """RFC 6750 §3: the challenge names the error of the token."""
     missing = fault.error is OAuthError.INSUFFICIENT_SCOPE
     challenge = f'Bearer realm="{_REALM}", error="{fault.error}"' + (', scope="openid"' if missing else "")
     status = _BEARER_STATUSES.get(fault.error, 400)
@@ -52,7 +52,7 @@ def bearer_fault_answer(fault: OAuthFault) -> Response:
 
 
 def no_token_answer() -> Response:
-    """Nothing was presented, so nothing is said to be wrong with it (RFC 6750 §3.1)."""
+    """Without a token the challenge names no error (RFC 6750 §3.1)."""
     challenge = {"www-authenticate": f'Bearer realm="{_REALM}"'}
     return error_answer(401, OAuthError.INVALID_TOKEN, "An access token is needed: Authorization: Bearer TOKEN.", challenge)
 
@@ -65,14 +65,14 @@ async def answer_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     description = {
         404: "There is nothing at this URL.",
-        405: f"{request.method} is not a method of this URL.",
+        405: f"{request.method} is not allowed for this URL.",
     }.get(error.status_code, error.detail)
     word = _WORDS.get(error.status_code, OAuthError.INVALID_REQUEST)
     return error_answer(error.status_code, word, description, error.headers)
 
 
 async def answer_failure(_request: Request, _failure: Exception) -> Response:
-    return error_answer(500, _WORDS[500], "The gateway failed to answer; its log says why.")
+    return error_answer(500, _WORDS[500], "The gateway failed. Its log tells why.")
 
 
 HANDLERS: dict[Any, Any] = {

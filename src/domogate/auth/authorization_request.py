@@ -1,7 +1,7 @@
-"""The authorization request, checked: RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1 and §3.2.2.1.
+"""Parses and checks the authorization request: RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1 and §3.2.2.1.
 
-What is wrong with the client or its redirect URI is shown to the person, and the browser is sent nowhere (RFC 6749 §4.1.2.1);
-everything else is told to the application at its redirect URI.
+If the client or its redirect URI is wrong, the person sees an error page (RFC 6749 §4.1.2.1). All other errors are sent to the
+application at its redirect URI.
 """
 
 import re
@@ -14,7 +14,7 @@ from domogate.auth.forms import Pairs, repeated
 from domogate.auth.redirects import ResponseMode, explain_mismatch, matches
 from domogate.domain.people import Client, GrantType, IdentityScope
 from domogate.services.authorization import OAuthError, OAuthFault
-from domogate.services.authorization.client_authentication import demand_grant
+from domogate.services.authorization.client_authentication import require_grant
 from domogate.services.authorization.consents import ConsentRequest
 from domogate.services.authorization.scopes import choose_scopes
 from domogate.services.authorization.secrets import is_challenge
@@ -38,8 +38,8 @@ _NOT_SUPPORTED = {
 }
 
 
-class BadReturn(Exception):
-    """There is no address that the browser may be sent back to."""
+class BadRedirect(Exception):
+    """The browser must not be redirected: the error is shown to the person."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)
@@ -48,7 +48,7 @@ class BadReturn(Exception):
 
 
 class ReturnAddress(msgspec.Struct, frozen=True):
-    """Where the answer goes, and how."""
+    """Where and how the response is sent."""
 
     redirect_uri: str
     mode: ResponseMode
@@ -56,9 +56,9 @@ class ReturnAddress(msgspec.Struct, frozen=True):
 
 
 class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that can be granted."""
+    """A valid request."""
 
-    wish: ConsentRequest
+    consent: ConsentRequest
     back: ReturnAddress
     response_type: frozenset[str]
     prompt: frozenset[str]
@@ -66,46 +66,46 @@ class AuthorizationRequest(msgspec.Struct, frozen=True, kw_only=True):
     login_hint: str | None
     id_token_hint: str | None
     parameters: Mapping[str, str]
-    """As they came."""
+    """As received."""
 
     def to_query(self, **changed: str) -> str:
         return urlencode({**self.parameters, **changed})
 
 
 def find_client_id(pairs: Pairs) -> str:
-    """Raises BadReturn."""
+    """Raises BadRedirect."""
     found = [value for name, value in pairs if name == "client_id" and value]
     if len(found) != 1:
-        raise BadReturn(
-            "The application did not say which one it is: client_id must be there once.",
-            "Send client_id exactly as the application is registered.",
+        raise BadRedirect(
+            "The parameter client_id must be given exactly once.",
+            "Send client_id exactly as it is registered.",
         )
     return found[0]
 
 
 def find_return(pairs: Pairs, client: Client) -> ReturnAddress:
-    """Where even a refusal may be sent. Raises BadReturn."""
+    """Where the response or an error may be sent. Raises BadRedirect."""
     named = [value for name, value in pairs if name == "redirect_uri" and value]
-    advice = "Send one of the registered redirect URIs, letter by letter, or have the operator register this one."
+    advice = "Send one of the registered redirect URIs exactly, or ask the operator to register this one."
     if len(named) > 1:
-        raise BadReturn("The parameter redirect_uri is there more than once.", "Send it once.")
+        raise BadRedirect("The parameter redirect_uri is given more than once.", "Send it once.")
     if not client.redirect_uris:
-        raise BadReturn(f"{client.name} has no redirect URI registered.", "Have the operator register one.")
+        raise BadRedirect(f"{client.name} has no redirect URI registered.", "Ask the operator to register one.")
     if not named and len(client.redirect_uris) > 1:
-        raise BadReturn(f"The parameter redirect_uri is missing, and {client.name} has more than one registered.", advice)
+        raise BadRedirect(f"The parameter redirect_uri is missing, and {client.name} has more than one registered.", advice)
     uri = named[0] if named else client.redirect_uris[0]
     any_port = not client.confidential
     if "#" in uri or not any(matches(uri, registered, any_port=any_port) for registered in client.redirect_uris):
-        raise BadReturn(explain_mismatch(uri, client), advice)
+        raise BadRedirect(explain_mismatch(uri, client), advice)
     states = [value for name, value in pairs if name == "state" and value]
     return ReturnAddress(uri, _guess_mode(pairs), states[0] if len(states) == 1 and len(states[0]) <= _MAX_STATE else None)
 
 
 def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit_enabled: bool) -> AuthorizationRequest:
-    """Raises OAuthFault, to be told at `back`."""
-    # What is unknown is ignored, however often it is there (RFC 6749 §3.1).
+    """Raises OAuthFault, which is sent to `back`."""
+    # Unknown parameters are ignored, also repeated ones (RFC 6749 §3.1).
     if doubled := sorted(repeated(pairs) & _NAMES):
-        raise _invalid(f"The parameter {doubled[0]} is there more than once.")
+        raise _invalid(f"The parameter {doubled[0]} is given more than once.")
     given = {name: value for name, value in pairs if value}
     for name, error in _NOT_SUPPORTED.items():
         if name in given:
@@ -116,8 +116,8 @@ def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit
         raise _invalid(f"The state is longer than {_MAX_STATE} characters.")
     scopes = choose_scopes(client, given.get("scope"))
     if not scopes:
-        raise OAuthFault(OAuthError.INVALID_SCOPE, "None of these scopes is one that this client may ask for.")
-    wish = ConsentRequest(
+        raise OAuthFault(OAuthError.INVALID_SCOPE, "This client may not ask for any of these scopes.")
+    consent = ConsentRequest(
         client=client,
         scopes=scopes,
         redirect_uri=back.redirect_uri,
@@ -126,7 +126,7 @@ def parse_request(pairs: Pairs, client: Client, back: ReturnAddress, *, implicit
         nonce=_parse_nonce(given, response_type, scopes),
     )
     return AuthorizationRequest(
-        wish=wish,
+        consent=consent,
         back=back,
         response_type=response_type,
         prompt=_parse_prompt(given),
@@ -150,8 +150,9 @@ def _invalid(description: str) -> OAuthFault:
 
 
 def _guess_mode(pairs: Pairs) -> ResponseMode:
-    """Before anything is known to be right: refusals go the same way as answers would, and what has a token in it never in
-    a query (OAuth 2.0 Multiple Response Type Encoding Practices §3)."""
+    """Before the request is checked: errors are sent in the same mode as the response would be. A response with a token is
+    never sent in a query (OAuth 2.0 Multiple Response Type Encoding Practices §3).
+    """
     types = {word for name, value in pairs if name == "response_type" for word in value.split(" ")}
     fragment = types & {"token", "id_token"} or ("response_mode", ResponseMode.FRAGMENT.value) in pairs
     return ResponseMode.FRAGMENT if fragment else ResponseMode.QUERY
@@ -162,9 +163,9 @@ def _parse_response_type(given: Mapping[str, str], client: Client, *, implicit_e
         raise _invalid("The parameter response_type is missing.")
     response_type = frozenset(given["response_type"].split(" "))
     if response_type == CODE:
-        demand_grant(client, GrantType.AUTHORIZATION_CODE)
+        require_grant(client, GrantType.AUTHORIZATION_CODE)
     elif response_type in _IMPLICIT and implicit_enabled:
-        demand_grant(client, GrantType.IMPLICIT)
+        require_grant(client, GrantType.IMPLICIT)
     else:
         others = ", id_token or id_token token" if implicit_enabled else ""
         raise OAuthFault(OAuthError.UNSUPPORTED_RESPONSE_TYPE, f"The response_type must be code{others}.")
@@ -175,7 +176,7 @@ def _check_response_mode(given: Mapping[str, str], response_type: frozenset[str]
     implicit = response_type in _IMPLICIT
     mode = given.get("response_mode", ResponseMode.FRAGMENT if implicit else ResponseMode.QUERY)
     if mode not in tuple(ResponseMode) or (implicit and mode == ResponseMode.QUERY):
-        # Tokens in a query end up in logs and in Referer headers.
+        # Tokens in a query would appear in logs and in Referer headers.
         raise _invalid(f"The response_mode must be fragment{'' if implicit else ' or query'}.")
 
 
@@ -184,7 +185,7 @@ def _parse_challenge(given: Mapping[str, str], client: Client) -> str | None:
     if challenge is None and method is None and client.confidential and client.pkce_exempt:
         return None
     if challenge is None:
-        raise _invalid("The parameter code_challenge is missing: PKCE with S256 is demanded (RFC 7636).")
+        raise _invalid("The parameter code_challenge is missing: PKCE with S256 is required (RFC 7636).")
     if method != "S256":
         raise _invalid("The code_challenge_method must be S256.")
     if not is_challenge(challenge):

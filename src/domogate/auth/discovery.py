@@ -1,4 +1,4 @@
-"""What the gateway's identity provider can do, for software that knows only its issuer."""
+"""Describes the gateway's identity provider to software that knows only its issuer."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ class Discovery:
         return public_json(await self.metadata())
 
     async def metadata(self) -> dict[str, Any]:
-        # The algorithms are those of the published keys: during a change of algorithm both are signed with.
+        # The algorithms of the published keys: while the algorithm is changed, tokens of both exist.
         algorithms = sorted({key["alg"] for key in (await self._signer.jwks())["keys"]})
         implicit = self._implicit_enabled
         return {
@@ -61,7 +61,7 @@ class Discovery:
                 *("name", "email", "email_verified", "scope", "grant"),
             ],
             "authorization_response_iss_parameter_supported": True,
-            # What is not said is taken to be supported or not as the standards please, so all of it is said.
+            # Explicit, because the standards have different defaults for missing members.
             "claims_parameter_supported": False,
             "request_parameter_supported": False,
             "request_uri_parameter_supported": False,
@@ -77,7 +77,7 @@ class Discovery:
 def build_well_known(discovery: Discovery, prefix: str) -> Starlette:
     """The app at /.well-known of the host: RFC 8414 §3.1 puts the well-known name before the issuer's path.
 
-    A proxy that serves the gateway below a path may take that path away or leave it; both are found.
+    A proxy that serves the gateway below a path may remove that path or keep it; both work.
     """
     paths = dict.fromkeys((prefix, urlsplit(discovery.issuer).path))
     routes = [

@@ -1,4 +1,4 @@
-"""Parameters as they come: in a query, in a form of either encoding, in an Authorization header; bounded and unambiguous."""
+"""Reads parameters from a query, a form or an Authorization header. Sizes are limited, repeated parameters refused."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class TooLong(Exception):
-    """The body is over the limit; no more of it is read."""
+    """The body is longer than allowed. The rest of it is not read."""
 
 
 def _invalid(description: str) -> OAuthFault:
@@ -31,20 +31,25 @@ def parse_pairs(text: bytes) -> Pairs:
     try:
         return parse_qsl(text.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict")
     except ValueError:
-        raise _invalid(f"The parameters are not UTF-8, or more than {_MAX_FIELDS}.") from None
+        raise _invalid(f"The parameters are not UTF-8, or there are more than {_MAX_FIELDS}.") from None
 
 
 def repeated(pairs: Pairs) -> set[str]:
-    """Parameters that are there more than once."""
+    """Names of parameters that occur more than once."""
     names = [name for name, _ in pairs]
     return {name for name in names if names.count(name) > 1}
 
 
 def once(pairs: Pairs) -> dict[str, str]:
-    """Each parameter, which must be there once (RFC 6749 §3.1, §3.2). One without a value is as if it were not there."""
+    """The parameters as a dict. Each may occur once; one without a value is ignored (RFC 6749 §3.1, §3.2)."""
     if repeated(pairs):
-        raise _invalid("A parameter is there more than once.")
+        raise _invalid("A parameter occurs more than once.")
     return {name: value for name, value in pairs if value}
+
+
+def address_of(request: Request) -> str:
+    """The client's address, as the audit log notes it."""
+    return request.client.host if request.client else ""
 
 
 def content_type(request: Request) -> str:
@@ -63,7 +68,7 @@ async def read_pairs(request: Request, max_body: int) -> Pairs:
 
 
 def read_basic(request: Request) -> tuple[str, str] | None:
-    """Client id and secret of HTTP Basic (RFC 6749 §2.3.1). Raises OAuthFault; None when it was not used."""
+    """Client id and secret from HTTP Basic (RFC 6749 §2.3.1), or None without it. Raises OAuthFault."""
     headers = request.headers.getlist("authorization")
     if len(headers) > 1:
         raise _invalid("There are two Authorization headers.")
@@ -97,7 +102,7 @@ async def _read_multipart(request: Request, body: bytes) -> Pairs:
     async def stream() -> AsyncGenerator[bytes, None]:
         yield body
 
-    # Nothing here takes a file: none is ever spooled to the disk.
+    # Files are refused, so nothing is written to the disk.
     parser = MultiPartParser(request.headers, stream(), max_files=0, max_fields=_MAX_FIELDS)
     try:
         fields = await parser.parse()

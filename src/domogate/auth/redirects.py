@@ -1,4 +1,4 @@
-"""Where a browser is sent back to: the redirect URIs a client registered, to the letter."""
+"""Redirects of the browser, and the comparison with the redirect URIs that a client registered."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from domogate.domain.people import Client
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\])):([1-9][0-9]{0,4})([/?].*|)", re.ASCII).fullmatch
 _MAX_PORT = 65_535
 
-_GO = {"cache-control": "no-store", "pragma": "no-cache", "referrer-policy": "no-referrer"}
+_REDIRECT_HEADERS = {"cache-control": "no-store", "pragma": "no-cache", "referrer-policy": "no-referrer"}
 
 
 class ResponseMode(StrEnum):
@@ -23,8 +23,11 @@ class ResponseMode(StrEnum):
 
 
 def matches(requested: str, registered: str, *, any_port: bool) -> bool:
-    """The same text (RFC 9700 §2.1). With `any_port`, what is registered at a loopback address without a port has any:
-    a native application learns its port only when it starts (RFC 8252 §7.3)."""
+    """Whether both are the same text (RFC 9700 §2.1).
+
+    With `any_port`, a loopback address registered without a port matches every port: a native application learns its port only
+    when it starts (RFC 8252 §7.3).
+    """
     if requested == registered:
         return True
     loopback = _LOOPBACK(requested) if any_port else None
@@ -32,10 +35,10 @@ def matches(requested: str, registered: str, *, any_port: bool) -> bool:
 
 
 def explain_mismatch(requested: str, client: Client) -> str:
-    """What exactly is wrong, for whoever wrote the application."""
+    """Tells the developer of the application what is wrong."""
     shown = requested if requested.isprintable() else ascii(requested)
     if "#" in requested:
-        return f"The redirect_uri {shown} has a fragment (#…); a redirect URI must have none (RFC 6749 §3.1.2)."
+        return f"The redirect_uri {shown} has a fragment (#…); a redirect URI must not have one (RFC 6749 §3.1.2)."
     nearest = next((it for it in client.redirect_uris if _same_but_for_port(requested, it)), None)
     if nearest is not None:
         return f"The redirect_uri {shown} is not registered for {client.name}: {nearest} is, with another port."
@@ -54,11 +57,12 @@ def _same_but_for_port(one: str, other: str) -> bool:
 
 
 def send_back(redirect_uri: str, mode: ResponseMode, parameters: Mapping[str, str]) -> Response:
-    """Back to the application. 303: what was posted here is never posted there (RFC 9700 §4.12)."""
+    """Redirect to the application, by 303 so that a posted form is not posted there again (RFC 9700 §4.12)."""
     sign = "#" if mode is ResponseMode.FRAGMENT else "&" if "?" in redirect_uri else "?"
-    # urlencode leaves no line end, so that no parameter can begin a header of its own.
-    return RedirectResponse(f"{redirect_uri}{sign}{urlencode(parameters)}", 303, _GO)
+    # urlencode escapes line breaks, so a parameter cannot add a header.
+    return RedirectResponse(f"{redirect_uri}{sign}{urlencode(parameters)}", 303, _REDIRECT_HEADERS)
 
 
 def see_other(url: str) -> Response:
-    return RedirectResponse(url, 303, _GO)
+    """Load this URL next, with GET. The browser does not send the form again when the person goes back."""
+    return RedirectResponse(url, 303, _REDIRECT_HEADERS)

@@ -1,16 +1,16 @@
-"""{auth_url}/token, /revoke, /introspect and /userinfo: what applications call without a browser."""
+"""{auth_url}/token, /revoke, /introspect and /userinfo: endpoints that applications call without a browser."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.answers import NO_STORE, bearer_fault_answer, json_answer, no_token_answer
-from domogate.auth.forms import MULTIPART, URLENCODED, content_type, once, read_basic, read_pairs
+from domogate.auth.forms import MULTIPART, URLENCODED, address_of, content_type, once, read_basic, read_pairs
 from domogate.domain.people import Client, GrantType
 from domogate.services.authorization import Authorization, OAuthError, OAuthFault, TokenSet
 
 
 class TokenEndpoints:
-    """Each takes a form and answers JSON."""
+    """Each endpoint takes a form and responds with JSON."""
 
     def __init__(self, authorization: Authorization, *, max_body: int) -> None:
         self._authorization = authorization
@@ -21,30 +21,30 @@ class TokenEndpoints:
         }
 
     async def token(self, request: Request) -> Response:
-        """RFC 6749 §3.2. Never metered: a refresh that is refused would log a person out."""
+        """RFC 6749 §3.2. Without a rate limit: a refused refresh would log a person out."""
         form = await self._read_form(request)
-        grant_type = _demand(form, "grant_type")
+        grant_type = _require(form, "grant_type")
         exchange = self._grants.get(grant_type)
         if exchange is None:
             allowed = " or ".join(self._grants)
             raise OAuthFault(OAuthError.UNSUPPORTED_GRANT_TYPE, f"The grant_type must be {allowed}.")
         client = await self._authenticate(request, form)
-        return json_answer(200, await exchange(client, form, _address(request)))
+        return json_answer(200, await exchange(client, form, address_of(request)))
 
     async def revoke(self, request: Request) -> Response:
         """RFC 7009."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
-        await self._authorization.inspection.revoke(client, _demand(form, "token"), _address(request))
+        await self._authorization.inspection.revoke(client, _require(form, "token"), address_of(request))
         return Response(b"", 200, NO_STORE)
 
     async def introspect(self, request: Request) -> Response:
-        """RFC 7662. A client that cannot prove who it is gets to know nothing (§2.1)."""
+        """RFC 7662. Only for clients that authenticate (§2.1)."""
         form = await self._read_form(request)
         client = await self._authenticate(request, form)
         if not client.confidential:
             raise OAuthFault(OAuthError.INVALID_CLIENT, "Only a client with a secret can introspect tokens.")
-        return json_answer(200, await self._authorization.inspection.introspect(client, _demand(form, "token")))
+        return json_answer(200, await self._authorization.inspection.introspect(client, _require(form, "token")))
 
     async def userinfo(self, request: Request) -> Response:
         """OpenID Connect Core §5.3; the token in the header or, with POST, in the form (RFC 6750 §2)."""
@@ -56,7 +56,7 @@ class TokenEndpoints:
         except OAuthFault as fault:
             return bearer_fault_answer(fault)
 
-    # --- reading ------------------------------------------------------------------------------------------------------
+    # --- read ---------------------------------------------------------------------------------------------------------
 
     async def _read_form(self, request: Request) -> dict[str, str]:
         return once(await read_pairs(request, self._max_body))
@@ -70,8 +70,8 @@ class TokenEndpoints:
                 raise OAuthFault(OAuthError.INVALID_REQUEST, "Authenticate by HTTP Basic or by form fields, not by both.")
             client_id, secret = basic
         if client_id is None:
-            raise OAuthFault(OAuthError.INVALID_CLIENT, "The client did not say which one it is: client_id is missing.")
-        return await self._authorization.clients.authenticate(client_id, secret, _address(request))
+            raise OAuthFault(OAuthError.INVALID_CLIENT, "The field client_id is missing.")
+        return await self._authorization.clients.authenticate(client_id, secret, address_of(request))
 
     async def _read_bearer(self, request: Request) -> str | None:
         headers = request.headers.getlist("authorization")
@@ -80,25 +80,21 @@ class TokenEndpoints:
             form = await self._read_form(request)
             presented += [form["access_token"]] if "access_token" in form else []
         if len(presented) > 1 or len(headers) > 1:
-            raise OAuthFault(OAuthError.INVALID_REQUEST, "The access token is there more than once.")
+            raise OAuthFault(OAuthError.INVALID_REQUEST, "The access token is given more than once.")
         return presented[0] if presented and presented[0] else None
 
     # --- grants -------------------------------------------------------------------------------------------------------
 
     async def _redeem(self, client: Client, form: dict[str, str], address: str) -> TokenSet:
         return await self._authorization.exchange.redeem(
-            client, _demand(form, "code"), form.get("redirect_uri"), form.get("code_verifier"), address
+            client, _require(form, "code"), form.get("redirect_uri"), form.get("code_verifier"), address
         )
 
     async def _refresh(self, client: Client, form: dict[str, str], address: str) -> TokenSet:
-        return await self._authorization.exchange.refresh(client, _demand(form, "refresh_token"), form.get("scope"), address)
+        return await self._authorization.exchange.refresh(client, _require(form, "refresh_token"), form.get("scope"), address)
 
 
-def _demand(form: dict[str, str], name: str) -> str:
+def _require(form: dict[str, str], name: str) -> str:
     if name not in form:
         raise OAuthFault(OAuthError.INVALID_REQUEST, f"The field {name} is missing.")
     return form[name]
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""

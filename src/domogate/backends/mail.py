@@ -9,7 +9,7 @@ from email.policy import SMTP
 from email.utils import formatdate, make_msgid
 from typing import Final
 
-from domogate.backends.mail_texts import INVITATION, INVITATION_WITH_LINK, PASSWORD_LINK, Text
+from domogate.backends.mail_texts import INVITATION, INVITATION_WITH_LINK, PASSWORD_LINK, MailText
 
 _DEADLINE: Final = 20.0
 SECURITY: Final = ("starttls", "tls", "none")
@@ -70,7 +70,7 @@ class SmtpMail:
         await self._send(email, text, plant=_one_line(plant), link=link or "", lifetime=print_lifetime(lifetime))
         return True
 
-    async def _send(self, email: str, text: Text, **filled: str) -> None:
+    async def _send(self, email: str, text: MailText, **filled: str) -> None:
         message = EmailMessage(policy=_POLICY)
         message["From"] = self._sender
         message["To"] = email

@@ -1,45 +1,45 @@
-"""What the gateway's mails say, in plain text. Each has a subject and a body; what stands in braces is filled in."""
+"""Texts of the gateway's mails: a subject and a plain-text body each. The names in braces are filled in."""
 
 from typing import NamedTuple
 
 
-class Text(NamedTuple):
+class MailText(NamedTuple):
     subject: str
     body: str
 
 
-PASSWORD_LINK = Text(
+PASSWORD_LINK = MailText(
     "Set your password",
     """\
 Hello{name},
 
-with this link you set the password of your account on the gateway:
+use this link to set the password of your account on the gateway:
 
 {link}
 
-It works once, within {lifetime}. If you did not expect this mail, you need not do anything.
+The link works once, within {lifetime}. If you did not expect this mail, you can ignore it.
 """,
 )
 
-INVITATION_WITH_LINK = Text(
+INVITATION_WITH_LINK = MailText(
     "You are invited to {plant}",
     """\
 Hello,
 
-you are invited to use the plant "{plant}". Choose a password with this link, and you are in:
+you are invited to the home "{plant}". Choose a password with this link to accept:
 
 {link}
 
-It works once, within {lifetime}. If you do not know the plant, you need not do anything.
+The link works once, within {lifetime}. If you do not know this home, you can ignore this mail.
 """,
 )
 
-INVITATION = Text(
+INVITATION = MailText(
     "You can use {plant} now",
     """\
 Hello,
 
-the plant "{plant}" is shared with you from now on: you find it in your applications beside your others. If you do not want it,
+the home "{plant}" is now shared with you. You find it in your applications, next to your other homes. If you do not want it,
 you can leave it on your account page.
 """,
 )

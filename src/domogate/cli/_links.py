@@ -7,7 +7,7 @@ import typer
 
 from domogate.cli._flags import WHERE
 from domogate.cli._output import iso, note, print_json
-from domogate.services.people.people import IssuedLink
+from domogate.services.people import IssuedLink
 
 LINK_FLAGS = (*WHERE, "public_url")
 """Flags of a command that makes a link: the gateway's address is part of the link."""

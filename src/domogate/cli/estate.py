@@ -15,7 +15,7 @@ from domogate.drivers import OPTION_CHECKS
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
 from domogate.services.audit.log import AuditAction
-from domogate.services.people.people import COMMAND_LINE
+from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 
 commands = group("estate", "The estate file: check, import, export, JSON Schema.")

@@ -18,8 +18,8 @@ from domogate.management.wire import (
     show_subscription,
 )
 from domogate.services.audit.log import AuditAction, key_ref
-from domogate.services.people.people import Invalid, NotFound
-from domogate.services.people.rules import check_name
+from domogate.services.people import check_name
+from domogate.services.refusals import Invalid, NotFound
 from domogate.wire import moment, moment_or_none
 
 

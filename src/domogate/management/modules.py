@@ -14,8 +14,8 @@ from domogate.management.commands import WrittenCommand, to_command, word_of
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of
 from domogate.management.orders import ShownOrder, show_order
 from domogate.services.audit.log import AuditAction, AuditResult
-from domogate.services.people.people import Conflict, NotFound
 from domogate.services.plants.read_model import ModuleView, PlantView
+from domogate.services.refusals import Conflict, NotFound
 from domogate.wire import Shown, moment
 from domogate.wire.states import ShownAbsence, ShownState, show_absence, show_state
 

@@ -24,12 +24,13 @@ from domogate.ports import (
 )
 from domogate.services.audit.log import AuditLog
 from domogate.services.driving.supervisor import DriverHealth
-from domogate.services.people.people import Actor, NotFound, People
+from domogate.services.people import Actor, People
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
+from domogate.services.refusals import NotFound
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from domogate.domain.commands import OrderRecord, OrderState
 from domogate.http_api.problems import Problem
 from domogate.management.commands import WrittenCommand, show_command
 from domogate.management.operation import Call, Desk, Listing, Operation, Page, queried_id
-from domogate.services.people.people import NotFound
+from domogate.services.refusals import NotFound
 from domogate.wire import Shown, moment, moment_or_none
 
 

@@ -23,7 +23,7 @@ from domogate.management.safety_wire import (
     show_order_list,
     show_site,
 )
-from domogate.services.people.people import NotFound
+from domogate.services.refusals import NotFound
 from domogate.services.safety import SafetyLogbook
 
 T = TypeVar("T")

@@ -20,7 +20,7 @@ from domogate.management.operations import OPERATIONS
 from domogate.management.problems import from_fault, from_refusal, lacks_scope, not_let_in
 from domogate.ports import Clock, Verifier
 from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
-from domogate.services.people.people import People
+from domogate.services.people import People
 from domogate.services.refusals import Refused
 from domogate.services.rights.access import may_manage
 

@@ -21,7 +21,7 @@ from domogate.management.wire import (
     show_session,
     show_user,
 )
-from domogate.services.people.rules import check_name
+from domogate.services.people import check_name
 
 
 class UserPage(Page, frozen=True, forbid_unknown_fields=True):

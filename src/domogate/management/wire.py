@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from domogate.domain.authorization import Session
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
 from domogate.domain.plants import Member, Plant, PlantStatus, PlantType
-from domogate.services.people.people import InvitedAs, IssuedLink
+from domogate.services.people import InvitedAs, IssuedLink
 from domogate.wire import Shown, moment, moment_or_none
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from domogate.domain.people import Standing
-from domogate.services.people.people import LINK_PATH
+from domogate.services.people import LINK_PATH
 from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ class TestApplications:
         assert page.count(REVOKE) == 1
         assert page.count("See your lights") == 1
         assert page.count("Switch your plugs") == 1
-        assert "Let in 2 hours ago" in page
+        assert "Access given 2 hours ago" in page
 
     async def test_a_name_is_never_markup(self, visitor: Visitor, home: House) -> None:
         await home.let_in(ANNA)
@@ -113,7 +113,7 @@ class TestSessions:
             await other.log_in()
             await open_account(visitor)
             await visitor.send(END)
-            assert "Logged out there." in (await visitor.follow()).text
+            assert "You are logged out there." in (await visitor.follow()).text
             assert (await other.get("/auth/account")).status_code == 303
 
     async def test_all_others_can_be_ended_at_once(self, visitor: Visitor, home: House) -> None:
@@ -149,7 +149,7 @@ class TestPlants:
         assert heading_of(page.text) == f"Leave {HOUSE.name}?"
         assert (await home.store.list_plants_of(BRUNO.id))[0] != ()
         await visitor.send(LEAVE)
-        assert "You have left the plant." in (await visitor.follow()).text
+        assert "You have left the home." in (await visitor.follow()).text
         assert (await home.store.list_plants_of(BRUNO.id))[0] == ()
 
     @pytest.mark.parametrize("plant", ["", "x", HOUSE.id])
@@ -176,7 +176,7 @@ class TestStanding:
     ) -> None:
         await home.set_standing(ANNA, standing)
         page = await open_account(visitor)
-        assert ("Your password is to be renewed" in page) is password
+        assert ("You need a new password" in page) is password
         assert ("The terms of use have changed" in page) is terms
 
     @pytest.mark.parametrize("terms_url", [None, "https://terms.example/2027?for=homes&lang=en#top"])
@@ -251,7 +251,7 @@ class TestChangingThePassword:
             (PASSWORD, "x" * 1000, "x" * 1000, 400, "The password is too long."),
             (PASSWORD, ANNA.email, ANNA.email, 400, "must not be your e-mail address"),
             (PASSWORD, "password1234", "password1234", 400, "Many people use this password"),
-            (PASSWORD, PASSWORD, PASSWORD, 400, "the password you have already"),
+            (PASSWORD, PASSWORD, PASSWORD, 400, "You already have this password"),
             (PASSWORD, NEW, NEW + "x", 400, "The two passwords are not the same."),
         ],
     )

@@ -86,7 +86,7 @@ class TestTheWayThere:
 class TestTheLink:
     async def test_is_mailed_and_sets_a_new_password(self, visitor: Visitor, home: House) -> None:
         sent = await ask(visitor)
-        assert (sent.status_code, heading_of(sent.text)) == (200, "Look into your mailbox")
+        assert (sent.status_code, heading_of(sent.text)) == (200, "Check your mailbox")
         assert [(what, email) for what, email, _ in home.mail.sent] == [("password", ANNA.email)]
         page = await visitor.get(mailed_path(home))
         assert heading_of(page.text) == "Choose a new password"
@@ -202,7 +202,7 @@ class TestNobodyLearnsWhoHasAnAccount:
                 cookie = page.headers["set-cookie"].partition(";")[0]
                 fields = forms_of(page.text)[0].fields | {"email": ANNA.email}
                 sent = await http.post(FORGOTTEN, data=fields, headers={"cookie": cookie})
-                assert heading_of(sent.text) == "Look into your mailbox"
+                assert heading_of(sent.text) == "Check your mailbox"
                 assert not delivered.is_set()
                 # The connection is free for the next request meanwhile.
                 assert (await http.get(FORGOTTEN)).status_code == 200
@@ -291,7 +291,7 @@ class TestWithoutMail:
 
 class TestAudit:
     async def who_is(self, home: House, user: User) -> str:
-        return f"user:{await home.audit.know(user.id)}"
+        return f"user:{await home.audit.find_pseudonym(user.id)}"
 
     async def test_says_for_whom_and_from_where_and_not_that_they_proved_who_they_are(
         self, visitor: Visitor, home: House

@@ -52,7 +52,7 @@ class TestPasswordLinks:
         await visitor.get(link)
         await visitor.send(password=NEW, repeated=NEW)
         answer = await visitor.get(link)
-        assert (answer.status_code, heading_of(answer.text)) == (410, "This link is used up")
+        assert (answer.status_code, heading_of(answer.text)) == (410, "This link no longer works")
 
     async def test_a_form_that_was_open_meanwhile_sets_nothing(self, visitor: Visitor, home: House) -> None:
         await visitor.get(await home.link(CARLA))
@@ -109,8 +109,8 @@ class TestConsent:
 
     async def test_says_who_asks_for_what_in_words_and_for_whom(self, visitor: Visitor, home: House) -> None:
         page = await self.ask(visitor, home)
-        assert heading_of(page) == "Let Sunrise &lt;b&gt;lights&lt;/b&gt; in?"
-        for words in ("See your lights", "Switch your plugs", "Know that it is you", ANNA.email, "app.example"):
+        assert heading_of(page) == "Give Sunrise &lt;b&gt;lights&lt;/b&gt; access?"
+        for words in ("See your lights", "Switch your plugs", "Recognise you", ANNA.email, "app.example"):
             assert words in page
 
     async def test_every_scope_has_a_labelled_box_that_is_ticked(self, visitor: Visitor, home: House) -> None:

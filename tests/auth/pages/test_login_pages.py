@@ -18,7 +18,7 @@ class TestTheLoginPage:
 
     async def test_speaks_of_an_application_only_to_who_comes_from_one(self, visitor: Visitor, home: House) -> None:
         from_an_application = await visitor.get("/auth/login?return_to=" + quote(home.authorize_path(), safe=""))
-        assert "Log in to go on to the application." in from_an_application.text
+        assert "Log in to continue to the application." in from_an_application.text
         assert "application" not in (await visitor.get("/auth/login?return_to=/auth/account/password")).text
 
     async def test_shows_the_login_hint(self, visitor: Visitor) -> None:
@@ -88,7 +88,7 @@ class TestLoggingIn:
             assert answer.status_code == 403
             pages.append(answer.text.replace(email, "EMAIL"))
         assert len(set(pages)) == 1
-        assert "E-mail or password is not right." in pages[0]
+        assert "The e-mail or the password is wrong." in pages[0]
 
     async def test_the_email_stays_and_the_password_does_not(self, visitor: Visitor) -> None:
         answer = await visitor.log_in(password="not it at all")
@@ -173,7 +173,7 @@ class TestTheCodePage:
         await visitor.follow()
         answer = await visitor.send(code="000000")
         assert answer.status_code == 403
-        assert "This code is not right" in answer.text
+        assert "This code is wrong" in answer.text
         assert (await visitor.send(code=home.code())).status_code == 303
 
     async def test_takes_no_code_twice(self, visitor: Visitor, home: House) -> None:

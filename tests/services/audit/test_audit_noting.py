@@ -160,14 +160,14 @@ class TestPseudonyms:
     async def test_no_more_users_are_remembered_than_is_allowed(self) -> None:
         users = [an_id(number) for number in range(5)]
         store = ChainInMemory(*users)
-        log = AuditLog(store, HandClock(), known_users=2)
+        log = AuditLog(store, HandClock(), cached_users=2)
         for user in users:
             note(log, who=user)
         await log.flush()
         store.questions = 0
-        await log.know(users[-1])
+        await log.find_pseudonym(users[-1])
         assert store.questions == 0
-        await log.know(users[0])
+        await log.find_pseudonym(users[0])
         assert store.questions == 1
 
     async def test_a_user_who_is_gone_is_not_named(self, log: AuditLog, store: ChainInMemory) -> None:
@@ -176,7 +176,7 @@ class TestPseudonyms:
         assert store.records[0].entry.who == GONE
 
     async def test_a_deletion_can_be_noted_after_it(self, log: AuditLog, store: ChainInMemory) -> None:
-        await log.know(USER)
+        await log.find_pseudonym(USER)
         del store.pseudonyms[USER]
         log.note(AuditAction.USER_DELETED, who=COMMAND_LINE, what=user_ref(USER), result="ok")
         await log.flush()

@@ -140,7 +140,7 @@ class TestOnADatabase:
         before = await log.verify()
         pseudonym = await store.find_pseudonym(BRUNO.id)
         assert len(await log.list(user_id=BRUNO.id)) == 10
-        await log.know(BRUNO.id)
+        await log.find_pseudonym(BRUNO.id)
         assert await store.delete_user(BRUNO.id)
         log.note(AuditAction.USER_DELETED, who=COMMAND_LINE, what=user_ref(BRUNO.id), result="ok")
         await log.flush()

@@ -12,7 +12,7 @@ from hypothesis import given
 from domogate.common.secrets import hash_secret
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.secrets import (
-    Seal,
+    TextMac,
     derive_successor,
     half_hash,
     is_challenge,
@@ -92,15 +92,15 @@ class TestSuccessors:
             Authorization(nothing, nothing, nothing, nothing, nothing, issuer="", successor_secret=b"x" * 31)  # type: ignore[arg-type]  # fields by name
 
 
-class TestSeal:
+class TestTextMac:
     @given(st.text(), st.text())
     def test_holds_for_its_own_text_only(self, text: str, other: str) -> None:
-        seal = Seal(b"s" * 32, "a purpose")
-        assert seal.holds(text, seal.of(text))
-        assert seal.holds(other, seal.of(text)) is (other == text)
-        assert not Seal(b"s" * 32, "another purpose").holds(text, seal.of(text))
-        assert not Seal(b"t" * 32, "a purpose").holds(text, seal.of(text))
-        assert not seal.holds(text, other)
+        mac = TextMac(b"s" * 32, "a purpose")
+        assert mac.verify(text, mac.sign(text))
+        assert mac.verify(other, mac.sign(text)) is (other == text)
+        assert not TextMac(b"s" * 32, "another purpose").verify(text, mac.sign(text))
+        assert not TextMac(b"t" * 32, "a purpose").verify(text, mac.sign(text))
+        assert not mac.verify(text, other)
 
 
 def test_at_hash_is_the_left_half() -> None:

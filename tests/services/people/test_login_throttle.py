@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from domogate.domain.attempts import Attempt
-from domogate.services.people.login_throttle import Throttle
+from domogate.services.people import LoginThrottle
 from support.examples import examples
 from support.stores import HandClock
 
@@ -42,12 +42,12 @@ def store() -> Counters:
 
 
 @pytest.fixture
-def throttle(store: Counters, clock: HandClock) -> Throttle:
-    return Throttle(store, clock)
+def throttle(store: Counters, clock: HandClock) -> LoginThrottle:
+    return LoginThrottle(store, clock)
 
 
 class TestKeys:
-    def test_of_an_account_are_the_same_in_any_case_of_its_letters(self, throttle: Throttle) -> None:
+    def test_of_an_account_are_the_same_in_any_case_of_its_letters(self, throttle: LoginThrottle) -> None:
         assert throttle.attempt(ANNA.upper(), HOME) == throttle.attempt(ANNA, HOME)
         assert throttle.attempt(ANNA, HOME).account == throttle.attempt(ANNA, ELSEWHERE).account
         assert throttle.attempt(ANNA, HOME).account != throttle.attempt(BRUNO, HOME).account
@@ -65,13 +65,13 @@ class TestKeys:
         ],
     )
     def test_of_an_address_are_those_of_a_whole_network_of_ipv6(
-        self, throttle: Throttle, one: str, other: str, same: bool
+        self, throttle: LoginThrottle, one: str, other: str, same: bool
     ) -> None:
         here, there = throttle.attempt(ANNA, one), throttle.attempt(ANNA, other)
         assert (here.address == there.address) is same
         assert (here.familiar == there.familiar) is same
 
-    def test_tell_neither_and_are_of_one_size(self, throttle: Throttle) -> None:
+    def test_tell_neither_and_are_of_one_size(self, throttle: LoginThrottle) -> None:
         for account in (ANNA, "", "x" * 5000, "\ud800"):
             attempt = throttle.attempt(account, HOME)
             assert [len(key) for key in (attempt.account, attempt.address, attempt.familiar)] == [32, 32, 32]
@@ -82,21 +82,21 @@ class TestKeys:
         keys = [
             key
             for purpose in ("login", "forgotten")
-            for attempt in [Throttle(store, clock, purpose=purpose).attempt(HOME, HOME)]
+            for attempt in [LoginThrottle(store, clock, purpose=purpose).attempt(HOME, HOME)]
             for key in (attempt.account, attempt.address, attempt.familiar)
         ]
         assert len(set(keys)) == 6
 
 
 class TestAdmitting:
-    async def test_is_the_stores_to_say(self, throttle: Throttle, store: Counters) -> None:
+    async def test_is_the_stores_to_say(self, throttle: LoginThrottle, store: Counters) -> None:
         assert await throttle.admit(ANNA, HOME) == 0
         store.wait = 2.5
         assert await throttle.admit(ANNA, HOME) == 2.5
         assert store.admitted == [throttle.attempt(ANNA, HOME)] * 2
 
     async def test_who_goes_on_trying_during_the_wait_costs_no_write(
-        self, throttle: Throttle, store: Counters, clock: HandClock
+        self, throttle: LoginThrottle, store: Counters, clock: HandClock
     ) -> None:
         store.wait = 8.0
         assert await throttle.admit(ANNA, HOME) == 8.0
@@ -108,7 +108,7 @@ class TestAdmitting:
         store.wait = 0.0
         assert await throttle.admit(ANNA, HOME) == 0
 
-    async def test_others_are_asked_for_meanwhile(self, throttle: Throttle, store: Counters) -> None:
+    async def test_others_are_asked_for_meanwhile(self, throttle: LoginThrottle, store: Counters) -> None:
         store.wait = 8.0
         await throttle.admit(ANNA, HOME)
         store.wait = 0.0
@@ -116,7 +116,7 @@ class TestAdmitting:
         assert await throttle.admit(BRUNO, HOME) == 0
 
     async def test_a_clock_that_is_set_back_makes_nobody_wait_longer(
-        self, throttle: Throttle, store: Counters, clock: HandClock
+        self, throttle: LoginThrottle, store: Counters, clock: HandClock
     ) -> None:
         store.wait = 8.0
         await throttle.admit(ANNA, HOME)
@@ -124,7 +124,7 @@ class TestAdmitting:
         store.wait = 4.0
         assert await throttle.admit(ANNA, HOME) == 4.0
 
-    async def test_a_success_is_told_and_ends_the_wait(self, throttle: Throttle, store: Counters) -> None:
+    async def test_a_success_is_told_and_ends_the_wait(self, throttle: LoginThrottle, store: Counters) -> None:
         store.wait = 8.0
         await throttle.admit(ANNA, HOME)
         await throttle.succeed(ANNA, HOME)
@@ -136,7 +136,7 @@ class TestAdmitting:
     @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40), st.floats(0, 900)), max_size=60))
     async def test_the_memory_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, float]]) -> None:
         store = Counters()
-        throttle = Throttle(store, HandClock(), capacity=5)
+        throttle = LoginThrottle(store, HandClock(), capacity=5)
         for account, address, store.wait in attempts:
             assert math.isfinite(await throttle.admit(account, address))
         assert len(throttle) <= 5

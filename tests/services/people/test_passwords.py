@@ -5,11 +5,8 @@ import asyncio
 import pytest
 
 from domogate.domain.people import Standing
-from domogate.services.people.people import (
-    Invalid,
-    NotFound,
-)
-from domogate.services.people.rules import check_password
+from domogate.services.people import DeadLink, check_password
+from domogate.services.refusals import Invalid, NotFound
 from support.people import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, Village, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
@@ -45,18 +42,18 @@ class TestPasswordsByLink:
     async def test_looking_at_a_link_does_not_use_it_up(self, village: Village) -> None:
         token = token_of(await village.people.issue_password_link(CARLA.id))
         for _ in range(2):
-            found = await village.people.find_link(token)
-            assert found is not None
+            found = await village.people.links.find(token)
+            assert not isinstance(found, DeadLink)
             assert found[1].id == CARLA.id
 
     async def test_one_that_is_too_old_made_up_or_replaced_opens_nothing(self, village: Village) -> None:
         replaced = token_of(await village.people.issue_password_link(CARLA.id))
         old = token_of(await village.people.issue_password_link(CARLA.id))
-        assert await village.people.find_link(replaced) is None
-        assert await village.people.find_link("x" * 43) is None
-        assert await village.people.find_link("\udcff") is None
+        assert await village.people.links.find(replaced) is DeadLink.USED
+        assert await village.people.links.find("x" * 43) is DeadLink.USED
+        assert await village.people.links.find("\udcff") is DeadLink.USED
         village.clock.at += LINK_LIFETIME
-        assert await village.people.find_link(old) is None
+        assert await village.people.links.find(old) is DeadLink.EXPIRED
         for token in (replaced, old, "x" * 43):
             with pytest.raises(NotFound):
                 await village.people.redeem_link(token, GOOD_PASSWORD)
@@ -65,7 +62,7 @@ class TestPasswordsByLink:
     async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(self, village: Village) -> None:
         token = token_of(await village.people.issue_password_link(ANNA.id))
         await village.people.set_password(ANNA.id, GOOD_PASSWORD)
-        assert await village.people.find_link(token) is None
+        assert await village.people.links.find(token) is DeadLink.USED
 
     async def test_nobody_gets_a_link_who_is_not_there(self, village: Village) -> None:
         with pytest.raises(NotFound):
@@ -91,7 +88,7 @@ class TestSettingAPassword:
         await village.people.set_password(ANNA.id, GOOD_PASSWORD)
         await village.people.set_password(ANNA.id, GOOD_PASSWORD)
         await village.people.set_standing(ANNA.id, Standing.PASSWORD_EXPIRED)
-        with pytest.raises(Invalid, match="renewed"):
+        with pytest.raises(Invalid, match="replaced"):
             await village.people.set_password(ANNA.id, GOOD_PASSWORD)
 
     async def test_other_sessions_end_and_only_theirs(self, village: Village) -> None:

@@ -5,15 +5,8 @@ import pytest
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import PlantStatus
-from domogate.services.people.people import (
-    COMMAND_LINE,
-    Actor,
-    Conflict,
-    Forbidden,
-    Invalid,
-    InvitedAs,
-    NotFound,
-)
+from domogate.services.people import COMMAND_LINE, Actor, InvitedAs
+from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 from support.people import GOOD_PASSWORD, NOBODY, Village, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 

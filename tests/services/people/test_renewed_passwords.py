@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from domogate.services.people.sessions import Entered, HalfWay, SecondFactorNeeded, Wrong
+from domogate.services.people import LoginComplete, LoginFailed, PendingLogin, SecondFactorNeeded
 from domogate.services.refusals import Conflict
 from support.pages import ADDRESS, ANNA, PASSWORD, SECRET, House, house
 
@@ -23,10 +23,10 @@ async def log_in(home: House, otp: str | None = None) -> object:
     return await home.sessions.log_in(ANNA.email, PASSWORD, otp, ADDRESS, AGENT)
 
 
-async def go_half_way(home: House) -> HalfWay:
+async def go_half_way(home: House) -> PendingLogin:
     outcome = await log_in(home)
     assert isinstance(outcome, SecondFactorNeeded)
-    found = await home.sessions.find_half_way(outcome.cookie)
+    found = await home.sessions.find_pending(outcome.cookie)
     assert found is not None
     return found
 
@@ -51,7 +51,7 @@ def renewed_while_it_is_looked_at(home: House, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.usefixtures("renewed_while_it_is_looked_at")
 class TestTheFormerPassword:
     async def test_logs_nobody_in(self, home: House) -> None:
-        assert await log_in(home) == Wrong()
+        assert await log_in(home) == LoginFailed()
         assert await home.store.list_sessions(ANNA.id) == []
         await home.audit.flush()
         last = (await home.audit.list(limit=10))[-1].entry
@@ -59,12 +59,12 @@ class TestTheFormerPassword:
 
     async def test_leads_nobody_to_the_second_factor(self, home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
-        assert await log_in(home) == Wrong()
+        assert await log_in(home) == LoginFailed()
         assert await home.store.list_sessions(ANNA.id) == []
 
     async def test_logs_nobody_in_with_a_code_either(self, home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
-        assert await log_in(home, home.code()) == Wrong()
+        assert await log_in(home, home.code()) == LoginFailed()
         assert await home.store.list_sessions(ANNA.id) == []
 
 
@@ -82,22 +82,22 @@ class TestWhatTheFormerPasswordBegan:
         await home.change(ANNA, totp_secret=SECRET)
         waiting = await go_half_way(home)
         await renew(home)
-        assert await home.sessions.enter_code(waiting, home.code(), ADDRESS, AGENT) == Wrong()
+        assert await home.sessions.enter_code(waiting, home.code(), ADDRESS, AGENT) == LoginFailed()
         assert await home.store.list_sessions(ANNA.id) == []
 
     async def test_nobody_gets_a_second_factor_by_it_that_was_demanded(self, home: House) -> None:
         home.sessions.second_factor_required = True
         waiting = await go_half_way(home)
         await renew(home)
-        assert await home.sessions.set_up_half_way(waiting, SECRET, home.code(), ADDRESS, AGENT) == Wrong()
+        assert await home.sessions.set_up_pending(waiting, SECRET, home.code(), ADDRESS, AGENT) == LoginFailed()
         assert (await home.user(ANNA)).totp_secret is None
         assert await home.store.list_sessions(ANNA.id) == []
 
     async def test_nobody_switches_on_a_second_factor_by_it(self, home: House) -> None:
         """Whoever did could keep the person out who has just renewed the password."""
         entered = await log_in(home)
-        assert isinstance(entered, Entered)
+        assert isinstance(entered, LoginComplete)
         await renew(home)
-        assert await home.sessions.switch_on_second_factor(entered.person, SECRET, home.code(), ADDRESS) == Wrong()
+        assert await home.sessions.switch_on_second_factor(entered.person, SECRET, home.code(), ADDRESS) == LoginFailed()
         assert (await home.user(ANNA)).totp_secret is None
         assert await home.store.list_sessions(ANNA.id) == []

@@ -3,7 +3,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyotp
 import pytest
 
-from domogate.services.people.second_factor import SecondFactor, is_secret
+from domogate.services.people import SecondFactor, is_secret
 from support.stores import HandClock
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"

@@ -162,7 +162,7 @@ class TestWhatIsWithdrawnBeforeItIsRedeemed:
     ) -> None:
         guest = await entrance.let_in(GUEST)
         ticket = await entrance.mint(who=guest)
-        pseudonym = await entrance.audit.know(GUEST.id)
+        pseudonym = await entrance.audit.find_pseudonym(GUEST.id)
         await withdraw(entrance, guest.grant_id)
         assert problem_type(await entrance.redeem(ticket), status) == reason
         assert await entrance.store.list_orders(HOUSE.id, None, None, None, 10) == []
@@ -268,7 +268,7 @@ class TestWhatIsNoted:
     async def test_of_a_success_is_who_what_where_and_by_which_application(self, entrance: Entrance) -> None:
         await entrance.redeem(await entrance.mint())
         entry = (await entrance.entries())[-1]
-        assert entry.who == f"user:{await entrance.audit.know(OWNER.id)}"
+        assert entry.who == f"user:{await entrance.audit.find_pseudonym(OWNER.id)}"
         assert (entry.action, entry.what, entry.result) == ("ticket redeemed", f"open module:{GATE.id}", "ok")
         assert entry.address == "192.0.2.9"
         assert (entry.detail["plant"], entry.detail["client"]) == (HOUSE.id, APP.id)

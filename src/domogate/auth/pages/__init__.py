@@ -1,7 +1,6 @@
-"""What a person meets in the browser under /auth: log in, let an application in, look after the account. No script at all."""
+"""The pages under /auth: login, consent, account and errors. They are rendered on the server and contain no script."""
 
 from domogate.auth.pages.browser import COOKIE
-from domogate.auth.pages.context import PeopleService
 from domogate.auth.pages.pages import Pages
 
-__all__ = ["COOKIE", "Pages", "PeopleService"]
+__all__ = ["COOKIE", "Pages"]

@@ -1,30 +1,35 @@
-"""The account home: what standing wants, applications, sessions, plants, and the way to security."""
+"""The account page: due tasks, applications, homes, sessions, and links to the security pages."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.pages.browser import COOKIE, Form, address_of, is_of_this_browser, read_form
-from domogate.auth.pages.context import ACCOUNT_PATH, PageContext, page_at, see_other
+from domogate.auth.forms import address_of
+from domogate.auth.pages.browser import COOKIE, Form, is_own_form, read_form
+from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
 from domogate.auth.pages.language import Language
 from domogate.auth.pages.user_agents import Agent, describe_agent
+from domogate.auth.redirects import see_other
+from domogate.auth.routing import Endpoint, route_by_method
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.people import MANAGE_SCOPE, Grant, Scope
 from domogate.domain.plants import Plant
-from domogate.services.audit.log import AuditAction, AuditResult
-from domogate.services.people.people import Actor
-from domogate.services.people.sessions import LoggedIn
+from domogate.services.audit import AuditAction, AuditResult
+from domogate.services.people import Actor, LoggedIn
 from domogate.services.refusals import Refused
 from domogate.services.rights.access import list_own_plants
 
 _NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
 
 
+Action = Callable[[Request, LoggedIn, Form], Awaitable[Response]]
+
+
 class Application(msgspec.Struct, frozen=True):
-    """A client the person has let in, by one or more grants."""
+    """A client with one or more grants of the person."""
 
     client_id: str
     name: str
@@ -33,7 +38,7 @@ class Application(msgspec.Struct, frozen=True):
 
 
 class SessionRow(msgspec.Struct, frozen=True):
-    """A browser in which the person is logged in, as they recognise it."""
+    """A browser in which the person is logged in."""
 
     id: Id
     agent: Agent
@@ -42,128 +47,113 @@ class SessionRow(msgspec.Struct, frozen=True):
     here: bool
 
 
-class Account:
-    """/auth/account and what is done there."""
+class AccountPages:
+    """/auth/account and its actions."""
 
-    def __init__(self, kit: PageContext) -> None:
-        self._kit = kit
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
 
     def routes(self) -> list[Route]:
         return [
             Route(ACCOUNT_PATH, self.show, methods=["GET"]),
-            Route(f"{ACCOUNT_PATH}/applications/revoke", self.revoke, methods=["POST"]),
-            Route(f"{ACCOUNT_PATH}/sessions/end", self.end_session, methods=["POST"]),
-            page_at(f"{ACCOUNT_PATH}/plants/leave", get=self.ask_to_leave, post=self.leave_plant),
-            Route(f"{ACCOUNT_PATH}/terms", self.accept_terms, methods=["POST"]),
-            Route(f"{ACCOUNT_PATH}/logout", self.log_out, methods=["POST"]),
+            self._action("applications/revoke", self.revoke),
+            self._action("sessions/end", self.end_session),
+            route_by_method(f"{ACCOUNT_PATH}/plants/leave", get=self.ask_to_leave, post=self._checked(self.leave_plant)),
+            self._action("terms", self.accept_terms),
+            self._action("logout", self.log_out),
         ]
 
+    def _action(self, path: str, act: Action) -> Route:
+        return Route(f"{ACCOUNT_PATH}/{path}", self._checked(act), methods=["POST"])
+
+    def _checked(self, act: Action) -> Endpoint:
+        """`act` is called for a person who is logged in and sent a form of this browser."""
+
+        async def serve(request: Request) -> Response:
+            form = await read_form(request)
+            person = await self._context.find_person(request)
+            if person is None:
+                return see_other(ACCOUNT_PATH)
+            return await act(request, person, form) if is_own_form(form, person.form_token) else _done("stale")
+
+        return serve
+
     async def show(self, request: Request) -> Response:
-        person = await self._kit.find_person(request)
+        person = await self._context.find_person(request)
         if person is None:
-            return self._kit.to_login(request)
-        language = self._kit.language_for(request)
+            return self._context.to_login(request)
+        language = self._context.language_for(request)
         plants = await self._plants_of(person)
         notice = request.query_params.get("done", "")
-        return self._kit.render(
+        return self._context.render(
             request,
             "account.html",
             language=language,
             person=person,
             notice=notice if notice in _NOTICES else None,
-            now=self._kit.clock.now(),
+            now=self._context.clock.now(),
             applications=await self._applications_of(person),
             scope_words=lambda scope: scope_words(language, scope),
             sessions=await self._sessions_of(person),
             own_plants=[plant for plant in plants if plant.owner.user_id == person.user.id],
             shared_plants=[plant for plant in plants if plant.owner.user_id != person.user.id],
-            terms_url=self._kit.terms_url,
-            second_factor_required=self._kit.sessions.second_factor_required,
+            terms_url=self._context.terms_url,
+            second_factor_required=self._context.sessions.second_factor_required,
         )
 
-    async def revoke(self, request: Request) -> Response:
-        person, form = await self._act(request)
-        if person is None:
-            return see_other(ACCOUNT_PATH)
-        if form is None:
-            return _done("stale")
+    async def revoke(self, request: Request, person: LoggedIn, form: Form) -> Response:
         client_id = form.get("client_id")
-        # Never with an empty id: that would throw out all of them.
+        # Not with an empty id: that would remove all applications.
         if client_id:
-            await self._kit.people.revoke_grants(person.user.id, client_id, by=Actor(person.user.id, address_of(request)))
+            by = Actor(person.user.id, address_of(request))
+            await self._context.people.revoke_grants(person.user.id, client_id, by=by)
         return _done("revoked")
 
-    async def end_session(self, request: Request) -> Response:
-        person, form = await self._act(request)
-        if person is None:
-            return see_other(ACCOUNT_PATH)
-        if form is None:
-            return _done("stale")
+    async def end_session(self, request: Request, person: LoggedIn, form: Form) -> Response:
         if form.get("others"):
-            await self._kit.sessions.end_others(person, address_of(request))
+            await self._context.sessions.end_others(person, address_of(request))
         else:
             session_id = DASHED_UUID.parse_id(form.get("session_id"))
             if session_id is not None:
-                await self._kit.sessions.end(person, session_id, address_of(request))
+                await self._context.sessions.end(person, session_id, address_of(request))
         return _done("ended")
 
     async def ask_to_leave(self, request: Request) -> Response:
-        person = await self._kit.find_person(request)
+        person = await self._context.find_person(request)
         if person is None:
-            return see_other(self._kit.login_url(ACCOUNT_PATH))
+            return see_other(self._context.login_url(ACCOUNT_PATH))
         plant = await self._find_shared(person, request.query_params.get("plant", ""))
         if plant is None:
             return see_other(ACCOUNT_PATH)
-        return self._kit.render(request, "leave_plant.html", person=person, plant=plant)
+        return self._context.render(request, "leave_plant.html", person=person, plant=plant)
 
-    async def leave_plant(self, request: Request) -> Response:
-        person, form = await self._act(request)
-        if person is None:
-            return see_other(ACCOUNT_PATH)
-        if form is None:
-            return _done("stale")
+    async def leave_plant(self, request: Request, person: LoggedIn, form: Form) -> Response:
         plant = await self._find_shared(person, form.get("plant"))
         if plant is not None:
             try:
-                await self._kit.people.leave_plant(plant.id, person.user.id, address=address_of(request))
+                await self._context.people.leave_plant(plant.id, person.user.id, address=address_of(request))
             except Refused:
-                return see_other(ACCOUNT_PATH)  # they were withdrawn at the same moment: the page shows how it is now
+                return see_other(ACCOUNT_PATH)  # the membership has just been withdrawn: show the current state
         return _done("left")
 
-    async def accept_terms(self, request: Request) -> Response:
-        person, form = await self._act(request)
-        if person is None:
-            return see_other(ACCOUNT_PATH)
-        if form is None or form.get("accept") != "yes":
+    async def accept_terms(self, request: Request, person: LoggedIn, form: Form) -> Response:
+        if form.get("accept") != "yes":
             return _done("stale")
-        await self._kit.people.accept_terms(person.user.id, address=address_of(request))
+        await self._context.people.accept_terms(person.user.id, address=address_of(request))
         return _done("terms")
 
-    async def log_out(self, request: Request) -> Response:
-        person, form = await self._act(request)
-        if person is None:
-            return see_other(ACCOUNT_PATH)
-        if form is None:
-            return _done("stale")
-        await self._kit.sessions.log_out(request.cookies.get(COOKIE))
-        self._kit.sessions.note(AuditAction.LOGOUT, person.user.id, "account page", AuditResult.OK, address_of(request))
-        response = self._kit.render(request, "logged_out.html", client=None)
-        self._kit.cookies.remove(response, COOKIE)
+    async def log_out(self, request: Request, person: LoggedIn, _form: Form) -> Response:
+        await self._context.sessions.log_out(request.cookies.get(COOKIE))
+        self._context.sessions.note(AuditAction.LOGOUT, person.user.id, "account page", AuditResult.OK, address_of(request))
+        response = self._context.render(request, "logged_out.html", client=None)
+        self._context.cookies.remove(response, COOKIE)
         return response
 
-    # --- within -------------------------------------------------------------------------------------------------------
-
-    async def _act(self, request: Request) -> tuple[LoggedIn | None, Form | None]:
-        """Who does it, and the form if it is really theirs."""
-        form = await read_form(request)
-        person = await self._kit.find_person(request)
-        if person is None:
-            return None, None
-        return person, form if is_of_this_browser(form, person.form_token) else None
+    # --- what the page shows ------------------------------------------------------------------------------------------
 
     async def _applications_of(self, person: LoggedIn) -> list[Application]:
-        grants = await self._kit.store.list_grants(person.user.id)
-        names = {client.id: client.name for client in await self._kit.store.list_clients()} if grants else {}
+        grants = await self._context.store.list_grants(person.user.id)
+        names = {client.id: client.name for client in await self._context.store.list_clients()} if grants else {}
         by_client: dict[str, list[Grant]] = {}
         for grant in grants:
             by_client.setdefault(grant.client_id, []).append(grant)
@@ -178,15 +168,15 @@ class Account:
         ]
 
     async def _sessions_of(self, person: LoggedIn) -> list[SessionRow]:
-        """This browser's first, then the most recently seen."""
-        sessions = await self._kit.sessions.list_of(person.user)
+        """This browser first, then the most recently used."""
+        sessions = await self._context.sessions.list_of(person.user)
         rows = [
             SessionRow(it.id, describe_agent(it.agent), it.address, it.seen_at, it.id == person.session.id) for it in sessions
         ]
         return sorted(rows, key=lambda row: not row.here)
 
     async def _plants_of(self, person: LoggedIn) -> Sequence[Plant]:
-        plants, _ = await self._kit.store.list_plants_of(person.user.id)
+        plants, _ = await self._context.store.list_plants_of(person.user.id)
         return list_own_plants(plants).plants
 
     async def _find_shared(self, person: LoggedIn, text: str) -> Plant | None:
@@ -196,13 +186,13 @@ class Account:
 
 
 def scope_words(language: Language, scope: str) -> tuple[str, str, bool]:
-    """A title, what it means, and whether it can make something happen at home."""
+    """The title, an explanation, and whether the scope can change something at home."""
     if not language.has(f"scopes.{scope}.title"):
         return scope, "", False
-    return language.say(f"scopes.{scope}.title"), language.say(f"scopes.{scope}.about"), scope in _ACTING
+    return language.say(f"scopes.{scope}.title"), language.say(f"scopes.{scope}.about"), scope in _CHANGES_THINGS
 
 
-_ACTING = frozenset(
+_CHANGES_THINGS = frozenset(
     (
         *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),
         *(Scope.AUDIOVIDEO_READ, MANAGE_SCOPE),

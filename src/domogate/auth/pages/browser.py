@@ -1,6 +1,6 @@
-"""What a browser carries between two pages (cookies, form tokens), and what it sends (forms, its address, where to go on).
+"""Cookies, form tokens and posted forms of the pages.
 
-The cookies live under /auth alone, so that no family ever gets one. That rules out the prefix `__Host-`, which demands Path=/.
+The path of all cookies is /auth, so that no family receives them. The prefix `__Host-` would need the path / and is not used.
 """
 
 import hmac
@@ -8,61 +8,51 @@ import re
 import secrets
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from domogate.services.people.sessions import form_token_of
+from domogate.auth.forms import URLENCODED, Pairs, TooLong, content_type, read_pairs
+from domogate.services.authorization import OAuthFault
+from domogate.services.people import form_token_of
 
 COOKIE = "domogate_session"
-HALF_WAY_COOKIE = "domogate_half_way"
-"""Between the password and the second factor; whoever was logged in stays so until the new session is there."""
+PENDING_COOKIE = "domogate_half_way"
+"""Between the password and the second factor. An earlier session stays valid until the new one exists."""
 VISIT_COOKIE = "domogate_visit"
-"""A browser before anybody has logged in: what the login form's token is bound to."""
+"""For a browser in which nobody is logged in: the login form's token is derived from it."""
 FORM_TOKEN = "csrf"
 
 LONGEST_EMAIL = 254
-"""RFC 5321 §4.5.3.1.3, less the brackets around it."""
+"""RFC 5321 §4.5.3.1.3, without the angle brackets."""
 
 _PATH = "/auth"
 _LONGEST_FORM = 65_536
-_MOST_FIELDS = 200
 _LOCAL_PATH = re.compile(r"/auth/[A-Za-z0-9_/-]*(\?[!$-;=?-\[\]_a-z~]*)?", re.ASCII).fullmatch
-_FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class Form:
-    """The fields of a form; of a field that is there twice the first counts, except in `every`."""
+    """The fields of a posted form. If a field occurs twice, the first one counts."""
 
-    def __init__(self, fields: list[tuple[str, str]]) -> None:
-        self._fields = fields
+    def __init__(self, fields: Pairs = ()) -> None:
+        self._fields = dict(reversed(fields))
 
     def get(self, name: str, default: str = "") -> str:
-        return next((value for field, value in self._fields if field == name), default)
-
-    def every(self, name: str) -> list[str]:
-        return [value for field, value in self._fields if field == name]
+        return self._fields.get(name, default)
 
 
 async def read_form(request: Request) -> Form:
-    """An empty form when it is too long or no form at all: it has no form token then, and comes to nothing."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM_TYPE:
-        return Form([])
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LONGEST_FORM:
-            return Form([])
+    """An unreadable or too long form counts as empty. It has no form token then, so it has no effect."""
+    if content_type(request) != URLENCODED:
+        return Form()
     try:
-        fields = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
-    except ValueError:  # not UTF-8, or too many fields
-        return Form([])
-    return Form(fields)
+        return Form(await read_pairs(request, _LONGEST_FORM))
+    except (OAuthFault, TooLong):
+        return Form()
 
 
-def is_of_this_browser(form: Form | Mapping[str, Any], token: str) -> bool:
-    """Whether the form was made for who sends it now, rather than by another site."""
+def is_own_form(form: Form | Mapping[str, Any], token: str) -> bool:
+    """Whether one of our pages in this browser contained the form. Another site cannot know the token."""
     given = form.get(FORM_TOKEN, "")
     return (
         bool(token) and isinstance(given, str) and hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
@@ -70,12 +60,8 @@ def is_of_this_browser(form: Form | Mapping[str, Any], token: str) -> bool:
 
 
 def parse_return_to(text: str | None) -> str | None:
-    """A path of our own under /auth/, with its query; None for anything that could lead elsewhere."""
+    """A path under /auth/ with its query, or None for anything that could lead to another site."""
     return text if text and _LOCAL_PATH(text) else None
-
-
-def address_of(request: Request) -> str:
-    return request.client.host if request.client else ""
 
 
 def agent_of(request: Request) -> str:
@@ -83,7 +69,7 @@ def agent_of(request: Request) -> str:
 
 
 def visit_token(request: Request) -> str:
-    """The form token of a browser that has been here before; empty otherwise."""
+    """The form token of a browser with a visit cookie, otherwise empty."""
     visit = request.cookies.get(VISIT_COOKIE)
     return form_token_of(visit) if visit else ""
 
@@ -93,13 +79,13 @@ def new_visit() -> str:
 
 
 class Cookies:
-    """Sets and removes them, always the same way."""
+    """Sets and removes cookies, always with the same attributes."""
 
     def __init__(self, *, secure: bool) -> None:
         self._secure = secure
 
     def set(self, response: Response, name: str, value: str, lifetime: float | None = None) -> None:
-        """Without `lifetime`: until the browser is closed."""
+        """Without `lifetime` the cookie ends when the browser is closed."""
         response.set_cookie(
             name,
             value,

@@ -1,17 +1,15 @@
-"""What every group of pages works with."""
+"""What all groups of pages share: services, rendering, cookies, the way to the login."""
 
-from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
 
 from domogate.auth.pages.browser import (
     COOKIE,
-    HALF_WAY_COOKIE,
+    PENDING_COOKIE,
     VISIT_COOKIE,
     Cookies,
     new_visit,
@@ -20,47 +18,30 @@ from domogate.auth.pages.browser import (
 )
 from domogate.auth.pages.language import Language, choose_language
 from domogate.auth.pages.rendering import Renderer, form_target
-from domogate.domain.ids import Id
-from domogate.domain.people import User
+from domogate.auth.redirects import see_other
 from domogate.ports import ClientStore, Clock, GrantStore, PeopleStore, PlantStore, SessionStore
-from domogate.services.people.people import Actor, IssuedLink
-from domogate.services.people.sessions import Entered, LoggedIn, Sessions, form_token_of
+from domogate.services.people import LoggedIn, LoginComplete, People, Sessions, form_token_of
 
 LOGIN_PATH = "/auth/login"
 ACCOUNT_PATH = "/auth/account"
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-
 
 class PageStore(PeopleStore, ClientStore, GrantStore, SessionStore, PlantStore, Protocol):
-    """What the pages show of a person."""
-
-
-class PeopleService(Protocol):
-    """What people do to their own accounts. Each raises `services.refusals.Refused`."""
-
-    async def set_password(
-        self, user_id: Id, password: str, *, instead_of: str | None = ..., keep_session: Id | None = ..., address: str = ...
-    ) -> User: ...
-    async def redeem_link(self, token: str, password: str, *, address: str = "") -> User: ...
-    async def issue_password_link(self, user_id: Id, *, by: Actor = ...) -> IssuedLink: ...
-    async def accept_terms(self, user_id: Id, *, address: str = "") -> User: ...
-    async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None: ...
-    async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Actor = ...) -> int: ...
+    """The parts of the store that the pages use."""
 
 
 class PageContext(msgspec.Struct, frozen=True):
-    """Shared by the groups of pages."""
+    """Given to each group of pages."""
 
     sessions: Sessions
     store: PageStore
-    people: PeopleService
+    people: People
     clock: Clock
     renderer: Renderer
     cookies: Cookies
     terms_url: str | None = None
     mails_links: bool = False
-    """Whether there is mail by which a link reaches a person who is not logged in."""
+    """Whether a link can be mailed to a person who is not logged in."""
 
     async def find_person(self, request: Request) -> LoggedIn | None:
         return await self.sessions.find(request.cookies.get(COOKIE))
@@ -71,7 +52,7 @@ class PageContext(msgspec.Struct, frozen=True):
         return choose_language(request, locales)
 
     async def targets_of(self, return_to: str | None) -> tuple[str, ...]:
-        """Where the application that sent somebody here wants them back: forms on the way there end up at it."""
+        """The redirect target of the application that sent the person here: forms may redirect to it."""
         if return_to is None:
             return ()
         query = parse_qs(urlsplit(return_to).query)
@@ -83,7 +64,7 @@ class PageContext(msgspec.Struct, frozen=True):
 
     def targets_for(self, registered: tuple[str, ...], wanted: str) -> tuple[str, ...]:
         uris = [uri for uri in registered if _same_host(uri, wanted)] if wanted else list(registered)
-        # The port of a loopback address is the application's to choose at the last moment (RFC 8252 §7.3).
+        # The application chooses the port of a loopback address when it starts (RFC 8252 §7.3).
         target = form_target(wanted or uris[0]) if uris else None
         return () if target is None else (target,)
 
@@ -96,11 +77,11 @@ class PageContext(msgspec.Struct, frozen=True):
         return_to: str | None = None,
         person: LoggedIn | None = None,
         status: int = 200,
-        headers: Mapping[str, str] | None = None,
+        wait: int | None = None,
         form_targets: tuple[str, ...] = (),
         **values: Any,
     ) -> Response:
-        """A page for `person`; without one, for a browser in which nobody is logged in, whose forms need a token too."""
+        """A page for `person`. Without one, the form token comes from the visit cookie. `wait`: seconds until the next try."""
         visit: str | None = None
         token = person.form_token if person is not None else values.pop("form_token", "") or visit_token(request)
         if not token:
@@ -111,7 +92,8 @@ class PageContext(msgspec.Struct, frozen=True):
             template,
             language or self.language_for(request, return_to),
             status=status,
-            headers=dict(headers or {}),
+            headers={} if wait is None else {"retry-after": str(wait)},
+            wait=wait,
             form_targets=form_targets,
             form_token=token,
             return_to=return_to,
@@ -122,15 +104,15 @@ class PageContext(msgspec.Struct, frozen=True):
             self.cookies.set(response, VISIT_COOKIE, visit)
         return response
 
-    def enter(self, entered: Entered, return_to: str | None) -> Response:
-        """Into the account, or on to where the person was going."""
+    def finish_login(self, login: LoginComplete, return_to: str | None) -> Response:
+        """Go to the account, or to the page that needed the login."""
         response = see_other(return_to or ACCOUNT_PATH)
-        self.give_session(response, entered)
+        self.set_session(response, login)
         return response
 
-    def give_session(self, response: Response, entered: Entered) -> None:
-        self.cookies.set(response, COOKIE, entered.cookie, self.sessions.lifetime)
-        self.cookies.remove(response, HALF_WAY_COOKIE)
+    def set_session(self, response: Response, login: LoginComplete) -> None:
+        self.cookies.set(response, COOKIE, login.cookie, self.sessions.lifetime)
+        self.cookies.remove(response, PENDING_COOKIE)
 
     def login_url(self, return_to: str | None, **query: str | None) -> str:
         asked = {"return_to": parse_return_to(return_to), **query}
@@ -138,27 +120,13 @@ class PageContext(msgspec.Struct, frozen=True):
         return f"{LOGIN_PATH}?{urlencode(given)}" if given else LOGIN_PATH
 
     def to_login(self, request: Request) -> Response:
-        """For a page of the account that somebody opened without being logged in."""
+        """For an account page that was opened without a login."""
         return see_other(self.login_url(request.url.path if request.method == "GET" else ACCOUNT_PATH))
-
-
-def page_at(path: str, *, get: Endpoint, post: Endpoint) -> Route:
-    """One route for both methods, so that 405 names both."""
-
-    async def serve(request: Request) -> Response:
-        return await (post if request.method == "POST" else get)(request)
-
-    return Route(path, serve, methods=["GET", "POST"])
-
-
-def see_other(url: str) -> Response:
-    """Load this next, with GET: nothing is sent again when the person goes back."""
-    return RedirectResponse(url, 303, {"cache-control": "no-store", "referrer-policy": "no-referrer"})
 
 
 def _same_host(one: str, other: str) -> bool:
     try:
         first, second = urlsplit(one), urlsplit(other)
-    except ValueError:  # brackets that hold no address
+    except ValueError:  # brackets around an invalid address
         return False
     return (first.scheme, first.hostname) == (second.scheme, second.hostname)

@@ -1,4 +1,4 @@
-"""The words of the pages: one file a language in texts/, all with the same keys."""
+"""Texts of the pages: one file per language in texts/, all with the same keys."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -8,12 +8,12 @@ from typing import Any
 from starlette.requests import Request
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_LONG_AGO = 30 * _DAY
+_MONTH = 30 * _DAY
 DEFAULT = "en"
 
 
 class Language:
-    """One language's texts by dotted key."""
+    """The texts of one language, by dotted key."""
 
     def __init__(self, code: str, texts: Mapping[str, str]) -> None:
         self.code = code
@@ -26,21 +26,21 @@ class Language:
         return key in self.texts
 
     def count(self, key: str, number: int) -> str:
-        """`key.one` or `key.other`; none of our languages has more forms for the numbers that occur."""
+        """`key.one` or `key.other`: our languages need no other forms for the numbers that occur."""
         return self.say(f"{key}.one" if number == 1 else f"{key}.other", number=number)
 
     def ago(self, at: float, now: float) -> str:
-        """How long ago: the gateway does not know the reader's time zone."""
+        """A relative time, because the gateway does not know the reader's time zone."""
         seconds = max(0, int(now - at))
         if seconds < _MINUTE:
             return self.say("time.now")
-        for unit, length, until in (("minutes", _MINUTE, _HOUR), ("hours", _HOUR, _DAY), ("days", _DAY, _LONG_AGO)):
+        for unit, length, until in (("minutes", _MINUTE, _HOUR), ("hours", _HOUR, _DAY), ("days", _DAY, _MONTH)):
             if seconds < until:
                 return self.count(f"time.{unit}", seconds // length)
-        return self.count("time.months", seconds // _LONG_AGO)
+        return self.count("time.months", seconds // _MONTH)
 
     def wait(self, seconds: int) -> str:
-        """How long to wait, rounded up."""
+        """A waiting time, rounded up."""
         if seconds < 2 * _MINUTE:
             return self.count("wait.seconds", seconds)
         return self.count("wait.minutes", -(-seconds // _MINUTE))
@@ -68,7 +68,7 @@ LANGUAGES = _load()
 
 
 def choose_language(request: Request, ui_locales: str = "") -> Language:
-    """What the application asked for (OpenID Connect Core §3.1.2.1), else what the browser prefers (RFC 9110 §12.5.4)."""
+    """The language that the application asked for (OpenID Connect Core §3.1.2.1) or the browser prefers (RFC 9110 §12.5.4)."""
     wanted = [*ui_locales.split(), *_preferences(request.headers.get("accept-language", ""))]
     for tag in wanted:
         language = LANGUAGES.get(tag.partition("-")[0].lower())
@@ -78,7 +78,7 @@ def choose_language(request: Request, ui_locales: str = "") -> Language:
 
 
 def _preferences(header: str) -> list[str]:
-    """Language tags, the most wanted first; those with a weight of 0 or none that can be read are left out."""
+    """Language tags, the preferred first. Tags with weight 0 or an invalid weight are left out."""
     weighed = []
     for part in header[:1000].split(","):
         tag, _, weight = part.partition(";")

@@ -1,11 +1,11 @@
-"""What is wrong with a new password, as the key of a text. The rules themselves are `services.people_rules`."""
+"""Explains what is wrong with a new password, as the key of a text. The rules are in `services/people/rules.py`."""
 
-from domogate.services.people.rules import PASSWORD_LENGTH, check_password, is_common
+from domogate.services.people import PASSWORD_LENGTH, check_password, is_common
 from domogate.services.refusals import Invalid
 
 
 def find_flaw(password: str, repeated: str, email: str, current: str | None = None) -> tuple[str, str] | None:
-    """The field and the text to show at it; None when the password will do."""
+    """The field and the key of its text, or None if the password is good."""
     shortest, longest = PASSWORD_LENGTH
     try:
         check_password(password, email)

@@ -1,70 +1,63 @@
-"""Setting a password by a one-time link. Opening the link does not use it up: mail programs open links by themselves."""
+"""The page to set a password by a one-time link. Opening it does not use the link up: mail programs open links too."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from domogate.auth.pages.browser import COOKIE, address_of, is_of_this_browser, read_form, visit_token
-from domogate.auth.pages.context import PageContext, page_at
+from domogate.auth.forms import address_of
+from domogate.auth.pages.browser import COOKIE, is_own_form, read_form, visit_token
+from domogate.auth.pages.context import PageContext
 from domogate.auth.pages.new_passwords import find_flaw
-from domogate.common.secrets import hash_secret
+from domogate.auth.routing import route_by_method
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.people import User
-from domogate.services.people.rules import PASSWORD_LENGTH
+from domogate.services.people import PASSWORD_LENGTH, DeadLink
 from domogate.services.refusals import NotFound, Refused
 
 LINK_PATH = "/auth/password"
 
 
-class PasswordLinks:
-    """/auth/password/TOKEN and /auth/password?token=TOKEN: the second keeps the token out of logs of paths."""
+class PasswordLinkPages:
+    """/auth/password/TOKEN and /auth/password?token=TOKEN. The second form keeps the token out of logs that contain paths."""
 
-    def __init__(self, kit: PageContext) -> None:
-        self._kit = kit
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
 
     def routes(self) -> list[Route]:
         return [
-            page_at(LINK_PATH, get=self.show, post=self.set_password),
+            route_by_method(LINK_PATH, get=self.show, post=self.set_password),
             Route(f"{LINK_PATH}/{{token}}", self.show, methods=["GET"]),
         ]
 
     async def show(self, request: Request) -> Response:
         token = request.path_params.get("token") or request.query_params.get("token", "")
-        found = await self._find(token)
-        if isinstance(found, str):
+        found = await self._context.people.links.find(token)
+        if isinstance(found, DeadLink):
             return self._dead_page(request, found)
         return self._page(request, token, *found)
 
     async def set_password(self, request: Request) -> Response:
         form = await read_form(request)
         token, password = form.get("token"), form.get("password")
-        found = await self._find(token)
-        if isinstance(found, str):
+        found = await self._context.people.links.find(token)
+        if isinstance(found, DeadLink):
             return self._dead_page(request, found)
         link, user = found
-        if not is_of_this_browser(form, visit_token(request)):
+        if not is_own_form(form, visit_token(request)):
             return self._page(request, token, link, user, 400, {"": "login.stale"})
         flaw = find_flaw(password, form.get("repeated"), user.email)
         if flaw is not None:
             return self._page(request, token, link, user, 400, dict([flaw]))
         try:
-            await self._kit.people.redeem_link(token, password, address=address_of(request))
+            await self._context.people.redeem_link(token, password, address=address_of(request))
         except NotFound:
-            return self._dead_page(request, "used")
+            return self._dead_page(request, DeadLink.USED)
         except Refused:
             return self._page(request, token, link, user, 400, {"password": "password.refused"})
-        # Whoever was logged in here with the former password is not any more.
-        response = self._kit.render(request, "password_is_set.html", email=user.email)
-        self._kit.cookies.remove(response, COOKIE)
+        # A session with the old password has ended.
+        response = self._context.render(request, "password_is_set.html", email=user.email)
+        self._context.cookies.remove(response, COOKIE)
         return response
-
-    async def _find(self, token: str) -> tuple[OneTimeLink, User] | str:
-        """What the link opens, or why it opens nothing."""
-        link = await self._kit.store.find_link(hash_secret(token))
-        user = None if link is None else await self._kit.store.find_user(link.user_id)
-        if link is None or user is None:
-            return "used"
-        return "expired" if link.expires_at <= self._kit.clock.now() else (link, user)
 
     def _page(
         self,
@@ -76,7 +69,7 @@ class PasswordLinks:
         problems: dict[str, str] | None = None,
     ) -> Response:
         purpose = "operator" if link.purpose is LinkPurpose.OPERATOR else "renew" if user.active else "first"
-        return self._kit.render(
+        return self._context.render(
             request,
             "password_link.html",
             status=status,
@@ -87,5 +80,5 @@ class PasswordLinks:
             shortest=PASSWORD_LENGTH[0],
         )
 
-    def _dead_page(self, request: Request, why: str) -> Response:
-        return self._kit.render(request, "dead_link.html", status=410, why=why, mails_links=self._kit.mails_links)
+    def _dead_page(self, request: Request, why: DeadLink) -> Response:
+        return self._context.render(request, "dead_link.html", status=410, why=why, mails_links=self._context.mails_links)

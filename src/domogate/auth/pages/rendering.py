@@ -1,4 +1,4 @@
-"""Templates become answers: each compiled once, escaped always, under a policy that lets nothing run."""
+"""Renders templates. Values are escaped, and the content security policy allows no script."""
 
 import hashlib
 import re
@@ -33,14 +33,14 @@ _STYLE_HEADERS = {
 }
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII).fullmatch
 _HOST = re.compile(r"[a-z0-9.-]+(:[0-9]+)?", re.ASCII).fullmatch
-# Set by what stands around all surfaces; quoted on error pages so that an operator finds the request in the log.
+# Set by the edge. Error pages show it, so that an operator finds the request in the log.
 _REQUEST_ID = "domogate.request_id"
 _FOLDER = files("domogate.auth.pages")
 
 
 @cache
 def compile_templates() -> dict[str, jinja2.Template]:
-    """By file name. They are the same for everybody, so that a process compiles them once."""
+    """By file name. A process compiles them once."""
     sources = {
         entry.name: entry.read_text(encoding="utf-8")
         for entry in (_FOLDER / "templates").iterdir()
@@ -58,10 +58,10 @@ def compile_templates() -> dict[str, jinja2.Template]:
 
 
 class Renderer:
-    """All templates, and the style sheet."""
+    """Renders all templates and serves the style sheet."""
 
     def __init__(self) -> None:
-        # At the start, not when somebody asks: compiling one would hold up everybody else.
+        # At the start: compiling during a request would delay all other requests.
         self._templates = compile_templates()
         self._style = (_FOLDER / "style.css").read_bytes()
         self._style_url = f"{STYLE_PATH}?v={hashlib.sha256(self._style).hexdigest()[:12]}"
@@ -77,7 +77,7 @@ class Renderer:
         headers: dict[str, str] | None = None,
         **values: Any,
     ) -> Response:
-        """`form_targets`: where a form may end up beside here (see `form_target`)."""
+        """`form_targets`: other sites that a form may redirect to (see `form_target`)."""
         body = self._templates[template].render(
             t=language.say,
             language=language,
@@ -94,14 +94,15 @@ class Renderer:
 
 
 def form_target(url: str) -> str | None:
-    """The narrowest source of a Content-Security-Policy that lets a form's answer redirect to this URL.
+    """The narrowest source expression of a Content-Security-Policy that allows a redirect from a form to this URL.
 
-    Browsers apply form-action to every redirect that follows a form, so the way back to an application must be named. A native
-    application's own scheme has no origin, and the policy's grammar knows no IPv6 address: there the scheme must do.
+    Browsers apply form-action to every redirect that follows a form, so the policy must name the application's address. The
+    scheme alone is used for a native application's own scheme, which has no origin, and for IPv6, which the policy's grammar
+    does not support.
     """
     try:
         parts = urlsplit(url)
-    except ValueError:  # brackets that hold no address
+    except ValueError:  # brackets around an invalid address
         return None
     if not _SCHEME(parts.scheme):
         return None
@@ -110,7 +111,7 @@ def form_target(url: str) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """By which a person recognises where they are going; empty for an application on their own device."""
+    """The host that the consent page shows. Empty for an application on the person's own device."""
     try:
         parts = urlsplit(url)
     except ValueError:

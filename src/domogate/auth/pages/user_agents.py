@@ -1,8 +1,8 @@
-"""A browser's User-Agent in words by which a person recognises it. It is a hint: browsers say what they like."""
+"""Names the browser and the system of a User-Agent header. It is a hint: a browser can send anything."""
 
 import msgspec
 
-# The first that fits counts: nearly every browser also names those it descends from.
+# The first match counts: nearly every browser also names its ancestors.
 _BROWSERS = (
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),

@@ -1,1 +1,32 @@
-"""The audit log: writing it, reading it, verifying its chain."""
+"""The audit log: `AuditLog` writes it, `AuditTrail` reads it and verifies its chain of hashes."""
+
+from domogate.services.audit.actions import (
+    COMMAND_LINE,
+    GATEWAY,
+    GONE,
+    NOBODY,
+    AuditAction,
+    AuditResult,
+    client_ref,
+    key_ref,
+    user_ref,
+)
+from domogate.services.audit.log import AuditLog
+from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
+
+__all__ = [
+    "COMMAND_LINE",
+    "GATEWAY",
+    "GONE",
+    "NOBODY",
+    "AuditAction",
+    "AuditLog",
+    "AuditResult",
+    "AuditTrail",
+    "Broken",
+    "Verification",
+    "client_ref",
+    "key_ref",
+    "user_ref",
+    "verify_export",
+]

@@ -1,22 +1,31 @@
-"""The audit log, as it is written: noted at once, appended in batches.
+"""Writing the audit log. Entries are collected in memory and appended to the store in batches.
 
-The chain knows people by pseudonyms only. What ties a pseudonym to a person is kept apart and is deleted with the person, so
-they can be erased while every hash stays as it was.
+The log names people by pseudonyms. The link from a pseudonym to a person is stored separately and deleted with the person.
+So a person can be erased while every hash of the chain stays valid.
 """
 
 import asyncio
 import re
 from collections import deque
 from collections.abc import Mapping
-from enum import StrEnum
 
 import msgspec
 import structlog
 
-from domogate.domain.audit import REMOVED as ENTRIES_REMOVED
 from domogate.domain.audit import AuditEntry
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.ports import AuditStore, Clock
+from domogate.services.audit.actions import (
+    COMMAND_LINE,
+    GATEWAY,
+    GONE,
+    NOBODY,
+    AuditAction,
+    AuditResult,
+    client_ref,
+    key_ref,
+    user_ref,
+)
 from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
 
 __all__ = [
@@ -39,92 +48,6 @@ __all__ = [
 _log = structlog.get_logger(__name__)
 
 
-class AuditAction(StrEnum):
-    """Everything that is noted. With `AuditResult` these are the words to search the log for."""
-
-    # people at the pages
-    LOGIN = "login"
-    SECOND_FACTOR = "second factor"
-    SECOND_FACTOR_CHANGED = "second factor changed"
-    LOGOUT = "logout"
-    SESSION_ENDED = "session ended"
-    LINK_ISSUED = "link issued"
-    PASSWORD_SET = "password set"
-    TERMS_ACCEPTED = "terms accepted"
-    # letting applications in
-    CONSENT = "consent"
-    GRANT = "grant"
-    REFRESH = "refresh"
-    REFUSAL = "refusal"
-    REVOCATION = "revocation"
-    # rights
-    USER_ADDED = "user added"
-    USER_CHANGED = "user changed"
-    USER_DELETED = "user deleted"
-    CLIENT_SAVED = "client saved"
-    CLIENT_DELETED = "client deleted"
-    INVITED = "invited"
-    ALLOWED = "allowed"
-    WITHDRAWN = "withdrawn"
-    LEFT = "left"
-    PLANT_CHANGED = "plant changed"
-    # keys and tickets
-    KEY_ISSUED = "key issued"
-    KEY_REVOKED = "key revoked"
-    SIGNING_KEYS_ROTATED = "signing keys rotated"
-    TICKET_ISSUED = "ticket issued"
-    TICKET_REDEEMED = "ticket redeemed"
-    PICTURE_TAKEN = "picture taken"
-    # where applications want to be told
-    WEBHOOK_ADDED = "webhook added"
-    WEBHOOK_CHANGED = "webhook changed"
-    WEBHOOK_REMOVED = "webhook removed"
-    WEBHOOK_ENDED = "webhook ended"
-    DEAD_LETTERS_REPLAYED = "dead letters replayed"
-    # what was done with devices (E1, E5)
-    COMMAND = "command"
-    # the person responsible for emergency lighting
-    LOGBOOK_WRITTEN = "logbook written"
-    # the operator
-    MANAGEMENT = "management"
-    ESTATE_IMPORTED = "estate imported"
-    BACKUP = "backup"
-    # the log itself
-    DROPPED = "entries dropped"
-    REMOVED = ENTRIES_REMOVED
-
-
-class AuditResult(StrEnum):
-    OK = "ok"
-    WRONG = "wrong"
-    """What was shown was wrong: a password, a code, a client's secret."""
-    SLOWED = "slowed"
-    """Not even looked at: too many attempts before it."""
-    REFUSED = "refused"
-    FAILED = "failed"
-
-
-COMMAND_LINE = "command line"
-GATEWAY = "gateway"
-NOBODY = "nobody"
-"""Whoever it was did not prove who they are."""
-GONE = "user:gone"
-"""Stands for a user who was deleted before their pseudonym was known here."""
-
-
-def user_ref(user_id: Id) -> str:
-    """How a user is named in an entry; the log puts the pseudonym in the id's place."""
-    return f"user:{user_id}"
-
-
-def client_ref(client_id: str) -> str:
-    return f"client:{client_id}"
-
-
-def key_ref(subscription_id: Id) -> str:
-    return f"key:{subscription_id}"
-
-
 _USER = re.compile(r"user:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE | re.ASCII)
 _EMAIL = re.compile(r"[^\s@<>,;:\"']+@[^\s@<>,;:\"']+")
 _MAX_TEXT = 500
@@ -133,7 +56,7 @@ _STOP_ATTEMPTS = 3
 
 
 class AuditLog(AuditTrail):
-    """Notes what happened, without waiting; what was noted can be listed, verified and exported as an AuditTrail."""
+    """Notes actions without waiting for the store. It is also an AuditTrail: list, verify, export."""
 
     def __init__(
         self,
@@ -144,16 +67,16 @@ class AuditLog(AuditTrail):
         batch: int = 250,
         gather: float = 0.2,
         retry: float = 5.0,
-        known_users: int = 10_000,
+        cached_users: int = 10_000,
     ) -> None:
-        """`gather`: for how many seconds notes are collected into one write; a crash loses no more than those."""
+        """`gather`: seconds during which notes are collected for one write. A crash loses at most those notes."""
         super().__init__(store)
         self._clock = clock
         self._capacity = capacity
         self._batch = batch
         self._gather = gather
         self._retry = retry
-        self._known_users = known_users
+        self._cached_users = cached_users
         self._buffer: deque[AuditEntry] = deque()
         self._dropped = 0
         self._pseudonyms: dict[Id, str] = {}
@@ -162,12 +85,12 @@ class AuditLog(AuditTrail):
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(self._write_what_is_noted(), name="audit log")
+        self._task = asyncio.create_task(self._write_regularly(), name="audit log")
 
     async def stop(self) -> None:
-        """Everything noted before is on disk when this returns; what the store refused even now is logged as lost."""
+        """All earlier notes are on disk afterwards. Notes that the store still refuses are logged as lost."""
         if self._task is not None:
-            async with self._flushing:  # never in the middle of a write
+            async with self._flushing:  # not during a write
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
@@ -178,7 +101,7 @@ class AuditLog(AuditTrail):
             except Exception as error:
                 _log.error("audit entries not written", entries=len(self._buffer), attempt=attempt, exc_info=error)
                 await asyncio.sleep(min(self._retry, 1.0))
-        _log.error("audit entries lost at the stop", entries=len(self._buffer) + self._dropped)
+        _log.error("audit entries lost when the gateway stopped", entries=len(self._buffer) + self._dropped)
 
     def note(
         self,
@@ -190,32 +113,32 @@ class AuditLog(AuditTrail):
         address: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Take it up; it is appended within moments. What a full buffer cannot take is counted, and the count is noted."""
+        """Add an entry, which is written soon. A full buffer drops it; the number of dropped entries is noted."""
         if len(self._buffer) >= self._capacity:
             self._dropped += 1
             return
         self._note_dropped()
-        details = {_tidy(name): _tidy(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
-        # A user is who acts most often, and may be named by the bare id.
+        details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
+        # For a user the id alone is enough.
         actor = user_ref(Id(who)) if DASHED_UUID.parse_id(who) is not None else who
         self._buffer.append(
-            AuditEntry(self._clock.now(), _tidy(action), _tidy(actor), _tidy(what), _tidy(result), _tidy(address), details)
+            AuditEntry(self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details)
         )
         self._noted.set()
 
-    async def know(self, user_id: Id) -> str:
-        """The user's pseudonym, remembered from now on: before deleting a user, so that the deletion can be noted after."""
+    async def find_pseudonym(self, user_id: Id) -> str:
+        """The user's pseudonym, which is then cached. Call it before deleting a user: the deletion is noted afterwards."""
         pseudonym = self._pseudonyms.get(user_id)
         if pseudonym is None:
             pseudonym = await self._store.find_pseudonym(user_id)
-            if len(self._pseudonyms) >= self._known_users:
+            if len(self._pseudonyms) >= self._cached_users:
                 del self._pseudonyms[next(iter(self._pseudonyms))]
             self._pseudonyms[user_id] = pseudonym
         return pseudonym
 
     async def flush(self) -> None:
-        """Return once everything noted so far is on disk. Raises what the store raises; nothing is lost by that."""
-        # A caller that is cancelled must not leave a batch that is written and still in the buffer.
+        """Return when all earlier notes are on disk. Raises the errors of the store; the notes are kept then."""
+        # If the caller is cancelled, a batch must not be written and stay in the buffer.
         await asyncio.shield(asyncio.create_task(self._flush(), name="flush of the audit log"))
 
     async def _flush(self) -> None:
@@ -229,14 +152,14 @@ class AuditLog(AuditTrail):
                     self._buffer.popleft()
 
     def _note_dropped(self) -> None:
-        """Where entries are missing, one says how many."""
+        """One entry in place of the dropped ones, with their number."""
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             detail = {"entries": str(dropped)}
             what, result = "the buffer of the audit log was full", AuditResult.FAILED
             self._buffer.append(AuditEntry(self._clock.now(), AuditAction.DROPPED, GATEWAY, what, result, "", detail))
 
-    async def _write_what_is_noted(self) -> None:
+    async def _write_regularly(self) -> None:
         while True:
             await self._noted.wait()
             await asyncio.sleep(self._gather)
@@ -244,7 +167,7 @@ class AuditLog(AuditTrail):
             try:
                 await self.flush()
             except Exception as error:
-                _log.error("audit entries not written, they are kept", entries=len(self._buffer), exc_info=error)
+                _log.error("audit entries not written; the gateway tries again", entries=len(self._buffer), exc_info=error)
                 self._noted.set()
                 await asyncio.sleep(self._retry)
 
@@ -253,27 +176,27 @@ class AuditLog(AuditTrail):
         names: dict[str, str] = {}
         for text in texts:
             for user_id in _USER.findall(text):
-                names[user_id] = await self._name_of(Id(user_id.lower()))
+                names[user_id] = await self._reference(Id(user_id.lower()))
 
-        def clean(text: str) -> str:
+        def replace(text: str) -> str:
             return _EMAIL.sub("(an e-mail)", _USER.sub(lambda found: names[found[1]], text))
 
         return msgspec.structs.replace(
             entry,
-            who=clean(entry.who),
-            what=clean(entry.what),
-            detail={name: clean(text) for name, text in entry.detail.items()},
+            who=replace(entry.who),
+            what=replace(entry.what),
+            detail={name: replace(text) for name, text in entry.detail.items()},
         )
 
-    async def _name_of(self, user_id: Id) -> str:
+    async def _reference(self, user_id: Id) -> str:
         try:
-            return user_ref(Id(await self.know(user_id)))
+            return user_ref(Id(await self.find_pseudonym(user_id)))
         except ValueError:  # there is no such user
             return GONE
 
 
-def _tidy(text: str) -> str:
-    """Bounded, and with nothing in it that a store or a terminal could stumble over."""
+def _clean(text: str) -> str:
+    """Limit the length and replace characters that a store or a terminal cannot handle."""
     if len(text) > _MAX_TEXT:
         text = f"{text[: _MAX_TEXT - 1]}…"
     return text if text.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in text)

@@ -1,9 +1,9 @@
-"""The audit log, as it is read: listed, verified, exported.
+"""Reading the audit log: list, verify, export.
 
-Each record's hash covers the hash before it, so a record that was changed, removed or put in between breaks the chain there.
-What no chain can show by itself is that its end was cut off: for that a hash kept elsewhere is compared.
+The hash of each record covers the previous hash. So a record that was changed, removed or inserted breaks the chain there.
+A chain cannot show that its end was cut off: compare it with a hash that was kept elsewhere.
 
-Where old records were removed, the last record of a removal says up to which, and what the first that is left follows.
+When old records are removed, a removal record says which ones, and the hash that the first remaining record follows.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -21,20 +21,20 @@ _decode_record = msgspec.json.Decoder(AuditRecord).decode
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """The first record that is not what was written, or the place where one is missing."""
+    """The first record that was changed, or the number of a missing one."""
 
     number: int
     problem: str
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """How far the chain holds. Keep `last_hash` elsewhere: with it a later check notices an end that was cut off."""
+    """How far the chain is valid. Keep `last_hash` elsewhere: with it a later check notices a chain that was cut off."""
 
     records: int
     last_hash: str
     broken: Broken | None = None
     removed: int = 0
-    """How many before the first were removed because they had been kept long enough."""
+    """Number of records removed at the beginning because their retention time was over."""
 
 
 class AuditTrail:
@@ -53,7 +53,7 @@ class AuditTrail:
         since: float | None = None,
         until: float | None = None,
     ) -> Sequence[AuditRecord]:
-        """The first `limit` records after number `after` of that action, by or about that user, in that time."""
+        """The first `limit` records after number `after` that match the action, the user (as actor or subject) and the time."""
         name = None if user_id is None else f"user:{await self._store.find_pseudonym(user_id)}"
         found: dict[int, AuditRecord] = {}
         async for record in self._read(after):
@@ -70,7 +70,7 @@ class AuditTrail:
         return tuple(found.values())[:limit]
 
     async def find_newest(self) -> AuditRecord | None:
-        """In few steps although the store lists forwards only."""
+        """By doubling steps: the store lists forwards only."""
         newest: AuditRecord | None = None
         after, step = 0, 1
         while step:
@@ -85,27 +85,27 @@ class AuditTrail:
     async def verify(self, *, last_hash: str | None = None) -> Verification:
         """Recompute the chain up to the first record that breaks it.
 
-        `last_hash` is one that was the last at an earlier check: if no record has it now, the end was cut off or made anew.
+        `last_hash` comes from an earlier check. If no record has it now, the end was cut off or rewritten.
         """
-        links = _Links(last_hash)
+        chain_check = _ChainCheck(last_hash)
         after, size = 0, _PAGE
-        while links.broken is None:
+        while chain_check.broken is None:
             try:
                 page = await self._store.list_audit(after, size)
-            except UnreadableRecord as unreadable:  # one of these; those before it are still to be checked
+            except UnreadableRecord as unreadable:  # one record of the page; the records before it are still checked
                 if size == 1:
-                    links.find_unreadable(unreadable.number)
+                    chain_check.note_unreadable(unreadable.number)
                 size = 1
                 continue
             if not page:
                 break
             for record in page:
-                links.check(record)
+                chain_check.check(record)
             after, size = page[-1].number, _PAGE
-        return links.finish()
+        return chain_check.finish()
 
     async def export(self, after: int = 0) -> AsyncIterator[bytes]:
-        """JSON lines, one a record, each with number, entry and hash; `verify_export` checks them anywhere."""
+        """JSON lines, one per record, with number, entry and hash. `verify_export` checks them without a store."""
         async for record in self._read(after):
             yield _encode_record(record) + b"\n"
 
@@ -117,23 +117,23 @@ class AuditTrail:
 
 
 def verify_export(lines: Iterable[bytes], *, last_hash: str | None = None) -> Verification:
-    """As AuditTrail.verify, for a whole export."""
-    links = _Links(last_hash)
+    """Like AuditTrail.verify, for a complete export."""
+    chain_check = _ChainCheck(last_hash)
     number = 0
     for line in lines:
         number += 1
         try:
             record = _decode_record(line)
         except ValueError:
-            links.find_unreadable(number)
+            chain_check.note_unreadable(number)
             continue
-        links.check(record)
+        chain_check.check(record)
         number = record.number
-    return links.finish()
+    return chain_check.finish()
 
 
-class _Links:
-    """Goes along a chain until it breaks."""
+class _ChainCheck:
+    """Checks record after record, up to the first break."""
 
     def __init__(self, last_hash: str | None) -> None:
         self._sought = None if last_hash in (None, GENESIS) else last_hash
@@ -148,7 +148,7 @@ class _Links:
         last, self._last = self._last, record
         if last is None:
             self._first = record
-            # What a later one follows is known only when a removal was found.
+            # A later first record follows a hash that only a removal record tells.
             holds = record.number > 1 or _follows(record, GENESIS)
         elif record.number != last.number + 1:
             self._last, self.broken = last, Broken(last.number + 1, _MISSING)
@@ -162,9 +162,9 @@ class _Links:
         if record.hash == self._sought:
             self._sought = None
 
-    def find_unreadable(self, number: int) -> None:
+    def note_unreadable(self, number: int) -> None:
         if self.broken is None:
-            self.broken = Broken(number, "The record cannot be read as one.")
+            self.broken = Broken(number, "The record cannot be read.")
 
     def finish(self) -> Verification:
         first, last = self._first, self._last
@@ -175,14 +175,14 @@ class _Links:
         return Verification(records, GENESIS if last is None else last.hash, self.broken, removed)
 
     def _check_beginning(self) -> Broken | None:
-        """The last removal says what the first record is, and what it follows."""
+        """The last removal record says which record is the first, and which hash it follows."""
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):
             return None
         if removal is None or removal.up_to < first.number - 1:
             return Broken(1 if removal is None else removal.up_to + 1, _MISSING)
         if removal.up_to > first.number - 1:
-            return Broken(first.number, "The record was removed, as a later one says, and is there again.")
+            return Broken(first.number, "A later record says that this one was removed, but it is there.")
         if removal.hash == self._sought:
             self._sought = None
         return None if _follows(first, removal.hash) else Broken(first.number, _CHANGED)
@@ -190,14 +190,14 @@ class _Links:
     def _check_end(self) -> Broken | None:
         if self._sought is None:
             return None
-        problem = "No record has the hash that was last before: the end was cut off or made anew"
+        problem = "No record has the last hash of the earlier check: the end was cut off or rewritten"
         if self._removal is not None:
-            problem += ", or that record is among those removed since"
+            problem += ", or that record was removed since then"
         return Broken(1 if self._last is None else self._last.number + 1, f"{problem}.")
 
 
 _MISSING = "The record is missing."
-_CHANGED = "The record, or its place, is not what was written: its hash does not follow."
+_CHANGED = "The record was changed or moved: its hash does not match."
 
 
 def _follows(record: AuditRecord, previous: str) -> bool:

@@ -1,6 +1,6 @@
-"""How an application is let in: clients prove who they are, people consent, codes and refresh tokens become tokens.
+"""OAuth 2.0 and OpenID Connect: client authentication, consent, and the exchange of codes and refresh tokens for tokens.
 
-The grants are our own (Decision 0026): every code and refresh token is consumed by one call of the store.
+The implementation is our own (Decision 0026): one call of the store consumes a code or a refresh token.
 """
 
 from domogate.services.authorization.authorization import Authorization

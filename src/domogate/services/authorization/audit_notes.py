@@ -1,13 +1,13 @@
-"""What of all this the audit log hears."""
+"""Notes of authorization in the audit log."""
 
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant
 from domogate.ports import Audit
-from domogate.services.audit.log import NOBODY, AuditAction, AuditResult, client_ref, user_ref
+from domogate.services.audit import NOBODY, AuditAction, AuditResult, client_ref, user_ref
 
 
-class Notes:
-    """Writes to the audit log, where there is one. `address` is where the request came from."""
+class AuditNotes:
+    """Writes to the audit log, if there is one. `address` is where the request came from."""
 
     def __init__(self, audit: Audit | None) -> None:
         self._audit = audit
@@ -27,11 +27,11 @@ class Notes:
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), AuditResult.WRONG, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """A code or refresh token that ended its grant by being presented wrongly."""
+        """A wrongly presented code or refresh token, which ended its grant."""
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:
-        """A refresh token that was replaced long ago: somebody else may have it too, so its grant ended."""
+        """A refresh token that was replaced before. Somebody may have stolen it, so its grant ended."""
         detail = {"of": "refresh token replaced before"}
         self._note(AuditAction.REFRESH, client_ref(client_id), f"grant:{grant_id}", AuditResult.REFUSED, address, detail)
 

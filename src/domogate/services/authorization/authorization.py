@@ -1,19 +1,19 @@
-"""The whole of it, put together."""
+"""Builds the parts of authorization."""
 
 from domogate.ports import Audit, Clock, Signer, Verifier
-from domogate.services.authorization.audit_notes import Notes
+from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.client_authentication import ClientAuthenticator
 from domogate.services.authorization.consents import Consents
 from domogate.services.authorization.exchange import Exchange, ExchangeStore
-from domogate.services.authorization.hints import Hints
-from domogate.services.authorization.inspection import Inspection
-from domogate.services.authorization.secrets import MIN_SERVER_SECRET, Seal
+from domogate.services.authorization.hints import IdTokenHints
+from domogate.services.authorization.inspection import TokenInspection
+from domogate.services.authorization.secrets import MIN_SERVER_SECRET, TextMac
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
 from domogate.services.rights.identity_cache import IdentityCache
 
 
 class Authorization:
-    """Lets applications in. Each part has its own file; a surface asks the part."""
+    """The parts of authorization, for the surfaces. Each part has its own file."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Authorization:
         refresh_lifetime: float = 90 * 86_400.0,
         refresh_grace: float = 10.0,
     ) -> None:
-        """`successor_secret` must outlive restarts and be the same in every gateway on the store: refreshes are retried."""
+        """`successor_secret` must survive restarts and be the same in all gateways on the store: clients retry refreshes."""
         if len(successor_secret) < MIN_SERVER_SECRET:
             raise ValueError(f"the successor secret has {len(successor_secret)} bytes; {MIN_SERVER_SECRET} are needed")
         lifetimes = Lifetimes(
@@ -42,13 +42,13 @@ class Authorization:
             refresh=refresh_lifetime,
             refresh_grace=refresh_grace,
         )
-        notes = Notes(audit)
+        notes = AuditNotes(audit)
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock
         self.notes = notes
-        self.login_seal = Seal(successor_secret, "login since")
+        self.login_mac = TextMac(successor_secret, "login since")
         self.clients = ClientAuthenticator(identities, notes)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
         self.exchange = Exchange(store, identities, clock, mint, lifetimes, notes, successor_secret)
-        self.inspection = Inspection(store, verifier, clock, notes, issuer)
-        self.hints = Hints(signer, issuer)
+        self.inspection = TokenInspection(store, verifier, clock, notes, issuer)
+        self.hints = IdTokenHints(signer, issuer)

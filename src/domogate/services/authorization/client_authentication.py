@@ -1,18 +1,18 @@
-"""Who is calling: a client proves it with its secret, or has none to prove it with."""
+"""Authentication of clients: by their secret, or without one for public clients."""
 
 from domogate.domain.people import Client, GrantType
-from domogate.services.authorization.audit_notes import Notes
+from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.faults import OAuthError, OAuthFault
 from domogate.services.authorization.secrets import matches
 from domogate.services.rights.identity_cache import IdentityCache
 
-_REFUSED = "The client is not registered here, or did not authenticate as it is registered."
+_REFUSED = "The client is not registered here, or its authentication is wrong."
 
 
 class ClientAuthenticator:
-    """Finds clients and has them prove who they are."""
+    """Finds and authenticates clients."""
 
-    def __init__(self, identities: IdentityCache, notes: Notes) -> None:
+    def __init__(self, identities: IdentityCache, notes: AuditNotes) -> None:
         self._identities = identities
         self._notes = notes
 
@@ -20,9 +20,9 @@ class ClientAuthenticator:
         return await self._identities.find_client(client_id)
 
     async def authenticate(self, client_id: str, secret: str | None, address: str = "") -> Client:
-        """An unknown client and a wrong secret are refused alike (RFC 6749 §5.2, invalid_client).
+        """An unknown client and a wrong secret get the same error (RFC 6749 §5.2, invalid_client).
 
-        A public client has no secret (RFC 6749 §2.1); one that it shows all the same is wrong.
+        A public client has no secret (RFC 6749 §2.1); if it sends one, it is refused.
         """
         client = await self._identities.find_client(client_id)
         proven = matches(secret or "", client.secret_hash if client is not None else None)
@@ -33,7 +33,7 @@ class ClientAuthenticator:
         return client
 
 
-def demand_grant(client: Client, grant: GrantType) -> None:
-    """Raises OAuthFault unless the client is registered for it."""
+def require_grant(client: Client, grant: GrantType) -> None:
+    """Raises OAuthFault if the client is not registered for the grant."""
     if grant not in client.grants:
         raise OAuthFault(OAuthError.UNAUTHORIZED_CLIENT, f"This client is not registered for the grant {grant}.")

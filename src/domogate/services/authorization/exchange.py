@@ -1,4 +1,4 @@
-"""Codes and refresh tokens become tokens: the grants authorization_code and refresh_token of the token endpoint."""
+"""Exchanges codes and refresh tokens for tokens: the grants authorization_code and refresh_token of the token endpoint."""
 
 from typing import Protocol
 
@@ -6,8 +6,8 @@ from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import AuthorizationCode, RotationOutcome
 from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.ports import Clock, PeopleStore, TokenStore
-from domogate.services.authorization.audit_notes import Notes
-from domogate.services.authorization.client_authentication import demand_grant
+from domogate.services.authorization.audit_notes import AuditNotes
+from domogate.services.authorization.client_authentication import require_grant
 from domogate.services.authorization.consents import ONLINE
 from domogate.services.authorization.faults import OAuthError, OAuthFault
 from domogate.services.authorization.scopes import split_scopes
@@ -29,7 +29,7 @@ class ExchangeStore(TokenStore, PeopleStore, Protocol):
 
 
 class Exchange:
-    """The two ways to tokens that a client goes without the person."""
+    """The two grants of the token endpoint."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Exchange:
         clock: Clock,
         mint: TokenMint,
         lifetimes: Lifetimes,
-        notes: Notes,
+        notes: AuditNotes,
         successor_secret: bytes,
     ) -> None:
         self._store = store
@@ -50,13 +50,13 @@ class Exchange:
         self._successor_secret = successor_secret
 
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
-        """The first tokens of a grant, with a refresh token where the client is registered for it (Decision 0026)."""
+        """The first tokens of a grant, with a refresh token if the client is registered for it (Decision 0026)."""
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
             refresh_token = new_secret()
             try:
                 await self._store.add_refresh_token(self._mint.refresh_token_of(grant, refresh_token))
-            except ValueError:  # the grant went with its user or client a moment ago
+            except ValueError:  # the grant has just been deleted with its user or client
                 raise _refuse(_NO_CODE) from None
         return await self._mint.mint(user, client, grant, nonce=nonce, refresh_token=refresh_token)
 
@@ -65,8 +65,8 @@ class Exchange:
     async def redeem(
         self, client: Client, code: str, redirect_uri: str | None, verifier: str | None, address: str = ""
     ) -> TokenSet:
-        """RFC 6749 §4.1.3. Whoever presents a code uses it up: one in the wrong hands is good for nobody any more."""
-        demand_grant(client, GrantType.AUTHORIZATION_CODE)
+        """RFC 6749 §4.1.3. Any attempt uses the code up, so a stolen code is useless afterwards."""
+        require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):
             raise _refuse("The code_verifier must be 43 to 128 of the characters A-Z a-z 0-9 - . _ ~ (RFC 7636).")
         redeemed = await self._store.redeem_code(hash_secret(code), self._clock.now())
@@ -98,21 +98,21 @@ class Exchange:
         if code.client_id != client.id or code.expires_at <= self._clock.now() or grant.revoked_at is not None:
             return _NO_CODE
         if user is None or not user.active:
-            return "The person who gave this grant has no account any more."
+            return "The person who gave this grant no longer has an account."
         return _check_redirect(client, code, redirect_uri) or _check_verifier(code, verifier)
 
     # --- refresh_token ------------------------------------------------------------------------------------------------
 
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
         """RFC 6749 §6 with rotation (RFC 9700 §4.14) and the retry of Decision 0023."""
-        demand_grant(client, GrantType.REFRESH_TOKEN)
-        # Looking first costs a read, and keeps whatever is no refresh token of this client from taking a turn at writing.
+        require_grant(client, GrantType.REFRESH_TOKEN)
+        # Read first: a value that is not a refresh token of this client must not cost a write.
         presented = await self._store.find_refresh_token(hash_secret(refresh_token))
         if presented is None or presented.client_id != client.id:
             raise _refuse(_NO_REFRESH_TOKEN)
         scopes = None
         if scope is not None:
-            scopes = _narrow(await self._store.find_grant(presented.grant_id), scope)
+            scopes = _reduce_scopes(await self._store.find_grant(presented.grant_id), scope)
         successor = derive_successor(refresh_token, self._successor_secret)
         rotation = await self._store.rotate_refresh_token(
             presented.token_hash,
@@ -127,12 +127,12 @@ class Exchange:
             raise _refuse(_NO_REFRESH_TOKEN)
         user = await self._identities.find_user(rotation.grant.user_id)
         if user is None or not user.active:
-            raise _refuse("The person who gave this grant has no account any more.")
+            raise _refuse("The person who gave this grant no longer has an account.")
         return await self._mint.mint(user, client, rotation.grant, scopes=scopes, refresh_token=successor)
 
 
-def _narrow(grant: Grant | None, scope: str) -> tuple[str, ...]:
-    """Fewer scopes than were granted, never more (RFC 6749 §6)."""
+def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
+    """A subset of the granted scopes (RFC 6749 §6)."""
     if grant is None:
         raise _refuse(_NO_REFRESH_TOKEN)
     wanted = split_scopes(scope)
@@ -144,12 +144,12 @@ def _narrow(grant: Grant | None, scope: str) -> tuple[str, ...]:
 
 
 def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
-    """What is wrong, if anything; may be left out when PKCE was used or the client has exactly one (Decision 0023)."""
+    """The error, or None. The redirect URI is optional with PKCE, or if the client has exactly one (Decision 0023)."""
     if redirect_uri is None:
         if code.code_challenge is not None or len(client.redirect_uris) == 1:
             return None
         return "The redirect_uri is missing: it must be the one of the authorization request."
-    # A request that named none was answered at the only one that is registered.
+    # If the request did not name one, the response went to the only registered one.
     only = client.redirect_uris[0] if len(client.redirect_uris) == 1 else None
     expected = only if code.redirect_uri is None else code.redirect_uri
     return None if redirect_uri == expected else "The redirect_uri is not the one of the authorization request."
@@ -157,7 +157,7 @@ def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str |
 
 def _check_verifier(code: AuthorizationCode, verifier: str | None) -> str | None:
     if code.code_challenge is None:
-        # An attacker who strips the challenge off a request must not get away with it (RFC 9700 §4.8.2).
+        # Protects against an attacker who removed the challenge from the request (RFC 9700 §4.8.2).
         return None if verifier is None else "A code_verifier was sent, but the authorization request had no code_challenge."
     if verifier is None:
         return "The code_verifier is missing: the authorization request had a code_challenge."

@@ -1,10 +1,10 @@
-"""What an application did wrong, in the words that OAuth has for it."""
+"""Errors of OAuth 2.0 and OpenID Connect."""
 
 from enum import StrEnum
 
 
 class OAuthError(StrEnum):
-    """Error codes. RFC 6749 §4.1.2.1 and §5.2 unless another is named."""
+    """Error codes, from RFC 6749 §4.1.2.1 and §5.2 unless noted."""
 
     INVALID_REQUEST = "invalid_request"
     INVALID_CLIENT = "invalid_client"
@@ -28,7 +28,7 @@ class OAuthError(StrEnum):
 
 
 class OAuthFault(Exception):
-    """A refusal that the application is told of. The description has no quotes or backslashes (RFC 6749 §5.2)."""
+    """An error that is sent to the application. The description has no quotes or backslashes (RFC 6749 §5.2)."""
 
     def __init__(self, error: OAuthError, description: str) -> None:
         super().__init__(f"{error}: {description}")

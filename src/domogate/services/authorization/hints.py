@@ -1,4 +1,4 @@
-"""An id token as a hint of who is meant: it was signed here for that client, but may have expired since."""
+"""`id_token_hint`: an id token of this gateway that names a person. It may have expired."""
 
 import json
 from typing import Any
@@ -16,13 +16,13 @@ _MAX_HINT = 8_192
 
 
 class Hint(msgspec.Struct, frozen=True):
-    """Whom and which client an id token of ours was about."""
+    """The user and the client of an id token."""
 
     user_id: Id
     client_id: str
 
 
-class Hints:
+class IdTokenHints:
     """Reads `id_token_hint` (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2)."""
 
     def __init__(self, signer: Signer, issuer: str) -> None:
@@ -30,10 +30,10 @@ class Hints:
         self._issuer = issuer
 
     async def verify(self, unverified_token: str) -> Hint | None:
-        """None for whatever is not an id token that this gateway signed with a key it still publishes."""
+        """None unless this gateway signed the id token with a key that it still publishes."""
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None
-        # The library types a key set as its own TypedDict; ours is the plain JSON that /auth/jwks serves.
+        # The library has a TypedDict for key sets; ours is the plain JSON of /auth/jwks.
         keys = KeySet.import_key_set(await self._signer.jwks())  # type: ignore[arg-type]
         try:
             signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)
@@ -41,7 +41,7 @@ class Hints:
         except (JoseError, ValueError, RecursionError):
             return None
         header = signed.headers()
-        # An access token has another typ (RFC 8725 §3.11): only what was made for the client names the client.
+        # An access token has another typ (RFC 8725 §3.11); only an id token has the client as audience.
         if str(header.get("typ")).upper() != "JWT" or "kid" not in header or not isinstance(claims, dict):
             return None
         subject, audience = claims.get("sub"), claims.get("aud")

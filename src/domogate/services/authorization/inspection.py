@@ -1,4 +1,4 @@
-"""What a client may ask about tokens, and how it gives them back: userinfo, introspection, revocation."""
+"""Userinfo, introspection and revocation of tokens."""
 
 import base64
 import json
@@ -11,17 +11,17 @@ from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, IdentityScope, Principal, TokenKind
 from domogate.ports import Clock, Verifier
-from domogate.services.authorization.audit_notes import Notes
+from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.exchange import ExchangeStore
 from domogate.services.authorization.faults import OAuthError, OAuthFault
 
 _INACTIVE = {"active": False}
 
 
-class Inspection:
-    """About tokens that were handed out."""
+class TokenInspection:
+    """Answers questions about issued tokens, and revokes them."""
 
-    def __init__(self, store: ExchangeStore, verifier: Verifier, clock: Clock, notes: Notes, issuer: str) -> None:
+    def __init__(self, store: ExchangeStore, verifier: Verifier, clock: Clock, notes: AuditNotes, issuer: str) -> None:
         self._store = store
         self._verifier = verifier
         self._clock = clock
@@ -29,7 +29,7 @@ class Inspection:
         self._issuer = issuer
 
     async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
-        """OpenID Connect Core §5.3: what the scopes of the access token let the client know (§5.4)."""
+        """OpenID Connect Core §5.3: the claims that the scopes of the access token allow (§5.4)."""
         try:
             principal = await self._verify(unverified_token)
         except TokenRefused as refused:
@@ -49,13 +49,13 @@ class Inspection:
         return claims
 
     async def introspect(self, client: Client, unverified_token: str) -> dict[str, Any]:
-        """RFC 7662 §2.2. Of a token of another client nothing is told, not even that it is one."""
+        """RFC 7662 §2.2. A token of another client is reported as inactive."""
         found = await self._find(unverified_token)
         if isinstance(found, RefreshToken):
             return await self._introspect_refresh_token(client, found)
         if found is None or found.client_id != client.id:
             return _INACTIVE
-        # Verified by now, all of it.
+        # The token is verified here.
         said = _read_claims(unverified_token)
         return {
             "active": True,
@@ -71,7 +71,7 @@ class Inspection:
         }
 
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
-        """RFC 7009: ends the grant, and with it every token that rests on it. What is unknown or dead needs nothing."""
+        """RFC 7009: ends the grant with all its tokens. Does nothing for an unknown or invalid token."""
         found = await self._find(unverified_token)
         if found is None:
             return
@@ -105,12 +105,12 @@ class Inspection:
         }
 
     async def _name(self, user_id: Id, scopes: Collection[str]) -> dict[str, str]:
-        """`username` is the e-mail, by which people log in: for who may know it."""
+        """`username` is the e-mail, if the scopes allow it."""
         user = await self._store.find_user(user_id) if IdentityScope.EMAIL in scopes else None
         return {} if user is None else {"username": user.email}
 
     async def _find(self, unverified_token: str) -> Principal | RefreshToken | None:
-        # Only a signed token has dots in it, so token_type_hint has nothing to add (RFC 7009 §2.1).
+        # Only a signed token contains dots, so token_type_hint is not needed (RFC 7009 §2.1).
         if "." not in unverified_token:
             return await self._store.find_refresh_token(hash_secret(unverified_token))
         try:

@@ -1,4 +1,4 @@
-"""Which of the scopes that an application asks for may be put before the person (RFC 6749 §3.3)."""
+"""Selects the scopes that a person is asked for (RFC 6749 §3.3)."""
 
 from collections.abc import Iterable
 
@@ -6,22 +6,22 @@ from domogate.domain.people import KNOWN_SCOPES, MANAGE_SCOPE, Client, GrantType
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
-    """In their order, each once."""
+    """In their order, without repetitions."""
     return tuple(dict.fromkeys(text.split(" "))) if text.strip(" ") else ()
 
 
 def choose_scopes(client: Client, asked: str | None) -> tuple[str, ...]:
-    """What the client may have of what it asks for; of all that it is registered for when it asks for nothing.
+    """The scopes that the client asks for and may have. If it asks for none, all that it is registered for.
 
-    What we do not know is ignored, as RFC 6749 §3.3 allows and OpenID Connect Core §3.1.2.1 wants. The scopes of OpenID
-    Connect open no operation, so that no client has to be registered for them.
+    Unknown scopes are ignored, as RFC 6749 §3.3 allows and OpenID Connect Core §3.1.2.1 requires. Every client may ask for the
+    scopes of OpenID Connect, because they give no access to an operation.
     """
     wanted = client.scopes if asked is None else split_scopes(asked)
     return tuple(str(scope) for scope in wanted if scope in KNOWN_SCOPES and _may_have(client, scope))
 
 
 def for_person(scopes: Iterable[str], user: User) -> tuple[str, ...]:
-    """Only operators can let an application manage the gateway."""
+    """Only an operator can grant the scope to manage the gateway."""
     return tuple(scope for scope in scopes if scope != MANAGE_SCOPE or user.operator)
 
 

@@ -1,4 +1,4 @@
-"""What a holder shows and we keep only as a hash, and the one-way functions around it."""
+"""Secrets, their hashes, and PKCE."""
 
 import base64
 import hashlib
@@ -14,30 +14,30 @@ MIN_SERVER_SECRET = 32
 
 
 def matches(secret: str, secret_hash: str | None) -> bool:
-    """In the same time whatever the difference; False without a hash."""
+    """Compared in constant time. False without a hash."""
     return hmac.compare_digest(hash_secret(secret), secret_hash or "")
 
 
 def derive_successor(presented: str, server_secret: bytes) -> str:
-    """The refresh token that replaces this one: the same one whenever it is asked for, though only its hash is kept."""
-    return _print(hmac.digest(server_secret, b"refresh token\0" + encode_secret(presented), "sha256"))
+    """The refresh token that replaces this one. A retry derives the same value, although only its hash is stored."""
+    return _to_base64url(hmac.digest(server_secret, b"refresh token\0" + encode_secret(presented), "sha256"))
 
 
-class Seal:
-    """Marks a text as one that this gateway wrote."""
+class TextMac:
+    """A MAC that shows that this gateway wrote a text."""
 
     def __init__(self, server_secret: bytes, purpose: str) -> None:
         self._key = hmac.digest(server_secret, b"seal\0" + purpose.encode(), "sha256")
 
-    def of(self, text: str) -> str:
-        return _print(hmac.digest(self._key, encode_secret(text), "sha256"))
+    def sign(self, text: str) -> str:
+        return _to_base64url(hmac.digest(self._key, encode_secret(text), "sha256"))
 
-    def holds(self, text: str, seal: str) -> bool:
-        return hmac.compare_digest(self.of(text).encode(), encode_secret(seal))
+    def verify(self, text: str, mac: str) -> bool:
+        return hmac.compare_digest(self.sign(text).encode(), encode_secret(mac))
 
 
 def is_challenge(text: str) -> bool:
-    """Whether it can be the S256 challenge of some verifier (RFC 7636 §4.2)."""
+    """Whether the text has the form of an S256 challenge (RFC 7636 §4.2)."""
     return _CHALLENGE(text) is not None
 
 
@@ -48,13 +48,13 @@ def is_verifier(text: str) -> bool:
 
 def verifies(verifier: str, challenge: str) -> bool:
     """RFC 7636 §4.6, S256."""
-    return is_verifier(verifier) and hmac.compare_digest(_print(hashlib.sha256(verifier.encode()).digest()), challenge)
+    return is_verifier(verifier) and hmac.compare_digest(_to_base64url(hashlib.sha256(verifier.encode()).digest()), challenge)
 
 
 def half_hash(token: str) -> str:
-    """at_hash of OpenID Connect Core §3.1.3.6: all our algorithms (ES256, RS256) go with SHA-256."""
-    return _print(hashlib.sha256(token.encode()).digest()[:16])
+    """The claim at_hash (OpenID Connect Core §3.1.3.6). Both our algorithms (ES256, RS256) use SHA-256."""
+    return _to_base64url(hashlib.sha256(token.encode()).digest()[:16])
 
 
-def _print(digest: bytes) -> str:
+def _to_base64url(digest: bytes) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

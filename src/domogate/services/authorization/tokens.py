@@ -1,4 +1,4 @@
-"""The tokens that a client gets for a grant, and when they end."""
+"""Makes the tokens of a grant, and sets their lifetimes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from domogate.services.authorization.secrets import half_hash
 
 
 class Lifetimes(msgspec.Struct, frozen=True, kw_only=True):
-    """In seconds; all are settings (Decision 0023)."""
+    """In seconds. All are settings (Decision 0023)."""
 
     access: float = 3600.0
     id: float = 3600.0
@@ -36,7 +36,7 @@ class TokenSet(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TokenMint:
-    """Mints the tokens of a grant. An id token is always among them: most families are opened by it (Spec 5.2)."""
+    """Makes the tokens of a grant. There is always an id token, because most families require it (Spec 5.2)."""
 
     def __init__(self, signer: Signer, clock: Clock, lifetimes: Lifetimes) -> None:
         self._signer = signer
@@ -53,13 +53,13 @@ class TokenMint:
         scopes: Sequence[str] | None = None,
         refresh_token: str | None = None,
     ) -> TokenSet:
-        """`scopes`: fewer than the grant's, for these tokens only (RFC 6749 §6)."""
+        """`scopes`: a subset of the grant's scopes, for these tokens only (RFC 6749 §6)."""
         if scopes is not None:
             grant = msgspec.structs.replace(grant, scopes=tuple(scopes))
         lifetime = self._lifetimes.access
         expires_on = int(self._clock.now() + lifetime)
         access_token = await self._signer.mint_token(TokenKind.ACCESS, user, client, grant, lifetime)
-        extra = {"at_hash": half_hash(access_token), **self._about_login(grant, nonce)}
+        extra = {"at_hash": half_hash(access_token), **self._login_claims(grant, nonce)}
         return TokenSet(
             access_token=access_token,
             token_type="Bearer",
@@ -71,8 +71,8 @@ class TokenMint:
         )
 
     async def mint_id_token(self, user: User, client: Client, grant: Grant, *, nonce: str | None) -> str:
-        """Alone, for response_type id_token: there is no access token that it could vouch for."""
-        extra = self._about_login(grant, nonce)
+        """For response_type id_token. Without an access token there is no at_hash."""
+        extra = self._login_claims(grant, nonce)
         return await self._signer.mint_token(TokenKind.ID, user, client, grant, self._lifetimes.id, extra)
 
     def refresh_token_of(self, grant: Grant, value: str) -> RefreshToken:
@@ -82,8 +82,8 @@ class TokenMint:
         now = self._clock.now()
         return RefreshToken(hash_secret(value), grant_id, client_id, now, now + self._lifetimes.refresh)
 
-    def _about_login(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
-        """OpenID Connect Core §2: what of it is known. A refresh is no login, and says what the first tokens said (§12.2)."""
+    def _login_claims(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
+        """Claims about the login (OpenID Connect Core §2). A refresh repeats those of the first tokens (§12.2)."""
         said = {
             "nonce": nonce,
             "auth_time": None if grant.auth_time is None else int(grant.auth_time),

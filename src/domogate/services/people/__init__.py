@@ -1,1 +1,52 @@
-"""People: accounts, logins, sessions, second factors, and who is a member of which plant."""
+"""People: accounts, logins and sessions, members of plants, registered client applications.
+
+`People` changes accounts, members and clients. `Sessions` logs people in and out. Both report a refusal as `services.refusals`.
+"""
+
+from domogate.services.people.actors import COMMAND_LINE, Actor
+from domogate.services.people.clients import Clients
+from domogate.services.people.links import LINK_PATH, DeadLink, IssuedLink, Mail
+from domogate.services.people.login_throttle import LoginThrottle, network_of
+from domogate.services.people.logins import (
+    LoggedIn,
+    LoginComplete,
+    LoginFailed,
+    LoginThrottled,
+    PendingLogin,
+    SecondFactorNeeded,
+    form_token_of,
+)
+from domogate.services.people.people import Invited, InvitedAs, People
+from domogate.services.people.rules import PASSWORD_LENGTH, check_email, check_name, check_password, is_common
+from domogate.services.people.second_factor import SecondFactor, is_secret
+from domogate.services.people.sessions import Sessions
+
+__all__ = [
+    "COMMAND_LINE",
+    "LINK_PATH",
+    "PASSWORD_LENGTH",
+    "Actor",
+    "Clients",
+    "DeadLink",
+    "Invited",
+    "InvitedAs",
+    "IssuedLink",
+    "LoggedIn",
+    "LoginComplete",
+    "LoginFailed",
+    "LoginThrottle",
+    "LoginThrottled",
+    "Mail",
+    "PendingLogin",
+    "People",
+    "SecondFactor",
+    "SecondFactorNeeded",
+    "Sessions",
+    "check_email",
+    "check_name",
+    "check_password",
+    "form_token_of",
+    "is_common",
+    "is_secret",
+    "network_of",
+]

@@ -1,7 +1,7 @@
-"""Guessing is slowed down, per account and per address, and nobody is locked out for good.
+"""Limits login attempts per account and per address. Nobody is locked out permanently.
 
-The counts are in the store, so that they hold for all gateways on it together; how they are counted is in `domain/attempts.py`.
-They are kept by hashes only: whatever somebody typed where an e-mail belongs is not to be read there.
+All gateways share the counts, which are in the store; `domain/attempts.py` defines how they are counted. Their keys are hashes,
+because people also type other things into the e-mail field, such as their password.
 """
 
 import hashlib
@@ -14,8 +14,8 @@ from domogate.ports import Clock, SessionStore
 _FAMILIAR_KEPT = 90 * 86_400.0
 
 
-class Throttle:
-    """How long somebody must wait before the next attempt at an account, or from an address."""
+class LoginThrottle:
+    """Tells how long to wait before the next attempt for an account or from an address."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Throttle:
         half_life: float = 900.0,
         capacity: int = 20_000,
     ) -> None:
-        """Attempts of another `purpose` are counted apart. `capacity`: how many waits are remembered here."""
+        """Each `purpose` has its own counts. `capacity`: how many waiting times are cached."""
         self._store = store
         self._clock = clock
         self._purpose = purpose
@@ -43,7 +43,7 @@ class Throttle:
         return len(self._waiting)
 
     def attempt(self, account: str, address: str) -> Attempt:
-        """What is counted where; `Store.add_session` takes it to say in the same write that it succeeded."""
+        """The keys and limits of an attempt. `add_session` of the store takes it to record success in the same write."""
         folded, network = account.casefold(), network_of(address)
         return Attempt(
             account=self._key("account", folded),
@@ -55,10 +55,10 @@ class Throttle:
         )
 
     async def admit(self, account: str, address: str) -> float:
-        """0: go on, and tell if it succeeded. Otherwise the seconds to wait."""
+        """0 if the attempt may proceed; otherwise the seconds to wait."""
         attempt = self.attempt(account, address)
         now = self._clock.now()
-        # Nothing ends a wait early, so that whoever goes on trying during it costs no write.
+        # A wait never ends early, so attempts during it need no write.
         known = self._waiting.get(attempt.familiar, now) - now
         if 0 < known <= self._account_limit.longest_wait:
             return known
@@ -71,19 +71,19 @@ class Throttle:
         return wait
 
     async def succeed(self, account: str, address: str) -> None:
-        """The account starts anew, and is known to be its owner's at this address from now on."""
+        """Reset the count of the account, and remember that its owner uses this address."""
         attempt = self.attempt(account, address)
         self._waiting.pop(attempt.familiar, None)
         await self._store.succeed_attempt(attempt, self._clock.now())
 
     def _key(self, *parts: str) -> str:
-        """Of one size, however long a name somebody sends."""
+        """Of fixed size, however long the name is."""
         text = "\0".join((self._purpose, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def network_of(address: str) -> str:
-    """Whoever has one IPv6 address has the whole /64 it is in."""
+    """An IPv6 address counts as its /64: one customer usually has all of it."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""What comes of logging in, and who is found by a cookie."""
+"""Results of a login, and the person that a session cookie belongs to."""
 
 import hashlib
 import hmac
@@ -10,15 +10,15 @@ from domogate.domain.people import User
 
 
 class LoggedIn(msgspec.Struct, frozen=True):
-    """A person in a browser. `form_token` is bound to the cookie: another site can neither read nor guess it."""
+    """A person in a browser. `form_token` is derived from the cookie: another site can neither read nor guess it."""
 
     session: Session
     user: User
     form_token: str = ""
 
 
-class HalfWay(msgspec.Struct, frozen=True):
-    """The password was right; a code is still wanted, or (`set_up`) a second factor is still to be set up."""
+class PendingLogin(msgspec.Struct, frozen=True):
+    """The password was right. The person must still enter a code or, if `set_up`, set up a second factor."""
 
     session: Session
     user: User
@@ -26,26 +26,28 @@ class HalfWay(msgspec.Struct, frozen=True):
     form_token: str
 
 
-class Entered(msgspec.Struct, frozen=True):
+class LoginComplete(msgspec.Struct, frozen=True):
     cookie: str
     person: LoggedIn
 
 
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
-    """Go on with `enter_code` (or, when `set_up`, with `set_up_half_way`) and this cookie, which opens nothing else."""
+    """Continue with this cookie and `enter_code` or, if `set_up`, `set_up_pending`. The cookie gives no other access."""
 
     cookie: str
     set_up: bool
 
 
-class Wrong(msgspec.Struct, frozen=True):
-    """Unknown user, user without a password, wrong password, wrong code: all the same."""
+class LoginFailed(msgspec.Struct, frozen=True):
+    """Unknown user, user without a password, wrong password or wrong code: the caller is not told which."""
 
 
-class SlowDown(msgspec.Struct, frozen=True):
+class LoginThrottled(msgspec.Struct, frozen=True):
+    """Too many attempts: try again after `seconds`."""
+
     seconds: int
 
 
 def form_token_of(cookie: str) -> str:
-    """What a form of this browser carries. Neither the store nor the page gives the cookie away."""
+    """The token in the forms of this browser. The cookie cannot be computed from it."""
     return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"form", hashlib.sha256).hexdigest()

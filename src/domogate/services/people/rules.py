@@ -1,4 +1,4 @@
-"""What an e-mail, a name and a password must be like, wherever they enter."""
+"""Rules for e-mail addresses, names and passwords."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ from domogate.services.refusals import Invalid
 
 PASSWORD_LENGTH = (10, 200)
 
-# What is left of the most common passwords once their digits and signs are taken away.
+# The most common passwords without their digits and punctuation.
 _STEMS = """
 abc abcd abcdef abcdefghij admin administrator asdf asdfghjkl azerty azertyuiop batman benvenuto bienvenue changeme charlie
 contrasena contraseña default domogate domotica dragon football freedom guest hello home iloveyou jessica letmein login master
@@ -21,7 +21,7 @@ _COMMON = frozenset({"1q2w3e4r5t", "1q2w3e4r5t6y", "q1w2e3r4t5", "q1w2e3r4t5y6",
 
 
 def check_email(email: str) -> str:
-    """The address as it was written; raises Invalid."""
+    """The address unchanged. Raises Invalid."""
     if not is_email(email):
         raise Invalid(f"{email!r} is not an e-mail address such as anna@example.com.")
     return email
@@ -34,25 +34,25 @@ def check_name(name: str) -> str:
 
 
 def check_password(password: str, email: str) -> None:
-    """Length counts most (NIST SP 800-63B §5.1.1.2); there is no rule about kinds of characters. Raises Invalid."""
+    """Length matters most (NIST SP 800-63B §5.1.1.2); kinds of characters are not required. Raises Invalid."""
     shortest, longest = PASSWORD_LENGTH
-    # Counted as it is hashed.
+    # The length of what is hashed.
     length = len(unicodedata.normalize("NFC", password))
     if length < shortest:
-        raise Invalid(f"The password is too short: it needs at least {shortest} characters. A few words are a good one.")
+        raise Invalid(f"The password is too short: it needs at least {shortest} characters. Use a few words.")
     if length > longest:
         raise Invalid(f"The password is too long: it may have {longest} characters at most.")
     if any(unicodedata.category(character) == "Cs" for character in password):
-        raise Invalid("The password holds something that is no character.")
+        raise Invalid("The password contains an invalid character.")
     folded = password.casefold().strip()
     if folded in (email.casefold(), email.casefold().partition("@")[0]):
         raise Invalid("The password must not be the e-mail address.")
     if is_common(folded):
-        raise Invalid("Too many people have this password, so it is among the first to be tried. Choose another.")
+        raise Invalid("Many people use this password, so it is easy to guess. Choose another.")
 
 
 def is_common(folded: str) -> bool:
-    """Whether it is among the first that anybody would try."""
+    """Whether an attacker would try it first."""
     stem = "".join(character for character in folded if character.isalpha())
     return (
         folded in _COMMON

@@ -1,4 +1,4 @@
-"""A second factor: codes that an app on a person's phone makes from a shared secret and the time (RFC 6238)."""
+"""Second factor: an app on the phone makes codes from a shared secret and the time (RFC 6238)."""
 
 import base64
 import binascii
@@ -14,9 +14,9 @@ _SECRET_BYTES = 20
 
 
 class SecondFactor:
-    """Makes secrets and checks codes: those of the step before and after count too (RFC 6238 §5.2).
+    """Makes secrets and checks codes. Codes of the previous and the next time step are valid too (RFC 6238 §5.2).
 
-    That none counts twice, in no gateway, is the store's to say: `use_totp_step`.
+    The store ensures that no code is used twice at any gateway: `use_totp_step`.
     """
 
     def __init__(self, clock: Clock, *, issuer: str = "Domogate") -> None:
@@ -27,21 +27,21 @@ class SecondFactor:
         return pyotp.random_base32(_SECRET_BYTES * 8 // 5)
 
     def enrolment_uri(self, secret: str, email: str) -> str:
-        """What a QR code for the app says."""
+        """The content of the QR code for the app."""
         return pyotp.TOTP(secret).provisioning_uri(email, issuer_name=self._issuer)
 
     def find_step(self, secret: str, code: str) -> int | None:
-        """The step of time that the code is of, if it is right now; the latest, should it be of two."""
+        """The time step of the code, or None if it is wrong. If it fits two steps, the later one."""
         digits = code.replace(" ", "")
         totp = pyotp.TOTP(secret)
         now = int(self._clock.now()) // _STEP
-        # All three are compared, so that the time it takes does not tell which one it was.
+        # All three are compared, so that the duration does not reveal which one matched.
         fitting = [step for step in (now - 1, now, now + 1) if _equal(totp.generate_otp(step), digits)]
         return max(fitting, default=None)
 
 
 def is_secret(text: str) -> bool:
-    """Whether it is of the form that `new_secret` gives."""
+    """Whether the text has the form of `new_secret`."""
     try:
         return len(base64.b32decode(text)) == _SECRET_BYTES
     except (binascii.Error, ValueError):

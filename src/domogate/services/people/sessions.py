@@ -1,12 +1,11 @@
-"""Browsers in which people are logged in.
+"""Login sessions of browsers.
 
-A cookie has 256 random bits and is kept as its SHA-256. Whoever proves anew who they are gets a new session, and the one before
-ends: a cookie that somebody planted or saw beforehand is worth nothing afterwards.
+A cookie has 256 random bits; the store keeps its SHA-256. Every login makes a new session and ends the previous one, so a
+cookie that somebody set or saw before the login is useless afterwards.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -14,28 +13,31 @@ from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
-from domogate.ports import Audit, Clock, Hasher, PeopleStore, SessionStore
-from domogate.services.audit.log import NOBODY, AuditAction, AuditResult, user_ref
-from domogate.services.people.login_throttle import Throttle
-from domogate.services.people.logins import Entered, HalfWay, LoggedIn, SecondFactorNeeded, SlowDown, Wrong, form_token_of
+from domogate.ports import Audit, Clock, Hasher
+from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
+from domogate.services.people.links import LoginStore
+from domogate.services.people.login_throttle import LoginThrottle
+from domogate.services.people.logins import (
+    LoggedIn,
+    LoginComplete,
+    LoginFailed,
+    LoginThrottled,
+    PendingLogin,
+    SecondFactorNeeded,
+    form_token_of,
+)
 from domogate.services.people.second_factor import SecondFactor
-
-__all__ = ["Entered", "HalfWay", "LoggedIn", "SecondFactorNeeded", "Sessions", "SlowDown", "Wrong", "form_token_of"]
 
 _TOUCH_EVERY = 60.0
 _TIME_FOR_SECOND_FACTOR = 600.0
 _AGENT_KEPT = 300
 
 PASSWORD, CODE = "pwd", "otp"
-"""How somebody proved who they are (RFC 8176)."""
-
-
-class LoginStore(PeopleStore, SessionStore, Protocol):
-    """Users and their sessions."""
+"""Methods of authentication (RFC 8176)."""
 
 
 class Sessions:
-    """Logs people in and out, and finds who a cookie belongs to."""
+    """Logs people in and out, and finds the person of a cookie."""
 
     def __init__(
         self,
@@ -45,7 +47,7 @@ class Sessions:
         *,
         lifetime: float,
         idle_lifetime: float,
-        throttle: Throttle,
+        throttle: LoginThrottle,
         second_factor: SecondFactor | None = None,
         second_factor_required: bool = False,
         audit: Audit | None = None,
@@ -64,10 +66,10 @@ class Sessions:
     def lifetime(self) -> float:
         return self._lifetime
 
-    # --- finding ------------------------------------------------------------------------------------------------------
+    # --- find ---------------------------------------------------------------------------------------------------------
 
     async def find(self, cookie: str | None) -> LoggedIn | None:
-        """Who is logged in with this cookie; being seen is noted at most once a minute."""
+        """The person logged in with this cookie. The time of the last visit is stored at most once a minute."""
         found = await self._find(cookie)
         if found is None or cookie is None or not self._is_complete(*found):
             return None
@@ -78,90 +80,92 @@ class Sessions:
             await self._store.save_session(session)
         return LoggedIn(session, user, form_token_of(cookie))
 
-    async def find_half_way(self, cookie: str | None) -> HalfWay | None:
+    async def find_pending(self, cookie: str | None) -> PendingLogin | None:
         found = await self._find(cookie)
         if found is None or cookie is None or self._is_complete(*found):
             return None
         session, user = found
-        return HalfWay(session, user, user.totp_secret is None, form_token_of(cookie))
+        return PendingLogin(session, user, user.totp_secret is None, form_token_of(cookie))
 
     async def list_of(self, user: User) -> Sequence[Session]:
-        """Where the person is logged in now, the most recently seen first."""
+        """The active sessions of the person, the most recently used first."""
         now = self._clock.now()
         sessions = await self._store.list_sessions(user.id)
-        living = [it for it in sessions if self._is_alive(it, now) and self._is_complete(it, user)]
-        return sorted(living, key=lambda it: it.seen_at, reverse=True)
+        active = [it for it in sessions if self._is_alive(it, now) and self._is_complete(it, user)]
+        return sorted(active, key=lambda it: it.seen_at, reverse=True)
 
-    # --- in -----------------------------------------------------------------------------------------------------------
+    # --- log in -------------------------------------------------------------------------------------------------------
 
     async def log_in(
         self, email: str, password: str, otp: str | None, address: str, agent: str, *, replaces: str | None = None
-    ) -> Entered | SecondFactorNeeded | Wrong | SlowDown:
-        """`replaces` is the cookie the browser has already: its session ends once the person is in."""
+    ) -> LoginComplete | SecondFactorNeeded | LoginFailed | LoginThrottled:
+        """`replaces` is the cookie that the browser already has: its session ends when the login succeeds."""
         email = email.strip()
-        if slow := await self._slow_down(email, address, AuditAction.LOGIN):
-            return slow
+        if throttled := await self._throttled(email, address, AuditAction.LOGIN):
+            return throttled
         user = await self._store.find_user_by_email(email)
         right = await self._hasher.verify_password(password, None if user is None else user.password_hash)
         if user is None or not right:
-            self._note_wrong(AuditAction.LOGIN, user, address)
-            return Wrong()
+            self._note_failure(AuditAction.LOGIN, user, address)
+            return LoginFailed()
         set_up = user.totp_secret is None and self.second_factor_required
         if set_up or (user.totp_secret is not None and otp is None):
             cookie, session = self._new_session(user, address, agent, (PASSWORD,), _TIME_FOR_SECOND_FACTOR)
             await self._store.add_session(session, taken_back=self._throttle.attempt(email, address))
-            return SecondFactorNeeded(cookie, set_up) if await self._outlives(session, user) else Wrong()
+            return SecondFactorNeeded(cookie, set_up) if await self._has_current_password(session, user) else LoginFailed()
         if user.totp_secret is None:
-            return await self._enter(user, address, agent, (PASSWORD,), replaces)
-        return await self._enter_with_code(user, user.totp_secret, otp or "", address, agent, replaces)
+            return await self._start_session(user, address, agent, (PASSWORD,), replaces)
+        return await self._log_in_with_code(user, user.totp_secret, otp or "", address, agent, replaces)
 
     async def enter_code(
-        self, half_way: HalfWay, code: str, address: str, agent: str, *, replaces: str | None = None
-    ) -> Entered | Wrong | SlowDown:
+        self, pending: PendingLogin, code: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> LoginComplete | LoginFailed | LoginThrottled:
         """The second step of `log_in`."""
-        user = half_way.user
+        user = pending.user
         if user.totp_secret is None:
-            return Wrong()
-        if slow := await self._slow_down(user.email, address, AuditAction.SECOND_FACTOR):
-            return slow
-        outcome = await self._enter_with_code(user, user.totp_secret, code, address, agent, replaces)
-        if isinstance(outcome, Entered):
-            await self._store.end_session(half_way.session.id)
+            return LoginFailed()
+        if throttled := await self._throttled(user.email, address, AuditAction.SECOND_FACTOR):
+            return throttled
+        outcome = await self._log_in_with_code(user, user.totp_secret, code, address, agent, replaces)
+        if isinstance(outcome, LoginComplete):
+            await self._store.end_session(pending.session.id)
         return outcome
 
-    async def confirm_password(self, person: LoggedIn, password: str, address: str) -> Wrong | SlowDown | None:
-        """None: it is their password. For what a browser that was left open must not suffice for."""
-        if slow := await self._slow_down(person.user.email, address, AuditAction.LOGIN):
-            return slow
+    async def confirm_password(self, person: LoggedIn, password: str, address: str) -> LoginFailed | LoginThrottled | None:
+        """None if the password is right. Asked before critical changes, in case somebody else uses the open browser."""
+        if throttled := await self._throttled(person.user.email, address, AuditAction.LOGIN):
+            return throttled
         user = await self._store.find_user(person.user.id)
         if not await self._hasher.verify_password(password, None if user is None else user.password_hash):
-            self._note_wrong(AuditAction.LOGIN, person.user, address)
-            return Wrong()
+            self._note_failure(AuditAction.LOGIN, person.user, address)
+            return LoginFailed()
         await self._throttle.succeed(person.user.email, address)
         return None
 
     # --- the second factor --------------------------------------------------------------------------------------------
 
-    async def set_up_half_way(
-        self, half_way: HalfWay, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
-    ) -> Entered | Wrong:
-        """For somebody of whom a second factor is demanded and who has none."""
-        user = await self._give_second_factor(half_way.user, secret, code, address)
+    async def set_up_pending(
+        self, pending: PendingLogin, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
+    ) -> LoginComplete | LoginFailed:
+        """For a user without a second factor where one is required."""
+        user = await self._add_second_factor(pending.user, secret, code, address)
         if user is None:
-            return Wrong()
+            return LoginFailed()
         await self._store.end_sessions(user.id)
-        return await self._enter(user, address, agent, (PASSWORD, CODE), replaces)
+        return await self._start_session(user, address, agent, (PASSWORD, CODE), replaces)
 
-    async def switch_on_second_factor(self, person: LoggedIn, secret: str, code: str, address: str) -> Entered | Wrong:
-        """Ends all other sessions: they were begun without it."""
-        user = await self._give_second_factor(person.user, secret, code, address)
+    async def switch_on_second_factor(
+        self, person: LoggedIn, secret: str, code: str, address: str
+    ) -> LoginComplete | LoginFailed:
+        """Ends all other sessions: they were started without the second factor."""
+        user = await self._add_second_factor(person.user, secret, code, address)
         if user is None:
-            return Wrong()
+            return LoginFailed()
         await self._store.end_sessions(user.id)
-        return await self._enter(user, address, person.session.agent, (PASSWORD, CODE), None, admitted=False)
+        return await self._start_session(user, address, person.session.agent, (PASSWORD, CODE), None, admitted=False)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
-        """False when the operator demands it."""
+        """False if the gateway requires a second factor."""
         if self.second_factor_required:
             return False
         await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))
@@ -169,23 +173,23 @@ class Sessions:
             self.note(AuditAction.SECOND_FACTOR_CHANGED, person.user.id, "off", AuditResult.OK, address)
         return True
 
-    async def _give_second_factor(self, proven: User, secret: str, code: str, address: str) -> User | None:
-        def give(user: User) -> User:
-            # One that is there already is never replaced: a password alone must not suffice to get rid of it. Nor does one
-            # that was renewed meanwhile suffice: whoever knows only the former would keep the person out.
+    async def _add_second_factor(self, proven: User, secret: str, code: str, address: str) -> User | None:
+        def add(user: User) -> User:
+            # An existing second factor is never replaced: the password alone must not be enough to remove it. A password
+            # that was changed meanwhile is not enough either: somebody with the old one could lock the person out.
             may = user.totp_secret is None and user.password_hash == proven.password_hash
             return msgspec.structs.replace(user, totp_secret=secret) if may else user
 
         step = self.second_factor.find_step(secret, code)
         if step is None or not await self._store.use_totp_step(proven.id, step):
             return None
-        user = await self._store.change_user(proven.id, give)
+        user = await self._store.change_user(proven.id, add)
         if user is None or user.totp_secret != secret:
             return None
         self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "on", AuditResult.OK, address)
         return user
 
-    # --- out ----------------------------------------------------------------------------------------------------------
+    # --- log out-------------------------------------------------------------------------------------------------------
 
     async def log_out(self, cookie: str | None) -> None:
         found = await self._find(cookie)
@@ -193,7 +197,7 @@ class Sessions:
             await self._store.end_session(found[0].id)
 
     async def end(self, person: LoggedIn, session_id: Id, address: str) -> bool:
-        """End one of the person's own sessions; False when it is nobody's or another's."""
+        """End one of the person's own sessions. False if they have no such session."""
         own = {session.id for session in await self._store.list_sessions(person.user.id)}
         if session_id not in own or not await self._store.end_session(session_id):
             return False
@@ -211,17 +215,17 @@ class Sessions:
         if self._audit is not None:
             self._audit.note(action, who=who, what=what, result=result, address=address)
 
-    def _note_wrong(self, action: str, user: User | None, address: str) -> None:
+    def _note_failure(self, action: str, user: User | None, address: str) -> None:
         self.note(action, NOBODY, "unknown user" if user is None else user_ref(user.id), AuditResult.WRONG, address)
 
-    async def _slow_down(self, email: str, address: str, action: str) -> SlowDown | None:
+    async def _throttled(self, email: str, address: str, action: str) -> LoginThrottled | None:
         wait = await self._throttle.admit(email, address)
         if wait <= 0:
             return None
         self.note(action, NOBODY, "an account", AuditResult.SLOWED, address)
-        return SlowDown(math.ceil(wait))
+        return LoginThrottled(math.ceil(wait))
 
-    # --- within -------------------------------------------------------------------------------------------------------
+    # --- private ------------------------------------------------------------------------------------------------------
 
     async def _find(self, cookie: str | None) -> tuple[Session, User] | None:
         if not cookie:
@@ -238,20 +242,20 @@ class Sessions:
     def _is_complete(self, session: Session, user: User) -> bool:
         return CODE in session.factors or (user.totp_secret is None and not self.second_factor_required)
 
-    async def _enter_with_code(
+    async def _log_in_with_code(
         self, user: User, secret: str, code: str, address: str, agent: str, replaces: str | None
-    ) -> Entered | Wrong:
+    ) -> LoginComplete | LoginFailed:
         step = self.second_factor.find_step(secret, code)
         if step is not None:
             cookie, session = self._new_session(user, address, agent, (PASSWORD, CODE), self._lifetime)
             succeeded = self._throttle.attempt(user.email, address)
-            # Of two logins with the same code at once, here or at another gateway, one gets a session.
+            # If two logins use the same code at once, here or at another gateway, only one gets a session.
             if await self._store.add_session(session, totp_step=step, succeeded=succeeded):
-                return await self._entered(cookie, session, user, replaces)
-        self._note_wrong(AuditAction.SECOND_FACTOR, user, address)
-        return Wrong()
+                return await self._complete(cookie, session, user, replaces)
+        self._note_failure(AuditAction.SECOND_FACTOR, user, address)
+        return LoginFailed()
 
-    async def _enter(
+    async def _start_session(
         self,
         user: User,
         address: str,
@@ -260,30 +264,30 @@ class Sessions:
         replaces: str | None,
         *,
         admitted: bool = True,
-    ) -> Entered | Wrong:
+    ) -> LoginComplete | LoginFailed:
         cookie, session = self._new_session(user, address, agent, factors, self._lifetime)
         succeeded = self._throttle.attempt(user.email, address) if admitted else None
         await self._store.add_session(session, succeeded=succeeded)
-        return await self._entered(cookie, session, user, replaces)
+        return await self._complete(cookie, session, user, replaces)
 
-    async def _entered(self, cookie: str, session: Session, user: User, replaces: str | None) -> Entered | Wrong:
-        if not await self._outlives(session, user):
-            return Wrong()
+    async def _complete(self, cookie: str, session: Session, user: User, replaces: str | None) -> LoginComplete | LoginFailed:
+        if not await self._has_current_password(session, user):
+            return LoginFailed()
         await self.log_out(replaces)
         self.note(AuditAction.LOGIN, user.id, " ".join(session.factors), AuditResult.OK, session.address)
-        return Entered(cookie, LoggedIn(session, user, form_token_of(cookie)))
+        return LoginComplete(cookie, LoggedIn(session, user, form_token_of(cookie)))
 
-    async def _outlives(self, session: Session, user: User) -> bool:
-        """Whether the password by which this session was begun is still the one of `user`.
+    async def _has_current_password(self, session: Session, user: User) -> bool:
+        """Whether the password of this login is still the user's password. If not, the new session ends.
 
-        A new password is written first, and then ends the sessions that there are. Proving the former takes long enough for
-        both to happen meanwhile; a session that is added after that would be ended by nobody.
+        A password change stores the new password and then ends all sessions. Checking the old password takes so long that
+        both can happen meanwhile. A session that is added afterwards would stay.
         """
         now = await self._store.find_user(user.id)
         if now is not None and now.password_hash == user.password_hash:
             return True
         await self._store.end_session(session.id)
-        self._note_wrong(AuditAction.LOGIN, user, session.address)
+        self._note_failure(AuditAction.LOGIN, user, session.address)
         return False
 
     def _new_session(

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from domogate.services.people.login_throttle import Throttle
-from domogate.services.people.sessions import Entered, SecondFactorNeeded, Sessions, SlowDown, Wrong
+from domogate.services.people import LoginComplete, LoginFailed, LoginThrottle, LoginThrottled, SecondFactorNeeded, Sessions
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.tables import attempts
 from support.logging_in import AGENT, enter, find, log_in
@@ -52,7 +51,7 @@ class TestLoggingIn:
             await log_in(home, email=CARLA.email),
             await log_in(home, password="not it"),
         ]
-        assert outcomes == [Wrong(), Wrong(), Wrong()]
+        assert outcomes == [LoginFailed(), LoginFailed(), LoginFailed()]
         # Each takes the time of one verification (ports.Hasher: as long for None).
         assert verified[:2] == [None, None]
         assert verified[2] is not None
@@ -61,18 +60,18 @@ class TestLoggingIn:
     @pytest.mark.parametrize("email", [ANNA.email, CARLA.email, "nobody@example.com"])
     async def test_guessing_is_slowed_down_for_known_and_unknown_alike(self, home: House, email: str) -> None:
         outcomes = [await log_in(home, email=email, password="not it") for _ in range(8)]
-        assert outcomes == [Wrong()] * 6 + [SlowDown(1)] * 2
+        assert outcomes == [LoginFailed()] * 6 + [LoginThrottled(1)] * 2
         home.clock.at += 1
-        assert await log_in(home, email=email, password="not it") == Wrong()
-        assert await log_in(home, email=email, password="not it") == SlowDown(2)
+        assert await log_in(home, email=email, password="not it") == LoginFailed()
+        assert await log_in(home, email=email, password="not it") == LoginThrottled(2)
 
     async def test_the_right_password_does_not_help_during_the_wait_and_does_after_it(self, home: House) -> None:
         for _ in range(6):
             await log_in(home, password="not it")
-        assert await log_in(home) == SlowDown(1)
+        assert await log_in(home) == LoginThrottled(1)
         home.clock.at += 1
         await enter(home)
-        assert [await log_in(home, password="not it") for _ in range(6)] == [Wrong()] * 6
+        assert [await log_in(home, password="not it") for _ in range(6)] == [LoginFailed()] * 6
 
     async def test_again_gives_a_new_cookie_and_ends_the_session_before(self, home: House) -> None:
         before = await enter(home)
@@ -89,7 +88,7 @@ class TestLoggingIn:
 
     async def test_a_wrong_password_leaves_the_session_as_it_was(self, home: House) -> None:
         before = await enter(home)
-        assert await log_in(home, password="not it", replaces=before.cookie) == Wrong()
+        assert await log_in(home, password="not it", replaces=before.cookie) == LoginFailed()
         await find(home, before.cookie)
 
     async def test_is_noted_without_the_email(self, home: House) -> None:
@@ -113,7 +112,7 @@ class TestSeveralGatewaysOnOneStore:
     async def gateways(self, home: House, tmp_path: Path) -> AsyncIterator[list[Sessions]]:
         other = SqlStore(sqlite_url(tmp_path / "domogate.sqlite3"), clock=home.clock, poll=0.02)
         await other.start()
-        throttle = Throttle(other, home.clock)
+        throttle = LoginThrottle(other, home.clock)
         options: Any = {"lifetime": LIFETIME, "idle_lifetime": IDLE, "throttle": throttle}
         yield [home.sessions, Sessions(other, home.village.hasher, home.clock, **options)]
         await other.stop()
@@ -122,40 +121,40 @@ class TestSeveralGatewaysOnOneStore:
         def guess(number: int) -> Any:
             return gateways[number % 2].log_in(ANNA.email, "not it", None, ADDRESS, AGENT)
 
-        assert [await guess(number) for number in range(8)] == [Wrong()] * 6 + [SlowDown(1)] * 2
+        assert [await guess(number) for number in range(8)] == [LoginFailed()] * 6 + [LoginThrottled(1)] * 2
         home.clock.at += 1
-        assert [await guess(number) for number in range(3)] == [Wrong(), SlowDown(2), SlowDown(2)]
+        assert [await guess(number) for number in range(3)] == [LoginFailed(), LoginThrottled(2), LoginThrottled(2)]
 
     async def test_guesses_at_once_gain_nothing(self, gateways: list[Sessions]) -> None:
         guesses = (gateways[n % 2].log_in(ANNA.email, "not it", None, ADDRESS, AGENT) for n in range(30))
-        assert (await asyncio.gather(*guesses)).count(Wrong()) == 6
+        assert (await asyncio.gather(*guesses)).count(LoginFailed()) == 6
 
     async def test_a_success_at_one_lets_the_account_start_anew_at_all(self, gateways: list[Sessions]) -> None:
         for _ in range(5):
             await gateways[0].log_in(ANNA.email, "not it", None, ADDRESS, AGENT)
-        assert isinstance(await gateways[1].log_in(ANNA.email, PASSWORD, None, ADDRESS, AGENT), Entered)
+        assert isinstance(await gateways[1].log_in(ANNA.email, PASSWORD, None, ADDRESS, AGENT), LoginComplete)
         guesses = [await gateways[0].log_in(ANNA.email, "not it", None, ADDRESS, AGENT) for _ in range(6)]
-        assert guesses == [Wrong()] * 6
+        assert guesses == [LoginFailed()] * 6
 
     async def test_a_code_is_good_for_one_login_at_one_of_them(self, gateways: list[Sessions], home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
         logins = (gateways[n % 2].log_in(ANNA.email, PASSWORD, home.code(), ADDRESS, AGENT) for n in range(6))
         outcomes = await asyncio.gather(*logins)
-        assert [isinstance(outcome, Entered) for outcome in outcomes].count(True) == 1
-        assert outcomes.count(Wrong()) == 5
+        assert [isinstance(outcome, LoginComplete) for outcome in outcomes].count(True) == 1
+        assert outcomes.count(LoginFailed()) == 5
         assert len(await home.store.list_sessions(ANNA.id)) == 1
 
     async def test_a_code_used_at_one_is_wrong_at_the_other_half_way(self, gateways: list[Sessions], home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
-        assert isinstance(await gateways[0].log_in(ANNA.email, PASSWORD, home.code(), ADDRESS, AGENT), Entered)
+        assert isinstance(await gateways[0].log_in(ANNA.email, PASSWORD, home.code(), ADDRESS, AGENT), LoginComplete)
         needed = await gateways[1].log_in(ANNA.email, PASSWORD, None, ADDRESS, AGENT)
         assert isinstance(needed, SecondFactorNeeded)
-        waiting = await gateways[1].find_half_way(needed.cookie)
+        waiting = await gateways[1].find_pending(needed.cookie)
         assert waiting is not None
-        assert await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT) == Wrong()
+        assert await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT) == LoginFailed()
         # A wrong code leaves them half way: the next one may be right.
         home.clock.at += 30
-        assert isinstance(await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT), Entered)
+        assert isinstance(await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT), LoginComplete)
 
     async def test_an_ordinary_login_costs_one_write_more_than_its_session(self, home: House) -> None:
         before = home.store.commits
@@ -166,7 +165,7 @@ class TestSeveralGatewaysOnOneStore:
         for _ in range(7):
             await log_in(home, password="not it")
         before = home.store.commits
-        assert [await log_in(home) for _ in range(20)] == [SlowDown(1)] * 20
+        assert [await log_in(home) for _ in range(20)] == [LoginThrottled(1)] * 20
         assert home.store.commits == before
 
     async def test_neither_email_nor_address_is_kept_with_the_counts(self, home: House) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from domogate.services.people.sessions import Entered, SlowDown, Wrong
-from support.logging_in import AGENT, enter, find, half_way, log_in
+from domogate.services.people import LoginComplete, LoginFailed, LoginThrottled
+from support.logging_in import AGENT, enter, find, log_in, pending
 from support.pages import ADDRESS, ANNA, SECRET, House, house
 
 pytestmark = pytest.mark.slow
@@ -20,7 +20,7 @@ class TestTheSecondFactor:
 
     async def test_is_asked_for_after_the_password(self, secured: House) -> None:
         outcome = await log_in(secured)
-        waiting = await half_way(secured, outcome)
+        waiting = await pending(secured, outcome)
         assert not outcome.set_up
         assert waiting.user.id == ANNA.id
 
@@ -31,12 +31,12 @@ class TestTheSecondFactor:
 
     async def test_a_code_completes_the_login_with_another_cookie(self, secured: House) -> None:
         outcome = await log_in(secured)
-        waiting = await half_way(secured, outcome)
+        waiting = await pending(secured, outcome)
         entered = await secured.sessions.enter_code(waiting, secured.code(), ADDRESS, AGENT)
-        assert isinstance(entered, Entered)
+        assert isinstance(entered, LoginComplete)
         assert entered.cookie != outcome.cookie
         assert entered.person.session.factors == ("pwd", "otp")
-        assert await secured.sessions.find_half_way(outcome.cookie) is None
+        assert await secured.sessions.find_pending(outcome.cookie) is None
         await find(secured, entered.cookie)
 
     async def test_may_come_along_with_the_password(self, secured: House) -> None:
@@ -44,38 +44,38 @@ class TestTheSecondFactor:
         assert entered.person.session.factors == ("pwd", "otp")
 
     async def test_a_wrong_code_beside_the_password_is_as_wrong_as_the_password(self, secured: House) -> None:
-        assert await log_in(secured, otp="000000") == Wrong()
+        assert await log_in(secured, otp="000000") == LoginFailed()
 
     async def test_a_code_opens_nothing_without_the_password(self, secured: House) -> None:
-        assert await log_in(secured, password="not it", otp=secured.code()) == Wrong()
+        assert await log_in(secured, password="not it", otp=secured.code()) == LoginFailed()
         # Nor was it used up.
         await enter(secured, otp=secured.code())
 
     async def test_a_code_is_good_for_one_login(self, secured: House) -> None:
         await enter(secured, otp=secured.code())
-        waiting = await half_way(secured, await log_in(secured))
-        assert await secured.sessions.enter_code(waiting, secured.code(), ADDRESS, AGENT) == Wrong()
+        waiting = await pending(secured, await log_in(secured))
+        assert await secured.sessions.enter_code(waiting, secured.code(), ADDRESS, AGENT) == LoginFailed()
 
     async def test_guessing_codes_is_slowed_down_even_with_the_right_password_each_time(self, secured: House) -> None:
         outcomes = []
         for _ in range(8):
             outcome = await log_in(secured)
-            if isinstance(outcome, SlowDown):
+            if isinstance(outcome, LoginThrottled):
                 break
-            outcomes.append(await secured.sessions.enter_code(await half_way(secured, outcome), "000000", ADDRESS, AGENT))
-        assert outcomes == [Wrong()] * 6
+            outcomes.append(await secured.sessions.enter_code(await pending(secured, outcome), "000000", ADDRESS, AGENT))
+        assert outcomes == [LoginFailed()] * 6
 
     async def test_there_are_ten_minutes_to_enter_it(self, secured: House) -> None:
         outcome = await log_in(secured)
         secured.clock.at += 599
-        await half_way(secured, outcome)
+        await pending(secured, outcome)
         secured.clock.at += 1
-        assert await secured.sessions.find_half_way(outcome.cookie) is None
+        assert await secured.sessions.find_pending(outcome.cookie) is None
 
     async def test_switching_it_on_ends_all_other_sessions_and_renews_this_one(self, home: House) -> None:
         here, there = await enter(home), await enter(home)
         entered = await home.sessions.switch_on_second_factor(here.person, SECRET, home.code(), ADDRESS)
-        assert isinstance(entered, Entered)
+        assert isinstance(entered, LoginComplete)
         assert (await home.user(ANNA)).totp_secret == SECRET
         assert await home.sessions.find(here.cookie) is None
         assert await home.sessions.find(there.cookie) is None
@@ -83,14 +83,14 @@ class TestTheSecondFactor:
 
     async def test_it_is_not_switched_on_without_a_right_code(self, home: House) -> None:
         here = await enter(home)
-        assert await home.sessions.switch_on_second_factor(here.person, SECRET, "000000", ADDRESS) == Wrong()
+        assert await home.sessions.switch_on_second_factor(here.person, SECRET, "000000", ADDRESS) == LoginFailed()
         assert (await home.user(ANNA)).totp_secret is None
 
     async def test_one_that_is_there_is_never_replaced(self, home: House) -> None:
         here = await enter(home)
         await home.change(ANNA, totp_secret=SECRET)
         other = "MFRGGZDFMZTWQ2LKMFRGGZDFMZTWQ2LK"
-        assert await home.sessions.switch_on_second_factor(here.person, other, home.code(other), ADDRESS) == Wrong()
+        assert await home.sessions.switch_on_second_factor(here.person, other, home.code(other), ADDRESS) == LoginFailed()
         assert (await home.user(ANNA)).totp_secret == SECRET
 
     async def test_switched_off_the_password_alone_is_enough(self, secured: House) -> None:
@@ -108,22 +108,22 @@ class TestASecondFactorThatIsDemanded:
 
     async def test_who_has_none_is_led_to_set_it_up(self, strict: House) -> None:
         outcome = await log_in(strict)
-        waiting = await half_way(strict, outcome)
+        waiting = await pending(strict, outcome)
         assert outcome.set_up
         assert waiting.set_up
         assert await strict.sessions.find(outcome.cookie) is None
 
     async def test_setting_it_up_completes_the_login(self, strict: House) -> None:
-        waiting = await half_way(strict, await log_in(strict))
-        entered = await strict.sessions.set_up_half_way(waiting, SECRET, strict.code(), ADDRESS, AGENT)
-        assert isinstance(entered, Entered)
+        waiting = await pending(strict, await log_in(strict))
+        entered = await strict.sessions.set_up_pending(waiting, SECRET, strict.code(), ADDRESS, AGENT)
+        assert isinstance(entered, LoginComplete)
         assert (await find(strict, entered.cookie)).user.totp_secret == SECRET
 
     async def test_who_has_one_cannot_set_up_another_with_the_password_alone(self, strict: House) -> None:
-        waiting = await half_way(strict, await log_in(strict))
+        waiting = await pending(strict, await log_in(strict))
         await strict.change(ANNA, totp_secret=SECRET)
         other = "MFRGGZDFMZTWQ2LKMFRGGZDFMZTWQ2LK"
-        assert await strict.sessions.set_up_half_way(waiting, other, strict.code(other), ADDRESS, AGENT) == Wrong()
+        assert await strict.sessions.set_up_pending(waiting, other, strict.code(other), ADDRESS, AGENT) == LoginFailed()
         assert (await strict.user(ANNA)).totp_secret == SECRET
 
     async def test_it_cannot_be_switched_off(self, strict: House) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from domogate.services.people.sessions import SlowDown, Wrong, form_token_of
+from domogate.services.people import LoginFailed, LoginThrottled, form_token_of
 from support.logging_in import enter, find
 from support.pages import ADDRESS, ANNA, BRUNO, IDLE, LIFETIME, PASSWORD, House
 
@@ -11,7 +11,7 @@ class TestFinding:
     @pytest.mark.parametrize("cookie", [None, "", "unknown", "\ud800", "x" * 10_000])
     async def test_nobody_by_a_cookie_that_is_none(self, home: House, cookie: str | None) -> None:
         assert await home.sessions.find(cookie) is None
-        assert await home.sessions.find_half_way(cookie) is None
+        assert await home.sessions.find_pending(cookie) is None
 
     async def test_ends_with_the_lifetime_however_busy_the_person_is(self, home: House) -> None:
         cookie = (await enter(home)).cookie
@@ -96,4 +96,4 @@ class TestConfirmingThePassword:
     async def test_is_slowed_down_as_logging_in_is(self, home: House) -> None:
         person = (await enter(home)).person
         outcomes = [await home.sessions.confirm_password(person, "not it", ADDRESS) for _ in range(7)]
-        assert outcomes == [Wrong()] * 6 + [SlowDown(1)]
+        assert outcomes == [LoginFailed()] * 6 + [LoginThrottled(1)]

@@ -1,8 +1,7 @@
-"""Registered applications: what they may ask for, and the secret that is shown once."""
+"""The register of client applications: their rules, and their secret, which is shown once."""
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 
@@ -10,22 +9,16 @@ from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.formats import is_origin, is_redirect_uri
 from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import ClientStore
-from domogate.services.audit.log import AuditAction, client_ref
-from domogate.services.people.accounts import COMMAND_LINE, By
+from domogate.services.audit import AuditAction, client_ref
+from domogate.services.people.actors import COMMAND_LINE, Actor, Note
 from domogate.services.people.rules import check_name
 from domogate.services.refusals import Conflict, Invalid, NotFound
 
 _ID = re.compile(r"[!-~]{1,100}").fullmatch
 
 
-class Note(Protocol):
-    """Puts it into the audit log."""
-
-    def __call__(self, action: AuditAction, by: By, what: str, **detail: str) -> None: ...
-
-
 class Clients:
-    """The register of applications. `by` is who does it."""
+    """Adds, changes and deletes clients. `by` is the actor."""
 
     def __init__(self, store: ClientStore, note: Note) -> None:
         self._store = store
@@ -33,10 +26,10 @@ class Clients:
 
     async def get(self, client_id: str) -> Client:
         """Raises NotFound."""
-        return _there(client_id, await self._store.find_client(client_id))
+        return _existing(client_id, await self._store.find_client(client_id))
 
-    async def add(self, client: Client, *, confidential: bool, by: By = COMMAND_LINE) -> tuple[Client, str | None]:
-        """The client as it is kept and, if it can keep one, its secret: this is the one time that it is seen."""
+    async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
+        """The stored client and, if it is confidential, its secret. The secret is not shown again."""
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
         check_client(client)
@@ -45,27 +38,29 @@ class Clients:
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client.id), kind="confidential" if confidential else "public")
         return client, secret
 
-    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: By = COMMAND_LINE) -> Client:
-        """What it was already granted stays granted; what it may no longer ask for is refused when it asks again."""
+    async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Actor = COMMAND_LINE) -> Client:
+        """Existing grants stay. A scope that was taken away is refused at the next authorization request."""
         changed = await self._change(client_id, change)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))
         return changed
 
-    async def rotate_secret(self, client_id: str, *, by: By = COMMAND_LINE) -> str:
-        """The old one is refused from now on."""
+    async def rotate_secret(self, client_id: str, *, by: Actor = COMMAND_LINE) -> str:
+        """The old secret is refused from now on."""
         secret = new_secret()
 
         def rotate(client: Client) -> Client:
             if not client.confidential:
-                raise Conflict(f"{client_id} is a public client: it has no secret. Register it anew if it can keep one.")
+                raise Conflict(
+                    f"{client_id} is a public client: it has no secret. Delete it and register a confidential client instead."
+                )
             return msgspec.structs.replace(client, secret_hash=hash_secret(secret))
 
         await self._change(client_id, rotate)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id), secret="rotated")
         return secret
 
-    async def delete(self, client_id: str, *, by: By = COMMAND_LINE) -> None:
-        """With everything that people granted to it: its tokens are refused from the next request on."""
+    async def delete(self, client_id: str, *, by: Actor = COMMAND_LINE) -> None:
+        """Also deletes its grants: its tokens are refused from the next request on."""
         if not await self._store.delete_client(client_id):
             raise NotFound(f"There is no client {client_id}.")
         self._note(AuditAction.CLIENT_DELETED, by, client_ref(client_id))
@@ -76,21 +71,21 @@ class Clients:
             check_client(changed)
             return changed
 
-        return _there(client_id, await self._store.change_client(client_id, checked))
+        return _existing(client_id, await self._store.change_client(client_id, checked))
 
 
-def _there(client_id: str, client: Client | None) -> Client:
+def _existing(client_id: str, client: Client | None) -> Client:
     if client is None:
         raise NotFound(f"There is no client {client_id}.")
     return client
 
 
 def check_client(client: Client) -> None:
-    """Raises Invalid with the first thing that is wrong."""
+    """Raises Invalid for the first mistake."""
     if not _ID(client.id):
-        raise Invalid("A client id has 1 to 100 ASCII letters, digits and signs, without spaces.")
+        raise Invalid("A client id has 1 to 100 ASCII letters, digits and punctuation characters, without spaces.")
     if not check_name(client.name).strip():
-        raise Invalid("A client needs a name: people read it when they are asked to let it in.")
+        raise Invalid("A client needs a name: people read it when they are asked to give it access.")
     for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
         if not is_redirect_uri(uri):
             raise Invalid(f"{uri!r} is not an absolute address without a fragment, such as https://app.example.com/callback.")
@@ -101,15 +96,17 @@ def check_client(client: Client) -> None:
     _check_once("scope", client.scopes)
     if unknown := [scope for scope in client.scopes if scope not in KNOWN_SCOPES]:
         raise Invalid(f"There is no scope {unknown[0]!r}; there are: {', '.join(KNOWN_SCOPES)}.")
-    # A client without grants is for tokens that an operator issues.
+    # A client without grants only gets tokens that an operator issues.
     by_browser = {GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT} & set(client.grants)
     if by_browser and not client.redirect_uris:
-        raise Invalid(f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI to come back to.")
+        raise Invalid(f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI.")
     if client.pkce_exempt and not client.confidential:
-        raise Invalid("Only a confidential client can be exempt from PKCE: without a secret, it is all that protects the code.")
+        raise Invalid(
+            "Only a confidential client can be exempt from PKCE: without a secret, PKCE is the only protection of the code."
+        )
 
 
 def _check_once(what: str, values: Sequence[str]) -> None:
     for value in values:
         if values.count(value) > 1:
-            raise Invalid(f"The {what} {value} is there twice.")
+            raise Invalid(f"The {what} {value} is given twice.")

@@ -1,0 +1,92 @@
+"""The words of audit entries: actions, results, actors and references."""
+
+from enum import StrEnum
+
+from domogate.domain.audit import REMOVED as ENTRIES_REMOVED
+from domogate.domain.ids import Id
+
+
+class AuditAction(StrEnum):
+    """All actions that are noted. Search the log by these words and those of `AuditResult`."""
+
+    # on the login and account pages
+    LOGIN = "login"
+    SECOND_FACTOR = "second factor"
+    SECOND_FACTOR_CHANGED = "second factor changed"
+    LOGOUT = "logout"
+    SESSION_ENDED = "session ended"
+    LINK_ISSUED = "link issued"
+    PASSWORD_SET = "password set"
+    TERMS_ACCEPTED = "terms accepted"
+    # access of applications
+    CONSENT = "consent"
+    GRANT = "grant"
+    REFRESH = "refresh"
+    REFUSAL = "refusal"
+    REVOCATION = "revocation"
+    # rights
+    USER_ADDED = "user added"
+    USER_CHANGED = "user changed"
+    USER_DELETED = "user deleted"
+    CLIENT_SAVED = "client saved"
+    CLIENT_DELETED = "client deleted"
+    INVITED = "invited"
+    ALLOWED = "allowed"
+    WITHDRAWN = "withdrawn"
+    LEFT = "left"
+    PLANT_CHANGED = "plant changed"
+    # keys and tickets
+    KEY_ISSUED = "key issued"
+    KEY_REVOKED = "key revoked"
+    SIGNING_KEYS_ROTATED = "signing keys rotated"
+    TICKET_ISSUED = "ticket issued"
+    TICKET_REDEEMED = "ticket redeemed"
+    PICTURE_TAKEN = "picture taken"
+    # webhooks
+    WEBHOOK_ADDED = "webhook added"
+    WEBHOOK_CHANGED = "webhook changed"
+    WEBHOOK_REMOVED = "webhook removed"
+    WEBHOOK_ENDED = "webhook ended"
+    DEAD_LETTERS_REPLAYED = "dead letters replayed"
+    # commands to devices (E1, E5)
+    COMMAND = "command"
+    # the logbook of emergency lighting
+    LOGBOOK_WRITTEN = "logbook written"
+    # the operator
+    MANAGEMENT = "management"
+    ESTATE_IMPORTED = "estate imported"
+    BACKUP = "backup"
+    # the log itself
+    DROPPED = "entries dropped"
+    REMOVED = ENTRIES_REMOVED
+
+
+class AuditResult(StrEnum):
+    OK = "ok"
+    WRONG = "wrong"
+    """A wrong password, code or client secret."""
+    SLOWED = "slowed"
+    """Not checked: there were too many attempts before it."""
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+COMMAND_LINE = "command line"
+GATEWAY = "gateway"
+NOBODY = "nobody"
+"""The actor did not authenticate."""
+GONE = "user:gone"
+"""A user who was deleted before this gateway had read the pseudonym."""
+
+
+def user_ref(user_id: Id) -> str:
+    """How a user is named in an entry. The log replaces the id by the pseudonym."""
+    return f"user:{user_id}"
+
+
+def client_ref(client_id: str) -> str:
+    return f"client:{client_id}"
+
+
+def key_ref(subscription_id: Id) -> str:
+    return f"key:{subscription_id}"

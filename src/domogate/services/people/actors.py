@@ -1,0 +1,41 @@
+"""The actor of a change, and how the change is noted in the audit log."""
+
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.ids import Id
+from domogate.services.audit import COMMAND_LINE as COMMAND_LINE_NAME
+from domogate.services.audit import AuditAction, AuditLog, AuditResult
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """The user who makes a change and the address of the request. Without a user it is the command line."""
+
+    user_id: Id | None = None
+    address: str = ""
+
+
+COMMAND_LINE = Actor()
+
+
+class Note(Protocol):
+    """Writes a successful change to the audit log."""
+
+    def __call__(self, action: AuditAction, by: Actor, what: str, **detail: str) -> None: ...
+
+
+def build_note(audit: AuditLog | None) -> Note:
+    """Without an audit log nothing is noted."""
+
+    def note(action: AuditAction, by: Actor, what: str, **detail: str) -> None:
+        if audit is not None:
+            who = COMMAND_LINE_NAME if by.user_id is None else by.user_id
+            audit.note(action, who=who, what=what, result=AuditResult.OK, address=by.address, detail=detail)
+
+    return note
+
+
+def yes_or_no(value: bool) -> str:
+    """A boolean as a detail of an audit entry."""
+    return "yes" if value else "no"
