@@ -110,7 +110,7 @@ async def _run_bare(ready: str, *, body: str) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": constant})
 
-    bare = Edge(answer, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=Metrics(), access_log=False)
+    bare = Edge(answer, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=Metrics(), access_log=False)
     async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
 
         async def tell(_: object) -> None:
@@ -176,6 +176,10 @@ async def _mint_refresh_token(gateway: Gateway) -> str:
 async def _mint(gateway: Gateway) -> dict[str, Any]:
     grant = await _grant(gateway)
     return {f"{kind}_token": await gateway.signer.mint_token(kind, USER, CLIENT, grant, _TOKEN_LIFE) for kind in TokenKind}
+
+
+async def _allow_no_origin(_: bytes) -> bool:
+    return False
 
 
 if __name__ == "__main__":

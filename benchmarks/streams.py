@@ -83,7 +83,7 @@ async def _serving() -> AsyncIterator[tuple[Salon, int]]:
     stop = asyncio.Event()
     async with open_salon(_Clock(), most=_LISTENERS) as salon:
         app = EventsApp(salon.hub, salon.admission, salon.verifier, _NoAudit(), base_url="http://localhost", version="0")
-        edge = Edge(app, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=None, access_log=False)
+        edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             running = asyncio.create_task(server.run(edge, listening, stop=stop, on_drain=salon.hub.drain))
             try:
@@ -143,3 +143,7 @@ async def _report(salon: Salon, places: Places, number: int) -> None:
 
 
 STREAMS: dict[str, Scenario] = {"streams": events_streamed}
+
+
+async def _allow_no_origin(_: bytes) -> bool:
+    return False

@@ -19,6 +19,10 @@ from support.edge_server import serving, wire
 FRIEND = b"https://app.example"
 
 
+async def is_friend(origin: bytes) -> bool:
+    return origin == FRIEND
+
+
 class Inner:
     """A surface that answers with what it was asked."""
 
@@ -52,7 +56,7 @@ class Asked:
         self.metrics = Metrics()
         self.edge = Edge(
             self.inner,
-            is_allowed_origin=lambda origin: origin == FRIEND,
+            is_allowed_origin=is_friend,
             is_ready=lambda: self.ready,
             metrics=self.metrics,
             access_log=access_log,
@@ -268,7 +272,7 @@ class TestCounting:
         assert ask.metrics.registry.get_sample_value("domogate_requests_in_flight") == 0
 
     async def test_it_works_without_metrics(self) -> None:
-        edge = Edge(Inner(), is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=None, access_log=False)
+        edge = Edge(Inner(), is_allowed_origin=is_friend, is_ready=lambda: True, metrics=None, access_log=False)
         async with serving(edge) as bound, wire(bound.port) as connection:
             await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
             assert (await connection.read_answer())[0] == 200

@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from unittest.mock import AsyncMock
 
 import httpx
 import pytest
@@ -98,7 +99,9 @@ async def open_served(limits: Limits | None = None, **hub_options: Any) -> Async
     audit, stop, metrics = RememberedAudit(), asyncio.Event(), Metrics()
     async with open_salon(**hub_options) as salon:
         app = EventsApp(salon.hub, salon.admission, salon.verifier, audit, base_url="https://gateway.example", version="1.0")
-        edge = Edge(app, is_allowed_origin=lambda _: False, is_ready=lambda: True, metrics=metrics, access_log=False)
+        edge = Edge(
+            app, is_allowed_origin=AsyncMock(return_value=False), is_ready=lambda: True, metrics=metrics, access_log=False
+        )
         options = {} if limits is None else {"limits": limits}
         async with serving(edge, on_drain=salon.hub.drain, stop=stop, **options) as listening:
             served = Served(salon, listening.port, audit, stop, metrics)

@@ -1,110 +1,188 @@
-"""A bounded shelf of what was fetched, kept true by being told what changed."""
+"""An LRU cache that the change feed invalidates."""
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class _Fetch(Generic[V]):
-    """One fetch under way, shared by all who wait for it."""
+class Change(Protocol):
+    """One change of the feed."""
 
-    __slots__ = ("changed_at", "task")
+    @property
+    def cursor(self) -> int: ...
+    @property
+    def event(self) -> object: ...
+
+
+InvalidatedBy = Mapping[type, Callable[[Any], Iterable[Hashable] | None]]
+"""A type of event, and the tags of the values that such an event makes stale; None: all values."""
+
+_ATTEMPTS = 5
+_EVERYTHING = object()
+"""A tag that every value has."""
+
+
+class _Fetch(Generic[V]):
+    """One fetch that is running. All callers that want the value wait for it."""
+
+    __slots__ = ("stale", "task")
 
     def __init__(self) -> None:
-        self.changed_at = -1
+        self.stale: dict[Hashable, int] = {}
+        """Tags that changed since the fetch began, with the cursor of the change."""
         self.task: asyncio.Task[V | None] | None = None
 
 
 class FeedCache(Generic[K, V]):
-    """Filled on first use, one fetch at a time per key, least recently used first to go.
+    """Fetches a value on first use, and keeps it until a change makes it stale or it is the least recently used.
 
-    `fetch` gives the value and the cursor up to which it is true. What changes while it is being fetched is fetched again,
-    so that no stale value is ever kept (Decision 0006). A key that has no value is not kept: unknown keys cost no memory.
+    A value that changes while it is being fetched is fetched again: no stale value is kept (Decision 0006). After some
+    attempts it is returned all the same, because it was right when the caller asked, but it is not kept.
     """
 
     def __init__(
         self,
-        fetch: Callable[[K], Awaitable[tuple[V | None, int]]],
+        fetch: Callable[[K], Awaitable[V | None]] | None = None,
         *,
         capacity: int,
+        invalidated_by: InvalidatedBy,
+        tags_of: Callable[[V], Iterable[Hashable]] | None = None,
+        cursor_of: Callable[[V], int] = lambda _: -1,
         weigh: Callable[[V], int] = lambda _: 1,
+        absent_capacity: int = 0,
     ) -> None:
-        self._fetch = fetch
+        """`tags_of`: the tags of a value; by default its key is the only one.
+
+        `cursor_of`: the value includes all changes up to this cursor, so these do not make it stale.
+        `absent_capacity`: of how many keys it is remembered that they have no value.
+        """
+        self._fetch = fetch or _no_fetch
         self._capacity = capacity
+        self._half = capacity / 2
+        self._invalidated_by = invalidated_by
+        self._tags_of = tags_of
+        self._cursor_of = cursor_of
         self._weigh = weigh
+        self._absent_capacity = absent_capacity
         self._held: OrderedDict[K, V] = OrderedDict()
+        self._absent: OrderedDict[K, None] = OrderedDict()
         self._weight = 0
         self._fetching: dict[K, _Fetch[V]] = {}
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._held) + len(self._absent)
 
     @property
     def weight(self) -> int:
         return self._weight
 
     def find(self, key: K) -> V | None:
-        """A hit, without waiting; None: ask `get`."""
+        """A value that is held, without waiting; None: use `get`."""
         value = self._held.get(key)
-        if value is not None:
+        # The order matters only when a value may have to go soon.
+        if value is not None and self._weight > self._half:
             self._held.move_to_end(key)
         return value
 
     def peek(self, key: K) -> V | None:
-        """As `find`, by someone whose interest does not make the key worth keeping."""
+        """As `find`, but this use does not make the value more recent."""
         return self._held.get(key)
 
-    async def get(self, key: K) -> V | None:
+    async def get(self, key: K, fetch: Callable[[], Awaitable[V | None]] | None = None) -> V | None:
+        """`fetch`: where the cache has none, because the key alone does not tell how to get the value."""
         value = self.find(key)
-        if value is not None:
+        if value is not None or key in self._absent:
             return value
-        fetch = self._fetching.get(key)
-        if fetch is None:
-            fetch = self._fetching[key] = _Fetch()
-            fetch.task = asyncio.create_task(self._run(key, fetch))
-        assert fetch.task is not None
-        # Shielded: one caller who gives up must not take the value away from the others.
-        return await asyncio.shield(fetch.task)
+        running = self._fetching.get(key)
+        if running is None:
+            running = self._fetching[key] = _Fetch()
+            running.task = asyncio.create_task(self._run(key, running, fetch))
+            running.task.add_done_callback(_retrieve_exception)
+        assert running.task is not None
+        # Shielded: a caller that is cancelled does not cancel the fetch for the others.
+        return await asyncio.shield(running.task)
 
-    def drop(self, key: K, cursor: int) -> None:
-        """`key` changed at `cursor`: what is held of it is not true any more."""
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Drop what these changes make stale."""
+        stale: dict[Hashable, int] = {}
+        for change in changes:
+            list_tags = self._invalidated_by.get(type(change.event))
+            if list_tags is not None:
+                tags = list_tags(change.event)
+                stale.update(dict.fromkeys((_EVERYTHING,) if tags is None else tags, change.cursor))
+        if stale:
+            self._invalidate(stale)
+
+    def outdate(self, key: K, cursor: int) -> None:
+        """`key` changed at `cursor`. The value that is held stays, because its user updates it."""
+        running = self._fetching.get(key)
+        if running is not None:
+            running.stale[key] = cursor
+
+    def drop(self, key: K) -> None:
         value = self._held.pop(key, None)
         if value is not None:
             self._weight -= self._weigh(value)
-        self.outdate(key, cursor)
+        self._absent.pop(key, None)
 
-    def outdate(self, key: K, cursor: int) -> None:
-        """`key` changed at `cursor`: a fetch under way that is older must be made again; what is held is left."""
-        fetch = self._fetching.get(key)
-        if fetch is not None:
-            fetch.changed_at = cursor
+    def clear(self) -> None:
+        self._invalidate({_EVERYTHING: 0})
 
-    def clear(self, cursor: int) -> None:
-        """Anything may have changed at `cursor`."""
-        self._held.clear()
-        self._weight = 0
-        for fetch in self._fetching.values():
-            fetch.changed_at = cursor
+    def _invalidate(self, stale: Mapping[Hashable, int]) -> None:
+        for running in self._fetching.values():
+            running.stale.update(stale)
+        if _EVERYTHING in stale:
+            self._held.clear()
+            self._absent.clear()
+            self._weight = 0
+        elif self._tags_of is None:
+            for key in stale:
+                self.drop(key)  # type: ignore[arg-type]  # without tags_of the tags are keys
+        else:
+            tags_of, tags = self._tags_of, stale.keys()
+            for key in [key for key, value in self._held.items() if not tags.isdisjoint(tags_of(value))]:
+                self.drop(key)
 
-    async def _run(self, key: K, fetch: _Fetch[V]) -> V | None:
+    async def _run(self, key: K, running: _Fetch[V], fetch: Callable[[], Awaitable[V | None]] | None) -> V | None:
         try:
-            while True:
-                value, cursor = await self._fetch(key)
-                if fetch.changed_at <= cursor:
+            for _ in range(_ATTEMPTS):
+                running.stale.clear()
+                value = await self._fetch(key) if fetch is None else await fetch()
+                if not (running.stale and self._is_stale(key, value, running.stale)):
+                    self._keep(key, value)
                     break
-            if value is not None:
-                self._keep(key, value)
             return value
         finally:
             del self._fetching[key]
 
-    def _keep(self, key: K, value: V) -> None:
+    def _is_stale(self, key: K, value: V | None, stale: Mapping[Hashable, int]) -> bool:
+        seen = -1 if value is None else self._cursor_of(value)
+        tags = (key,) if value is None or self._tags_of is None else self._tags_of(value)
+        return any(stale.get(tag, -1) > seen for tag in (_EVERYTHING, *tags))
+
+    def _keep(self, key: K, value: V | None) -> None:
+        if value is None:
+            if self._absent_capacity:
+                self._absent[key] = None
+                if len(self._absent) > self._absent_capacity:
+                    self._absent.popitem(last=False)
+            return
         self._held[key] = value
         self._weight += self._weigh(value)
         while self._weight > self._capacity and len(self._held) > 1:
             _, oldest = self._held.popitem(last=False)
             self._weight -= self._weigh(oldest)
+
+
+async def _no_fetch(key: object) -> NoReturn:
+    raise LookupError(f"this cache cannot fetch {key!r} by itself")
+
+
+def _retrieve_exception(task: "asyncio.Task[Any]") -> None:
+    """Otherwise asyncio reports it when all callers were cancelled."""
+    if not task.cancelled():
+        task.exception()

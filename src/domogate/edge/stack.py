@@ -58,7 +58,7 @@ class Edge:
         self,
         app: ASGIApp,
         *,
-        is_allowed_origin: Callable[[bytes], bool],
+        is_allowed_origin: Callable[[bytes], Awaitable[bool]],
         is_ready: Callable[[], bool],
         metrics: Metrics | None,
         access_log: bool,
@@ -94,7 +94,8 @@ class Edge:
         current_request_id.set(text_id)
         # An answer to a request without Origin varies by it as well: a cache must not hand it to one that has an Origin.
         added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
-        if origin is not None and self._is_allowed_origin(origin):
+        allowed = origin is not None and await self._is_allowed_origin(origin)
+        if origin is not None and allowed:
             # Never a wildcard, never credentials: tokens and keys travel in headers, not in cookies.
             added += ((b"access-control-allow-origin", origin), _EXPOSED)
         status = 0
@@ -110,7 +111,8 @@ class Edge:
         try:
             method = scope["method"]
             if wanted_method is not None and origin is not None and method == "OPTIONS":
-                await _answer(tagged_send, 204, self._preflight_headers(origin))
+                # An unknown origin gets 204 too, but without permission. The browser then refuses the request.
+                await _answer(tagged_send, 204, _PREFLIGHT if allowed else _PREFLIGHT[:1])
             elif scope["path"] in _HEALTH:
                 await self._answer_health(scope, tagged_send)
             elif method == "HEAD":
@@ -136,12 +138,6 @@ class Edge:
                 self._log_access(scope, status or _CLIENT_GONE, seconds)
         if not status:
             await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)  # the server drops it if the client is gone
-
-    # --- CORS ---------------------------------------------------------------------------------------------------------
-
-    def _preflight_headers(self, origin: bytes) -> tuple[Header, ...]:
-        """An unknown origin gets 204 too, without permission: the browser refuses, and no family has to shape an error."""
-        return _PREFLIGHT if self._is_allowed_origin(origin) else _PREFLIGHT[:1]
 
     # --- health -------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from limits import RateLimitItem
 from limits.strategies import MovingWindowRateLimiter
 
-from domogate.common.lru import LruCache
+from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
@@ -26,7 +26,6 @@ from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, SubscriptionStore
 
 _REFUSALS_KEPT = 1_024
-_ATTEMPTS = 5
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +40,6 @@ class _Entry:
     def __init__(self, subscription: Subscription) -> None:
         self.id = subscription.id
         self.expires_at = math.inf if subscription.expires_at is None else subscription.expires_at
-        if subscription.revoked_at is not None:
-            self.expires_at = -math.inf
         self.quota = subscription.daily_quota
         self.rate: RateLimitItem | None = None if subscription.rate is None else parse_rate(subscription.rate)
         policies = []
@@ -61,10 +58,13 @@ class KeyAdmission:
         self._store = store
         self._now = clock.now
         self._write_every = write_every
-        self._known: LruCache[bytes, _Entry] = LruCache(cache_size)
-        # So that one client with an old key does not cost a query a request; small, for anyone can invent keys.
-        self._refused: LruCache[bytes, bool] = LruCache(_REFUSALS_KEPT)
-        self._changes = 0
+        self._entries: FeedCache[bytes, _Entry] = FeedCache(
+            self._fetch,
+            capacity=cache_size,
+            invalidated_by={SubscriptionChanged: lambda event: (bytes.fromhex(event.key_hash),)},
+            # So that a client with an old key does not cost a query per request. Small, because anyone can invent keys.
+            absent_capacity=_REFUSALS_KEPT,
+        )
         self._windows = MovingWindows(clock)
         self._limiter = MovingWindowRateLimiter(self._windows)
         self._meters = Meters(store)
@@ -85,16 +85,10 @@ class KeyAdmission:
         await self._meters.write(day_of(self._now()))
 
     def apply(self, changes: Sequence[Change]) -> None:
-        for change in changes:
-            event = change.event
-            if isinstance(event, SubscriptionChanged):
-                self._changes += 1
-                digest = bytes.fromhex(event.key_hash)
-                self._known.forget(digest)
-                self._refused.forget(digest)
+        self._entries.apply(changes)
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        entry = self._known.find(digest_secret(key))
+        entry = self._entries.find(digest_secret(key))
         if entry is None:
             return None
         now = self._now()
@@ -115,26 +109,16 @@ class KeyAdmission:
 
     async def _find(self, key: bytes) -> _Entry:
         """One that is good now. Raises KeyRefused."""
-        digest = digest_secret(key)
-        if not 0 < len(key) <= MAX_KEY or self._refused.find(digest):
+        if not 0 < len(key) <= MAX_KEY:
             raise KeyRefused
-        entry = self._known.find(digest) or await self._look_up(digest)
+        entry = await self._entries.get(digest_secret(key))
         if entry is None or entry.expires_at <= self._now():
             raise KeyRefused
         return entry
 
-    async def _look_up(self, digest: bytes) -> _Entry | None:
-        for _ in range(_ATTEMPTS):
-            changes = self._changes
-            subscription = await self._store.find_subscription(digest.hex())
-            if changes == self._changes:  # else the answer may be older than what was applied meanwhile
-                if subscription is None or subscription.revoked_at is not None:
-                    self._refused.keep(digest, True)
-                    return None
-                entry = _Entry(subscription)
-                self._known.keep(digest, entry)
-                return entry
-        return None if subscription is None else _Entry(subscription)
+    async def _fetch(self, digest: bytes) -> _Entry | None:
+        subscription = await self._store.find_subscription(digest.hex())
+        return None if subscription is None or subscription.revoked_at is not None else _Entry(subscription)
 
     def _spend(self, entry: _Entry, now: float) -> Admitted | None:
         """One request of the key's rate and quota; None when the day's count is not known yet."""

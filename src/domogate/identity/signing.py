@@ -17,6 +17,7 @@ from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 
+from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Grant, IdentityScope, TokenKind, User
@@ -40,6 +41,7 @@ PUBLISHED_AHEAD = 600.0
 """For how many seconds a key is published before it signs: twice as long as anyone may keep the key set (max-age 300)."""
 
 _UNKNOWN_KID_PAUSE = 1.0
+_ALL_KEYS = "all keys"
 
 
 class RingKey(msgspec.Struct, frozen=True):
@@ -91,10 +93,9 @@ class KeyRing:
         self._clock = clock
         self._algorithm = algorithm
         self._retired_kept = retired_kept
-        self._keys: dict[str, RingKey] = {}
-        self._changes = 1
-        self._loaded_changes = 0
-        self._loading = asyncio.Lock()
+        self._keys: FeedCache[str, dict[str, RingKey]] = FeedCache(
+            self._fetch_keys, capacity=1, invalidated_by={SigningKeysChanged: lambda _: (_ALL_KEYS,)}
+        )
         self._unknown_kid_at = float("-inf")
 
     async def start(self) -> None:
@@ -107,13 +108,12 @@ class KeyRing:
         if not any(key.algorithm == self._algorithm and (key.retired_at is None or now < key.retired_at) for key in keys):
             begins = now + PUBLISHED_AHEAD if any(key.signs(now) for key in keys) else now
             await self._store.add_signing_key(await asyncio.to_thread(new_signing_key, self._algorithm, begins))
-            self._changes += 1
+            self._keys.clear()
         await self.find_current()
 
     def apply(self, changes: Sequence[Change]) -> None:
         """The keys are read again when one is next needed."""
-        if any(type(change.event) is SigningKeysChanged for change in changes):
-            self._changes += 1
+        self._keys.apply(changes)
 
     async def find_current(self) -> RingKey:
         """The key to sign with now."""
@@ -129,7 +129,7 @@ class KeyRing:
         # Another gateway may have signed with a key of which the feed has not told us yet.
         if kid not in keys and abs(now - self._unknown_kid_at) >= _UNKNOWN_KID_PAUSE:
             self._unknown_kid_at = now
-            self._changes += 1
+            self._keys.clear()
             keys = await self._load_keys()
         key = keys.get(kid)
         return key if key is not None and self._verifies(key, now) else None
@@ -153,20 +153,11 @@ class KeyRing:
         return max(begun, key=lambda key: (key.algorithm == self._algorithm, key.created_at, key.kid))
 
     async def _load_keys(self) -> dict[str, RingKey]:
-        if self._loaded_changes != self._changes:
-            async with self._loading:
-                while self._loaded_changes != self._changes:
-                    changes = self._changes
-                    stored = sorted(await self._store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
-                    self._keys = {key.kid: self._keys_of(key) for key in stored}
-                    self._loaded_changes = changes
-        return self._keys
+        return await self._keys.get(_ALL_KEYS) or {}
 
-    def _keys_of(self, stored: SigningKey) -> RingKey:
-        known = self._keys.get(stored.kid)
-        if known is not None and known.retired_at == stored.retired_at:
-            return known
-        return _load(stored)
+    async def _fetch_keys(self, _: str) -> dict[str, RingKey]:
+        stored = sorted(await self._store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
+        return {key.kid: _load(key) for key in stored}
 
 
 class TokenSigner:

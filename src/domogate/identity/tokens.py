@@ -16,7 +16,7 @@ from joserfc import jws
 from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
-from domogate.common.lru import LruCache
+from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningKeysChanged, UserChanged
 from domogate.domain.faults import TokenRefused
@@ -27,8 +27,6 @@ from domogate.identity.principals import build_principal
 from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
 from domogate.ports import Clock, GrantStore
-
-_ATTEMPTS = 5
 
 # A media type is compared without regard to case, and "application/" may be left out (RFC 7515 §4.1.9, RFC 9068 §4).
 _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
@@ -83,8 +81,16 @@ class TokenVerifier:
         self._issuer = issuer
         self._audience = audience
         self._leeway = leeway
-        self._verified: LruCache[bytes, Principal] = LruCache(cache_size)
-        self._changes = 0
+        self._verified: FeedCache[bytes, Principal] = FeedCache(
+            capacity=cache_size,
+            tags_of=lambda principal: (principal.user_id, principal.client_id, principal.grant_id),
+            invalidated_by={
+                UserChanged: lambda event: (event.user_id,),
+                ClientChanged: lambda event: (event.client_id,),
+                GrantRevoked: lambda event: (event.grant_id,),
+                SigningKeysChanged: lambda _: None,
+            },
+        )
         self._own = own
         self._others = {other.url: other for other in others}
         if len(self._others) < len(others) or issuer in self._others:
@@ -97,37 +103,15 @@ class TokenVerifier:
         return None
 
     async def verify(self, unverified_token: bytes) -> Principal:
-        changes = self._changes
-        principal = await self._verify_now(unverified_token)
-        attempts = 1
-        # What the store said may be older than a change that was applied while we waited for it.
-        while changes != self._changes:
-            if attempts == _ATTEMPTS:
-                return principal  # true when this request came; not to be remembered
-            changes = self._changes
-            principal = await self._verify_now(unverified_token)
-            attempts += 1
-        self._verified.keep(digest_secret(unverified_token), principal)
+        digest = digest_secret(unverified_token)
+        if self.find_verified(unverified_token) is None:
+            self._verified.drop(digest)  # it has expired
+        principal = await self._verified.get(digest, lambda: self._verify_now(unverified_token))
+        assert principal is not None, "a token that is not valid is refused"
         return principal
 
     def apply(self, changes: Sequence[Change]) -> None:
-        users: set[str] = set()
-        clients: set[str] = set()
-        grants: set[str] = set()
-        for change in changes:
-            event = change.event
-            if isinstance(event, UserChanged):
-                users.add(event.user_id)
-            elif isinstance(event, ClientChanged):
-                clients.add(event.client_id)
-            elif isinstance(event, GrantRevoked):
-                grants.add(event.grant_id)
-            elif isinstance(event, SigningKeysChanged):
-                self._changes += 1
-                self._verified.clear()
-        if users or clients or grants:
-            self._changes += 1
-            self._verified.forget_where(lambda it: it.grant_id in grants or it.user_id in users or it.client_id in clients)
+        self._verified.apply(changes)
 
     async def _verify_now(self, unverified_token: bytes) -> Principal:
         other = self._others.get(read_issuer(unverified_token) or "") if self._others else None

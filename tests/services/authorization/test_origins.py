@@ -1,14 +1,12 @@
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from domogate.domain.events import Change, ClientChanged
 from domogate.domain.people import Client
 from domogate.services.authorization.origins import Origins, origins_of
-
-pytestmark = pytest.mark.usefixtures("leaping_time")
 
 ONE, OTHER = (
     Client("one", "One", origins=("https://one.example.com",)),
@@ -18,11 +16,12 @@ CHANGED = [Change(1, 0.0, ClientChanged(client_id="one"))]
 
 
 class Register:
-    """The part of the Store that is needed, with readers that take as long as a test says."""
+    """The part of the Store that is needed. It answers when the test opens the gate."""
 
     def __init__(self, *clients: Client) -> None:
         self.clients = clients
-        self.pauses: list[float] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
         self.failures = 0
 
     async def list_clients(self) -> Sequence[Client]:
@@ -30,45 +29,44 @@ class Register:
         if self.failures:
             self.failures -= 1
             raise OSError("disk gone")
-        if self.pauses:
-            await asyncio.sleep(self.pauses.pop(0))
+        await self.gate.wait()
         return found
+
+
+def new_origins(register: Any) -> Origins:
+    return Origins(register)
 
 
 class TestOrigins:
     async def test_are_those_of_the_clients_that_are_registered(self) -> None:
         register = Register(ONE)
-        origins = Origins(register)
-        await origins.start()
-        assert origins.is_allowed(b"https://one.example.com")
+        origins = new_origins(register)
+        assert await origins.is_allowed(b"https://one.example.com")
+        assert not await origins.is_allowed(b"https://two.example.com")
         register.clients = (OTHER,)
+        assert await origins.is_allowed(b"https://one.example.com"), "the store was read again without a change"
         origins.apply(CHANGED)
-        await asyncio.sleep(1)
-        assert not origins.is_allowed(b"https://one.example.com")
-        assert origins.is_allowed(b"https://two.example.com")
+        assert not await origins.is_allowed(b"https://one.example.com")
+        assert await origins.is_allowed(b"https://two.example.com")
 
-    async def test_are_the_newest_even_if_what_was_asked_first_comes_last(self) -> None:
+    async def test_are_read_again_when_a_client_changes_while_they_are_read(self) -> None:
         register = Register(ONE)
-        origins = Origins(register)
-        await origins.start()
-        register.pauses = [0.5, 0.1]
-        origins.apply(CHANGED)
-        await asyncio.sleep(0.1)
+        origins = new_origins(register)
+        register.gate.clear()
+        asking = asyncio.create_task(origins.is_allowed(b"https://one.example.com"))
+        await asyncio.sleep(0.01)
         register.clients = ()
         origins.apply(CHANGED)
-        await asyncio.sleep(2)
-        assert not origins.is_allowed(b"https://one.example.com")
+        register.gate.set()
+        assert not await asking
 
     async def test_that_cannot_be_read_are_read_again(self) -> None:
         register = Register(ONE)
-        origins = Origins(register)
-        await origins.start()
-        register.clients, register.failures = (OTHER,), 2
-        with capture_logs() as logs:
-            origins.apply(CHANGED)
-            await asyncio.sleep(60)
-        assert origins.is_allowed(b"https://two.example.com")
-        assert [entry["log_level"] for entry in logs] == ["error", "error"]
+        origins = new_origins(register)
+        register.failures = 1
+        with pytest.raises(OSError, match="disk gone"):
+            await origins.is_allowed(b"https://one.example.com")
+        assert await origins.is_allowed(b"https://one.example.com")
 
 
 class TestTheOriginsOfAClient:

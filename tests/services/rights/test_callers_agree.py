@@ -65,8 +65,8 @@ class FakeStore:
     async def find_grant(self, grant_id: Id) -> Grant | None:
         return self.grant if grant_id == self.grant.id else None
 
-    async def newest_cursor(self) -> int:
-        return 1
+    async def find_spare_parts(self, unit: str) -> None:
+        return None
 
 
 class Entrant:

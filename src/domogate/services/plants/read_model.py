@@ -20,7 +20,6 @@ from domogate.ports import FeedStore, PlantStore, SparePartStore, StoredPlant, S
 from domogate.services.plants.fault_overlay import NO_FAULTS, FaultOverlay
 
 _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
-_ALWAYS_TRUE = 2**62
 
 
 class ReadModelStore(PlantStore, SparePartStore, FeedStore, Protocol):
@@ -97,10 +96,11 @@ class PlantView:
 class PersonView:
     """The plants that are a user's own, removed ones too."""
 
-    __slots__ = ("encodings", "plants")
+    __slots__ = ("cursor", "encodings", "plants")
 
-    def __init__(self, plants: tuple[Plant, ...]) -> None:
+    def __init__(self, plants: tuple[Plant, ...], cursor: int) -> None:
         self.plants = plants
+        self.cursor = cursor
         self.encodings: dict[str, Any] = {}
 
 
@@ -112,12 +112,25 @@ class ReadModel:
     ) -> None:
         self._store = store
         self._plants: FeedCache[Id, PlantView] = FeedCache(
-            self._fetch_plant, capacity=max_modules, weigh=lambda view: 1 + len(view.modules)
+            self._fetch_plant,
+            capacity=max_modules,
+            weigh=lambda view: 1 + len(view.modules),
+            cursor_of=lambda view: view.cursor,
+            invalidated_by={PlantChanged: lambda event: (event.plant_id,)},
         )
         self._people: FeedCache[Id, PersonView] = FeedCache(
-            self._fetch_person, capacity=max_people, weigh=lambda view: 1 + len(view.plants)
+            self._fetch_person,
+            capacity=max_people,
+            weigh=lambda view: 1 + len(view.plants),
+            cursor_of=lambda view: view.cursor,
+            invalidated_by={PlantChanged: lambda event: event.user_ids, UserChanged: lambda event: (event.user_id,)},
         )
-        self._spare_parts: FeedCache[str, SpareParts] = FeedCache(self._fetch_spare_parts, capacity=max_references)
+        self._spare_parts: FeedCache[str, SpareParts] = FeedCache(
+            store.find_spare_parts,
+            capacity=max_references,
+            # A unit that is added or removed can make its reference known or unknown.
+            invalidated_by={PlantChanged: lambda _: None, SparePartsChanged: lambda event: (event.unit,)},
+        )
 
     @property
     def held_modules(self) -> int:
@@ -139,21 +152,18 @@ class ReadModel:
         return await self._spare_parts.get(unit)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Take up what was committed: a listener of the store."""
+        """To be a listener of the store. Most changes are states, which are updated in place."""
+        others = []
         for change in changes:
             event = change.event
-            if isinstance(event, StateChanged):
+            if type(event) is StateChanged:
                 self._apply_state(event, change.cursor)
-            elif isinstance(event, PlantChanged):
-                self._plants.drop(event.plant_id, change.cursor)
-                for user_id in event.user_ids:
-                    self._people.drop(user_id, change.cursor)
-                # A unit that came or went can make its reference known or unknown.
-                self._spare_parts.clear(change.cursor)
-            elif isinstance(event, UserChanged):
-                self._people.drop(event.user_id, change.cursor)
-            elif isinstance(event, SparePartsChanged):
-                self._spare_parts.drop(event.unit, change.cursor)
+            else:
+                others.append(change)
+        if others:
+            self._plants.apply(others)
+            self._people.apply(others)
+            self._spare_parts.apply(others)
 
     def _apply_state(self, event: StateChanged, cursor: int) -> None:
         self._plants.outdate(event.plant_id, cursor)
@@ -164,14 +174,9 @@ class ReadModel:
         if view is not None:
             view.take(event)
 
-    async def _fetch_plant(self, plant_id: Id) -> tuple[PlantView | None, int]:
+    async def _fetch_plant(self, plant_id: Id) -> PlantView | None:
         stored = await self._store.find_plant(plant_id)
-        return (None, _ALWAYS_TRUE) if stored is None else (PlantView(stored), stored.cursor)
+        return None if stored is None else PlantView(stored)
 
-    async def _fetch_person(self, user_id: Id) -> tuple[PersonView | None, int]:
-        plants, cursor = await self._store.list_plants_of(user_id)
-        return PersonView(plants), cursor
-
-    async def _fetch_spare_parts(self, unit: str) -> tuple[SpareParts | None, int]:
-        cursor = await self._store.newest_cursor()
-        return await self._store.find_spare_parts(unit), cursor
+    async def _fetch_person(self, user_id: Id) -> PersonView:
+        return PersonView(*await self._store.list_plants_of(user_id))
