@@ -81,7 +81,6 @@ class FakeStore:
         self.plants: dict[Id, StoredPlant] = {}
         self.records: list[list[Report]] = []
         self.readings: dict[Id, list[tuple[str, Reading]]] = {}
-        self.pruned: list[tuple[float, float]] = []
         self.loads: list[Id] = []
         self.fails_on: Callable[[Sequence[Report]], bool] = lambda reports: False
         self.gate: asyncio.Event | None = None
@@ -282,8 +281,8 @@ class FakeStore:
     async def prune_authorization(self, at: float) -> None:
         self.forgot_authorization_at = at
 
-    async def prune(self, changes_before: float, readings_before: float) -> None:
-        self.pruned.append((changes_before, readings_before))
+    async def prune_orders(self, before: float) -> None:
+        self.orders = {key: record for key, record in self.orders.items() if record.queued_at >= before}
 
 
 class ObedientDriver:

@@ -4,16 +4,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from domogate.services.driving import Driving
-from domogate.services.plants.orders import Orders
 from support.devices import FakeStore, ObedientDriver
 
 
 @asynccontextmanager
-async def running(store: FakeStore, *drivers: ObedientDriver, awake_plants: int = 10) -> AsyncIterator[Driving]:
+async def running(store: FakeStore, *drivers: ObedientDriver, simulated_plants: int = 10) -> AsyncIterator[Driving]:
     """Started, and stopped at the end; plants may still be waking."""
     clock = drivers[0].clock
     named = {driver.name: driver for driver in drivers}
-    driving = Driving(store, named, clock, Orders(store, clock), awake_plants=awake_plants)
+    driving = Driving(store, named, clock, simulated_plants=simulated_plants)
     store.listen(driving.apply)
     await driving.start()
     try:

@@ -30,7 +30,6 @@ from domogate.ports import Clock
 from domogate.services.audit.log import AuditLog
 from domogate.services.driving import Driving
 from domogate.services.plants.control import Control
-from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import Redemption
@@ -76,12 +75,11 @@ class Entrance:
         self.signer = TokenSigner(self.keyring, clock, ISSUER, BASE_URL, access_lifetime=3600.0, id_lifetime=3600.0)
         self.tickets = Tickets(self.signer, clock, ISSUER, 60.0)
         self.read_model = ReadModel(store, max_modules=1000)
-        self.orders = Orders(store, clock)
         simulator = Simulator(clock, seed=1, tick=3600.0)
-        self.driving = Driving(store, {"simulator": simulator}, clock, self.orders, awake_plants=10)
+        self.driving = Driving(store, {"simulator": simulator}, clock, simulated_plants=10)
         fabric = InProcessFabric(clock)
         fabric.serve(self.driving)
-        self.control = Control(fabric, self.orders, clock, deadline=PATIENCE, max_age=30.0, max_ages={})
+        self.control = Control(fabric, store, clock, deadline=PATIENCE, max_age=30.0, max_ages={})
         self.audit = AuditLog(store, clock)
         self.identities = IdentityCache(store)
         self.redemption = Redemption(

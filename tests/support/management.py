@@ -21,7 +21,6 @@ from domogate.services.driving import Driving
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
-from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
 from support.devices import ObedientDriver
@@ -58,11 +57,10 @@ class Workshop:
 
     def __init__(self, of: Village) -> None:
         self.drivers = {name: ObedientDriver(of.clock, name) for name in ("simulator", "mqtt")}
-        orders = Orders(of.store, of.clock)
-        self.driving = Driving(of.store, self.drivers, of.clock, orders, awake_plants=10)
+        self.driving = Driving(of.store, self.drivers, of.clock, simulated_plants=10)
         fabric = InProcessFabric(of.clock)
         fabric.serve(self.driving)
-        control = Control(fabric, orders, of.clock, deadline=5.0, max_age=30.0, max_ages={})
+        control = Control(fabric, of.store, of.clock, deadline=5.0, max_age=30.0, max_ages={})
         self.scenes = Scenes(control)
         read_model = ReadModel(of.store, max_modules=1000)
         of.store.listen(read_model.apply)

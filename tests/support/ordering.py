@@ -4,8 +4,8 @@ from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.fabric.in_process import InProcessFabric
 from domogate.services.driving import Driving
+from domogate.services.driving.orders import Orders
 from domogate.services.plants.control import Control
-from domogate.services.plants.orders import Orders
 from domogate.services.plants.scenes import Scenes
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
 
@@ -20,11 +20,11 @@ class House:
     def __init__(self, store: FakeStore, clock: StillClock, driver: ObedientDriver) -> None:
         self.store, self.driver, self.clock = store, driver, clock
         self.orders = Orders(store, clock)
-        self.driving = Driving(store, {driver.name: driver}, clock, self.orders, awake_plants=10)
+        self.driving = Driving(store, {driver.name: driver}, clock, simulated_plants=10)
         store.listen(self.driving.apply)
         fabric = InProcessFabric(clock)
         fabric.serve(self.driving)
-        self.control = Control(fabric, self.orders, clock, deadline=5.0, max_age=60.0, max_ages={})
+        self.control = Control(fabric, store, clock, deadline=5.0, max_age=60.0, max_ages={})
         self.scenes = Scenes(self.control)
 
     async def __aenter__(self) -> "House":

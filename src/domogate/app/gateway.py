@@ -47,7 +47,6 @@ from domogate.services.events.hub import Hub
 from domogate.services.people import LoginThrottle, Sessions
 from domogate.services.plants.control import Control
 from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
-from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
 from domogate.services.rights.identity_cache import IdentityCache
@@ -110,13 +109,12 @@ class Gateway:
             most=settings.streams_most,
         )
         drivers = build_drivers(self.clock, settings.drivers)
-        self.orders = Orders(self.store, self.clock)
-        self.driving = Driving(self.store, drivers, self.clock, self.orders, awake_plants=settings.simulator_awake_plants)
+        self.driving = Driving(self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants)
         self.fabric = InProcessFabric(self.clock)
         self.fabric.serve(self.driving)
         self.control = Control(
             self.fabric,
-            self.orders,
+            self.store,
             self.clock,
             deadline=settings.device_deadline,
             max_age=settings.state_max_age,

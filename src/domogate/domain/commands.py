@@ -4,6 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
+from domogate.domain.faults import DeviceTimeout, Fault
 from domogate.domain.ids import Id
 from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
 
@@ -78,6 +79,10 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     command: Command
     deadline: float
 
+    def repeats(self, other: "Order") -> bool:
+        """Whether both ask for the same command on the same module."""
+        return (self.plant_id, self.module_id, self.command) == (other.plant_id, other.module_id, other.command)
+
 
 class OrderState(StrEnum):
     """Where an order is in its life. The last four are ends."""
@@ -93,6 +98,15 @@ class OrderState(StrEnum):
     """Its deadline passed: before it was sent, or (`sent_at` is there) without the device confirming it."""
     UNKNOWN = "unknown"
     """Sent, and the outcome was lost with the process."""
+
+    @property
+    def is_end(self) -> bool:
+        return self is not OrderState.QUEUED and self is not OrderState.SENT
+
+
+def end_after(fault: Fault) -> OrderState:
+    """The end of an order that was not confirmed because of this fault."""
+    return OrderState.EXPIRED if isinstance(fault, DeviceTimeout) else OrderState.FAILED
 
 
 class OrderRecord(msgspec.Struct, frozen=True, gc=False):

@@ -150,3 +150,7 @@ class Topology(msgspec.Struct, frozen=True, gc=False):
         for ambient in self.every_ambient():
             yield from ambient.modules
         yield from self.modules
+
+    def every_device(self) -> Iterator[Module]:
+        """All modules except scenes."""
+        return (module for module in self.every_module() if module.kind is not DeviceKind.SCENE)

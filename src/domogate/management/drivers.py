@@ -33,7 +33,7 @@ def show_driver(health: DriverHealth) -> ShownDriver:
         next_start_at=moment_or_none(health.next_start_at),
         plants=health.plants,
         waiting_reports=health.waiting_reports,
-        left_behind=health.left_behind,
+        left_behind=health.stuck_calls,
     )
 
 

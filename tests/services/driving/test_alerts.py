@@ -30,56 +30,56 @@ def _site(level, states=None):
     return StoredPlant(plant, Topology(modules=(controller, *units)), states or {}, cursor=0)
 
 
-def _says(unit, state, at, *, reachable=True):
+def _report(unit, state, at, *, reachable=True):
     return Report(PLANT, unit, at, state, reachable)
 
 
 class TestAlerts:
     def test_a_site_that_was_never_looked_at_is_dated_now(self):
-        (report,) = Alerts().know(_site(1), now=5.0)
+        (report,) = Alerts().start_from(_site(1), now=5.0)
         assert (report.module_id, report.state.alert, report.state.alert_changed_at) == (CONTROLLER, False, 5.0)
 
     def test_what_the_store_knows_is_not_dated_anew(self):
         known = StoredState(EmergencyState(alert=False, alert_changed_at=1.0), reachable=True, at=1.0)
-        assert Alerts().know(_site(1, {CONTROLLER: known}), now=5.0) == []
+        assert Alerts().start_from(_site(1, {CONTROLLER: known}), now=5.0) == []
 
     def test_the_alert_begins_with_the_unit_that_reaches_its_level_and_ends_when_it_falls_below(self):
         alerts = Alerts()
-        alerts.know(_site(2), now=0.0)
-        assert len(alerts.complete([_says(UNITS[0], BROKEN, 1.0)])) == 1
-        assert len(alerts.complete([_says(UNITS[0], BROKEN, 2.0)])) == 1
-        _, begun = alerts.complete([_says(UNITS[1], BROKEN, 3.0)])
+        alerts.start_from(_site(2), now=0.0)
+        assert len(alerts.complete([_report(UNITS[0], BROKEN, 1.0)])) == 1
+        assert len(alerts.complete([_report(UNITS[0], BROKEN, 2.0)])) == 1
+        _, begun = alerts.complete([_report(UNITS[1], BROKEN, 3.0)])
         assert (begun.state.alert, begun.state.alert_changed_at) == (True, 3.0)
         # Another one breaks and the first is repaired: in alert all the time, so the date stays.
-        assert len(alerts.complete([_says(UNITS[2], BROKEN, 4.0), _says(UNITS[0], WELL, 5.0)])) == 2
-        _, ended = alerts.complete([_says(UNITS[1], WELL, 6.0)])
+        assert len(alerts.complete([_report(UNITS[2], BROKEN, 4.0), _report(UNITS[0], WELL, 5.0)])) == 2
+        _, ended = alerts.complete([_report(UNITS[1], WELL, 6.0)])
         assert (ended.state.alert, ended.state.alert_changed_at) == (False, 6.0)
 
     def test_a_unit_that_cannot_be_reached_is_in_failure(self):
         alerts = Alerts()
-        alerts.know(_site(1), now=0.0)
-        _, begun = alerts.complete([_says(UNITS[0], None, 1.0, reachable=False)])
+        alerts.start_from(_site(1), now=0.0)
+        _, begun = alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])
         assert begun.state.alert is True
 
     def test_what_the_controller_says_of_itself_does_not_wipe_its_alert_out(self):
         alerts = Alerts()
-        alerts.know(_site(1), now=0.0)
-        alerts.complete([_says(UNITS[0], BROKEN, 1.0)])
+        alerts.start_from(_site(1), now=0.0)
+        alerts.complete([_report(UNITS[0], BROKEN, 1.0)])
         said = EmergencyState(failures=(Failure(FailureType.REMOTE_QUARTZ_FAULT),))
-        (completed,) = alerts.complete([_says(CONTROLLER, said, 2.0)])
+        (completed,) = alerts.complete([_report(CONTROLLER, said, 2.0)])
         assert (completed.state.failures, completed.state.alert, completed.state.alert_changed_at) == (said.failures, True, 1.0)
 
     def test_reports_of_anything_else_pass_as_they_are(self):
-        reports = [_says("lamp", None, 1.0)]
+        reports = [_report("lamp", None, 1.0)]
         assert Alerts().complete(reports) is reports
 
     @pytest.mark.parametrize(("state", "alert"), [(WELL, False), (BROKEN, True)])
     def test_a_unit_that_can_be_reached_again_is_as_it_was_before(self, state, alert):
         """It need not say anew what it is in."""
         alerts = Alerts()
-        alerts.know(_site(1, {UNITS[0]: StoredState(state, reachable=True, at=0.0)}), now=0.0)
-        alerts.complete([_says(UNITS[0], None, 1.0, reachable=False)])
-        completed = alerts.complete([_says(UNITS[0], None, 2.0)])
+        alerts.start_from(_site(1, {UNITS[0]: StoredState(state, reachable=True, at=0.0)}), now=0.0)
+        alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])
+        completed = alerts.complete([_report(UNITS[0], None, 2.0)])
         assert [report.state.alert for report in completed[1:]] == ([] if alert else [False])
 
     @given(
@@ -89,9 +89,9 @@ class TestAlerts:
     def test_always_agrees_with_what_is_printed(self, level, said):
         alerts, stored = Alerts(), _site(level)
         view = PlantView(stored)
-        alert = alerts.know(stored, now=0.0)[0].state.alert
+        alert = alerts.start_from(stored, now=0.0)[0].state.alert
         for at, (unit, state, reachable) in enumerate(said, start=1):
-            for report in alerts.complete([_says(unit, state, float(at), reachable=reachable)]):
+            for report in alerts.complete([_report(unit, state, float(at), reachable=reachable)]):
                 if report.state is not None:
                     view.modules[report.module_id].state = report.state
                 view.modules[report.module_id].reachable = report.reachable

@@ -11,7 +11,6 @@ from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoredPlant, StoredState
 from domogate.services.driving import Driving
-from domogate.services.plants.orders import Orders
 from support.devices import NOON, ObedientDriver, make_id, make_module, make_order
 from support.driving import running
 
@@ -33,7 +32,7 @@ class TestStarting:
 
     async def test_attaches_nothing_to_drivers_that_do_not_run_yet(self, store, driver, clock):
         plant = store.add_plant(LAMP)
-        driving = Driving(store, {driver.name: driver}, clock, Orders(store, clock), awake_plants=5)
+        driving = Driving(store, {driver.name: driver}, clock, simulated_plants=5)
         store.listen(driving.apply)
         store.change_plant(plant, LAMP, SECOND_LAMP)
         await driving.settled()
@@ -45,7 +44,7 @@ class TestStarting:
 
     async def test_wakes_no_more_plants_than_may_be_awake(self, store, driver):
         plants = sorted(store.add_plant(make_module(DeviceKind.LIGHT)) for _ in range(9))
-        async with running(store, driver, awake_plants=4) as driving:
+        async with running(store, driver, simulated_plants=4) as driving:
             await driving.settled()
             assert sorted(driver.attached) == plants[:4]
         assert len(store.loads) == 4
@@ -56,7 +55,7 @@ class TestStarting:
             store.add_plant(make_module(DeviceKind.LIGHT))
             store.add_plant(make_module(DeviceKind.LIGHT, driver="mqtt"))
         both = store.add_plant(make_module(DeviceKind.LIGHT), make_module(DeviceKind.LIGHT, driver="mqtt"))
-        async with running(store, simulator, mqtt, awake_plants=2) as driving:
+        async with running(store, simulator, mqtt, simulated_plants=2) as driving:
             await driving.settled()
             assert len(mqtt.attached) == 5
             assert len(simulator.attached.keys() - {both}) == 2
@@ -91,7 +90,7 @@ class TestPlantsThatAreNotAwake:
     async def test_are_woken_by_a_question_and_the_least_recently_asked_falls_asleep(self, store, driver):
         lamps = [make_module(DeviceKind.LIGHT) for _ in range(3)]
         plants = [store.add_plant(lamp, plant_id=make_id(number)) for number, lamp in enumerate(lamps)]
-        async with running(store, driver, awake_plants=2) as driving:
+        async with running(store, driver, simulated_plants=2) as driving:
             await driving.settled()
             await driving.read(plants[0], lamps[0].id, NOON + 5)
             await driving.read(plants[2], lamps[2].id, NOON + 5)
@@ -102,7 +101,7 @@ class TestPlantsThatAreNotAwake:
     async def test_are_never_too_many_even_when_all_are_asked_at_once(self, store, driver):
         lamps = [make_module(DeviceKind.LIGHT) for _ in range(20)]
         plants = [store.add_plant(lamp) for lamp in lamps]
-        async with running(store, driver, awake_plants=3) as driving:
+        async with running(store, driver, simulated_plants=3) as driving:
             orders = [make_order(plant, lamp.id, SWITCH_ON) for plant, lamp in zip(plants, lamps, strict=True)]
             await asyncio.gather(*(driving.execute(order) for order in orders), *(driving.execute(order) for order in orders))
             await driving.settled()
@@ -113,7 +112,7 @@ class TestPlantsThatAreNotAwake:
     async def test_wait_for_room_while_all_that_are_awake_are_busy(self, store, driver):
         busy, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         driver.pause = asyncio.Event()
-        async with running(store, driver, awake_plants=1) as driving:
+        async with running(store, driver, simulated_plants=1) as driving:
             first = asyncio.create_task(driving.execute(make_order(busy, LAMP.id, SWITCH_ON)))
             while not driver.orders:
                 await asyncio.sleep(0)
@@ -126,7 +125,7 @@ class TestPlantsThatAreNotAwake:
 
     async def test_go_on_from_all_that_was_reported_before_they_fell_asleep(self, store, driver):
         plant, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
-        async with running(store, driver, awake_plants=1) as driving:
+        async with running(store, driver, simulated_plants=1) as driving:
             await driving.read(plant, LAMP.id, NOON + 5)
             await driver.report([Report(plant, LAMP.id, NOON, state=OFF)])
             await driving.read(other, SECOND_LAMP.id, NOON + 5)
@@ -183,7 +182,7 @@ class TestAPlantThatChanges:
             assert set(mqtt.attached) == {plant}
 
     async def test_wakes_if_it_is_new_and_there_is_room(self, store, driver):
-        async with running(store, driver, awake_plants=1) as driving:
+        async with running(store, driver, simulated_plants=1) as driving:
             await driving.settled()
             first, second = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
             store.change_plant(first, LAMP)

@@ -9,7 +9,7 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, 
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import StoredState
-from domogate.services.driving import host as driving_module
+from domogate.services.driving import plant as driven_plant
 from support.devices import NOON, make_id, make_module, make_order
 from support.driving import running
 
@@ -98,14 +98,15 @@ class TestAnOrder:
         assert store.orders[order.id].state is OrderState.EXPIRED
 
     async def test_is_forgotten_when_many_others_have_come(self, store, driver, monkeypatch):
-        monkeypatch.setattr(driving_module, "_REMEMBERED_ORDERS", 3)
+        monkeypatch.setattr(driven_plant, "_REMEMBERED_ORDERS", 3)
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             for number in range(10):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id=str(number)))
-            await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id="9"))
-            assert len(driver.orders) == 10
-            assert len(driving._outcomes) == 3
+            remembered = await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id="9"))
+            forgotten = await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id="0"))
+        assert (remembered.state, forgotten.state) == (ON, None), "only the store knows the oldest, without its state"
+        assert len(driver.orders) == 10
 
     async def test_is_not_carried_out_after_its_deadline(self, store, driver, clock):
         plant = store.add_plant(LAMP)

@@ -16,11 +16,8 @@ from domogate.domain.faults import DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
-from domogate.services.driving import Driving
-from domogate.services.driving import calls as errands_module
-from domogate.services.driving import recording as recording_module
-from domogate.services.driving.recording import Lane, Recording, TooManyReports
-from domogate.services.plants.orders import Orders
+from domogate.services.driving import Driving, calls, recorder
+from domogate.services.driving.recorder import Recorder, ReportQueue, TooManyReports
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -67,7 +64,7 @@ async def deaf(clock) -> AsyncIterator[DeafDriver]:
 @asynccontextmanager
 async def running(store: FakeStore, *drivers: ObedientDriver) -> AsyncIterator[tuple[Driving, InProcessFabric]]:
     clock = drivers[0].clock
-    driving = Driving(store, {each.name: each for each in drivers}, clock, Orders(store, clock), awake_plants=10)
+    driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10)
     store.listen(driving.apply)
     fabric = InProcessFabric(clock)
     fabric.serve(driving)
@@ -120,15 +117,15 @@ class TestADriverThatNeverAnswers:
                 with pytest.raises(DeviceTimeout):
                     await fabric.execute(order)
                 assert store.orders[order.id].state is OrderState.EXPIRED
-                await until(lambda: driving.list_drivers()[0].left_behind == 1)
+                await until(lambda: driving.list_drivers()[0].stuck_calls == 1)
                 deaf.release.set()
-                await until(lambda: driving.list_drivers()[0].left_behind == 0)
+                await until(lambda: driving.list_drivers()[0].stuck_calls == 0)
                 await until(lambda: store.state_of(plant, REAL.id) is not None)
         assert store.state_of(plant, REAL.id).state == ON
         assert store.orders[order.id].state is OrderState.EXPIRED
 
     async def test_cannot_pile_up_calls_without_end(self, store, deaf, clock, monkeypatch):
-        monkeypatch.setattr(errands_module, "MOST_IN_A_PLANT", 5)
+        monkeypatch.setattr(calls, "MOST_IN_A_PLANT", 5)
         plant, other = store.add_plant(REAL), store.add_plant(LAMP)
         healthy = ObedientDriver(clock)
         with capture_logs():
@@ -192,7 +189,7 @@ class TestADriverThatFloods:
         return [Report(plant, module_id, NOON, state=LightState(on=True, level=number % 100)) for number in range(count)]
 
     async def test_has_one_batch_at_a_time_on_its_way_so_others_come_between(self, store, healthy, clock, monkeypatch):
-        monkeypatch.setattr(recording_module, "_BATCH", 10)
+        monkeypatch.setattr(recorder, "_BATCH", 10)
         flooding = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
         async with running(store, flooding, healthy):
@@ -206,7 +203,7 @@ class TestADriverThatFloods:
         assert len(store.records) == 51
 
     async def test_without_waiting_is_refused_at_last_and_only_it(self, store, healthy, clock, monkeypatch):
-        monkeypatch.setattr(recording_module, "_MOST_WAITING", 300)
+        monkeypatch.setattr(recorder, "_MOST_WAITING", 300)
         flooding = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
         async with running(store, flooding, healthy) as (driving, _):
@@ -243,7 +240,7 @@ class TestADriverThatFloods:
 class TestALane:
     async def test_is_as_good_as_no_lane_for_who_waits(self, store):
         plant = store.add_plant(LAMP)
-        lane = Lane(Recording(store))
+        lane = ReportQueue(Recorder(store))
         said: Sequence[Report] = [Report(plant, LAMP.id, NOON, state=ON)]
         for _ in range(3):
             await lane.push(said)

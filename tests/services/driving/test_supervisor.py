@@ -12,7 +12,6 @@ from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import AbsenceReason
 from domogate.services.driving import Driving
 from domogate.services.driving.supervisor import DriverCondition, Supervisor, absence_after, describe
-from domogate.services.plants.orders import Orders
 from support.devices import NOON, FakeStore, ObedientDriver, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -52,7 +51,7 @@ def chance() -> NoPause:
 @asynccontextmanager
 async def running(store: FakeStore, *drivers: ObedientDriver, chance: NoPause | None = None) -> AsyncIterator[Driving]:
     clock = drivers[0].clock
-    driving = Driving(store, {each.name: each for each in drivers}, clock, Orders(store, clock), awake_plants=10)
+    driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10)
     if chance is not None:
         driving._supervisor._chance = chance
     store.listen(driving.apply)

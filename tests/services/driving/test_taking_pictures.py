@@ -17,7 +17,6 @@ from domogate.ports import Picture, StoredState
 from domogate.services.driving import Driving
 from domogate.services.driving.limits import LARGEST_PICTURE
 from domogate.services.plants.control import Control
-from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ModuleView
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
 
@@ -49,13 +48,12 @@ class House:
         self.clock = StillClock()
         self.store = FakeStore()
         self.driver = CameraDriver(self.clock)
-        orders = Orders(self.store, self.clock)
-        self.driving = Driving(self.store, {"simulator": self.driver}, self.clock, orders, awake_plants=5)
+        self.driving = Driving(self.store, {"simulator": self.driver}, self.clock, simulated_plants=5)
         self.fabric = InProcessFabric(self.clock)
         self.fabric.serve(self.driving)
         self.store.listen(self.driving.apply)
         self.plant_id = self.store.add_plant(PANEL)
-        self.control = Control(self.fabric, orders, self.clock, deadline=5.0, max_age=30.0, max_ages={})
+        self.control = Control(self.fabric, self.store, self.clock, deadline=5.0, max_age=30.0, max_ages={})
         self.view = ModuleView(self.plant_id, PANEL, StoredState(CameraState(on=True), True, self.clock.now()))
 
     async def look(self, seconds: float = 5.0) -> Picture:
@@ -92,7 +90,7 @@ class TestAPicture:
 
     async def test_a_driver_that_fails_refuses_and_the_log_says_why(self, house: House) -> None:
         house.driver.trouble = RuntimeError("a bug")
-        with capture_logs() as logs, pytest.raises(DeviceRefused, match="driver failed"):
+        with capture_logs() as logs, pytest.raises(DeviceRefused, match="driver of the device failed"):
             await house.look()
         assert logs[0]["event"] == "driver failed"
 
@@ -110,9 +108,9 @@ class TestAPicture:
     )
     async def test_that_is_none_or_too_large_is_not_handed_on(self, house: House, picture: Picture) -> None:
         house.driver.picture = picture
-        with capture_logs() as logs, pytest.raises(DeviceRefused, match="cannot be shown"):
+        with capture_logs() as logs, pytest.raises(DeviceRefused, match="not valid"):
             await house.look()
-        assert logs[0]["event"] == "picture refused"
+        assert logs[0]["event"] == "answer refused"
 
     async def test_that_does_not_come_is_given_up_at_the_deadline(self, house: House) -> None:
         house.driver.pause = asyncio.Event()

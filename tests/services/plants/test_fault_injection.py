@@ -17,7 +17,6 @@ from domogate.domain.states import Battery, EmergencyState, LightState, RemoteSt
 from domogate.ports import StoredState
 from domogate.services.driving import Driving
 from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
-from domogate.services.plants.orders import Orders
 from domogate.services.plants.read_model import ReadModel
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 
@@ -81,7 +80,7 @@ def plant(store) -> str:
 
 @asynccontextmanager
 async def running(store: FakeStore, driver: ObedientDriver) -> AsyncIterator[Driving]:
-    driving = Driving(store, {driver.name: driver}, driver.clock, Orders(store, driver.clock), awake_plants=10)
+    driving = Driving(store, {driver.name: driver}, driver.clock, simulated_plants=10)
     store.listen(driving.apply)
     await driving.start()
     await driving.settled()

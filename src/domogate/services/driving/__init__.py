@@ -1,4 +1,4 @@
-"""Where the drivers live: which plants they drive, what they are told and asked, what they say, and who looks after them."""
+"""Drives devices: one object per driven plant, one supervisor for the drivers, one recorder for their reports."""
 
 from domogate.services.driving.host import Driving
 from domogate.services.driving.supervisor import DriverHealth

@@ -1,4 +1,4 @@
-"""Since when a controller is in alert, or is not: derived from what its units report, and kept with its state (Spec 2.15)."""
+"""Whether a controller is in alert, and since when: derived from the reports of its units (Spec 2.15)."""
 
 from collections.abc import Sequence
 
@@ -14,96 +14,86 @@ from domogate.services.safety.status import is_in_alert
 
 
 class _Controller:
-    """A controller that is driven: its last state, and which of its units are in failure.
+    """A driven controller: its last state, and which of its units are in failure.
 
-    A unit that cannot be reached is, too: it is shown with a failure of communication.
+    A unit that cannot be reached is in failure too: it is shown with a failure of communication.
     """
 
-    __slots__ = ("broken", "module", "reachable", "silent", "state")
+    __slots__ = ("absent", "broken", "module", "reachable", "state")
 
     def __init__(self, module: Module, stored: StoredState | None) -> None:
         self.module = module
         self.state = stored.state if stored and isinstance(stored.state, EmergencyState) else EmergencyState()
         self.reachable = stored is None or stored.reachable
         self.broken: set[str] = set()
-        """Units that said they are in failure, last time they said what they are in."""
-        self.silent: set[str] = set()
+        """Units whose last reported state is a failure."""
+        self.absent: set[str] = set()
 
-    def hear(self, unit_id: str, state: object, reachable: bool) -> None:
-        """`state` None: as it was."""
-        (self.silent.discard if reachable else self.silent.add)(unit_id)
+    def note_unit(self, unit_id: str, state: object, reachable: bool) -> None:
+        """`state` None: the state did not change."""
+        (self.absent.discard if reachable else self.absent.add)(unit_id)
         if state is not None:
             breaks = isinstance(state, EmergencyState) and in_failure(state.failures)
             (self.broken.add if breaks else self.broken.discard)(unit_id)
 
-    def settle(self, at: float) -> bool:
-        """Whether the alert changed; what is said of it is then dated `at`."""
-        alert = is_in_alert(self.module, len(self.broken | self.silent))
+    def update_alert(self, at: float) -> bool:
+        """Whether the alert changed; the change is dated `at`."""
+        alert = is_in_alert(self.module, len(self.broken | self.absent))
         if alert is self.state.alert:
             return False
         self.state = msgspec.structs.replace(self.state, alert=alert, alert_changed_at=at)
         return True
 
+    def complete(self, report: Report) -> Report:
+        """The report of the controller with its alert."""
+        self.reachable = report.reachable
+        if not isinstance(report.state, EmergencyState):
+            return report
+        self.state = msgspec.structs.replace(report.state, alert=self.state.alert, alert_changed_at=self.state.alert_changed_at)
+        return msgspec.structs.replace(report, state=self.state)
+
+    def report(self, plant_id: str, at: float) -> Report:
+        return Report(plant_id, self.module.id, at, self.state, self.reachable)
+
 
 class Alerts:
-    """Completes what drivers report: a controller's state says whether it is in alert, and since when."""
+    """The controllers of one plant. Their reports are completed with the alert."""
 
     def __init__(self) -> None:
         self._controllers: dict[str, _Controller] = {}
-        self._of_unit: dict[str, _Controller] = {}
-        self._of_plant: dict[Id, list[str]] = {}
+        self._by_unit: dict[str, _Controller] = {}
 
-    def know(self, stored: StoredPlant, now: float) -> list[Report]:
-        """Begin from what the store holds of a plant; the reports are what it did not hold yet."""
-        plant_id = stored.plant.id
-        self.forget(plant_id)
-        known = self._of_plant[plant_id] = []
+    def start_from(self, stored: StoredPlant, now: float) -> list[Report]:
+        """Start from the stored states. Returns reports of the alerts that are not stored yet."""
         modules = list(stored.topology.every_module())
-        for module in modules:
-            if module.kind is DeviceKind.EMERGENCY_CONTROLLER:
-                self._controllers[module.id] = _Controller(module, stored.states.get(module.id))
-                known.append(module.id)
-        for module in modules:
-            controller = self._controllers.get(module.controller_id or "")
-            if controller is not None:
-                self._of_unit[module.id] = controller
-                known.append(module.id)
-                unit = stored.states.get(module.id)
-                if unit is not None:
-                    controller.hear(module.id, unit.state, unit.reachable)
-        controllers = (self._controllers[module_id] for module_id in known if module_id in self._controllers)
-        return [_report(plant_id, controller, now) for controller in controllers if controller.settle(now)]
-
-    def forget(self, plant_id: Id) -> None:
-        for module_id in self._of_plant.pop(plant_id, ()):
-            self._controllers.pop(module_id, None)
-            self._of_unit.pop(module_id, None)
+        self._controllers = {
+            module.id: _Controller(module, stored.states.get(module.id))
+            for module in modules
+            if module.kind is DeviceKind.EMERGENCY_CONTROLLER
+        }
+        self._by_unit = {
+            module.id: self._controllers[module.controller_id]
+            for module in modules
+            if module.controller_id in self._controllers
+        }
+        for unit_id, controller in self._by_unit.items():
+            unit = stored.states.get(Id(unit_id))
+            if unit is not None:
+                controller.note_unit(unit_id, unit.state, unit.reachable)
+        changed = [controller for controller in self._controllers.values() if controller.update_alert(now)]
+        return [controller.report(stored.plant.id, now) for controller in changed]
 
     def complete(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """The same reports, those of controllers completed, and one more for each alert that they changed."""
-        if not any(report.module_id in self._of_unit or report.module_id in self._controllers for report in reports):
+        """The same reports, those of controllers with their alert, and one more report for each alert that changes."""
+        if not self._controllers:
             return reports
         completed = []
         for report in reports:
             controller = self._controllers.get(report.module_id)
-            completed.append(report if controller is None else _completed(report, controller))
-            of_unit = self._of_unit.get(report.module_id)
+            completed.append(report if controller is None else controller.complete(report))
+            of_unit = self._by_unit.get(report.module_id)
             if of_unit is not None:
-                of_unit.hear(report.module_id, report.state, report.reachable)
-                if of_unit.settle(report.at):
-                    completed.append(_report(report.plant_id, of_unit, report.at))
+                of_unit.note_unit(report.module_id, report.state, report.reachable)
+                if of_unit.update_alert(report.at):
+                    completed.append(of_unit.report(report.plant_id, report.at))
         return completed
-
-
-def _completed(report: Report, controller: _Controller) -> Report:
-    controller.reachable = report.reachable
-    if not isinstance(report.state, EmergencyState):
-        return report
-    controller.state = msgspec.structs.replace(
-        report.state, alert=controller.state.alert, alert_changed_at=controller.state.alert_changed_at
-    )
-    return msgspec.structs.replace(report, state=controller.state)
-
-
-def _report(plant_id: str, controller: _Controller, at: float) -> Report:
-    return Report(plant_id, controller.module.id, at, controller.state, controller.reachable)

@@ -1,7 +1,7 @@
-"""Calls to drivers, each under a deadline: whoever waits is answered by it, whatever the driver does.
+"""Calls to drivers with a deadline: the caller gets an answer by then, whatever the driver does.
 
-A call runs in a task of its own. At the deadline it is cancelled; a driver that does not let go is left behind, counted until
-it does, and takes room among the calls its plant may have under way.
+A call runs in its own task. At the deadline it is cancelled. A driver may ignore that: the call then counts as stuck until it
+ends, and still counts among the calls of its plant.
 """
 
 import asyncio
@@ -10,40 +10,39 @@ from typing import Any, TypeAlias, TypeVar
 
 import structlog
 
-from domogate.domain.faults import DeviceTimeout, Fault, Internal
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, Internal
 from domogate.domain.ids import Id
-from domogate.ports import Clock
+from domogate.ports import Clock, Driver
 
 _log = structlog.get_logger(__name__)
 
 MOST_IN_A_PLANT = 4096
-"""Orders and questions that a plant may have under way, those left behind included."""
+"""Calls that a plant may have under way, stuck ones included."""
 _LEEWAY = 0.1
-"""For so long after the deadline whoever waits still waits for the end to be on disk, or for a confirmation to be."""
-_LETTING_GO = 0.25
-"""For so long a driver may take to end a call that was cancelled, before it counts as left behind."""
-_STOPPING, _LAST_ENDS = 1.0, 10.0
+"""Seconds after the deadline in which the caller still waits for an answer in time to be written to disk."""
+_CANCEL_GRACE = 0.25
+"""Seconds that a driver may take to end a cancelled call before the call counts as stuck."""
+_STOP_GRACE, _LAST_WRITES = 1.0, 10.0
 
 T = TypeVar("T")
 
 Outcome: TypeAlias = asyncio.Future[T | Fault]
-"""What became of a call. A fault is kept as a result, so that each who asks raises one of their own."""
+"""The result of a call. A fault is a result too, so that each caller can raise its own copy."""
 
 
-class Errand:
-    """One call on its way."""
+class DriverCall:
+    """One call under way."""
 
-    __slots__ = ("_late", "at_driver", "left_behind", "on_late", "outcome", "plant_id", "task", "timer")
+    __slots__ = ("_late", "at_driver", "on_late", "outcome", "stuck", "task", "timer")
 
-    def __init__(self, plant_id: Id, outcome: Outcome[Any]) -> None:
-        self.plant_id = plant_id
+    def __init__(self, outcome: Outcome[Any]) -> None:
         self.outcome = outcome
         self.at_driver = False
-        """The driver has it: only then is it cancelled at the deadline."""
+        """The driver has the call. Only then is it cancelled at the deadline."""
         self.on_late: Callable[[], Awaitable[None]] | None = None
-        """What is to be done when the deadline passes while the driver has it."""
+        """Awaited when the deadline passes while the driver has the call."""
         self._late = False
-        self.left_behind = False
+        self.stuck = False
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
 
@@ -52,144 +51,156 @@ class Errand:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """The driver has answered. If that was in time, whoever waits is told so, even if keeping it takes longer."""
+        """The driver answered. An answer in time is given to the caller, even if writing it takes longer."""
         self.at_driver = False
         if not self._late:
             self.on_late = None
 
     def is_late(self) -> bool:
-        """Whoever waits has been told that its time is up, or is being told."""
         return self._late
 
-    def run_late(self) -> None:
+    def mark_late(self) -> None:
         self._late = True
 
 
-class Errands:
-    """All calls under way, by plant."""
+class DriverCalls:
+    """The calls of one plant."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, plant_id: Id, clock: Clock, on_end: Callable[[], None]) -> None:
+        """`on_end` is called after each call."""
+        self._plant_id = plant_id
         self._clock = clock
-        self._under_way: dict[Id, int] = {}
-        self._left_behind: dict[Id, int] = {}
+        self._on_end = on_end
+        self.under_way = 0
+        self.stuck = 0
+        """Calls that the driver did not end when they were cancelled."""
         self._tasks: set[asyncio.Task[None]] = set()
-        self._endings: set[asyncio.Task[None]] = set()
+        self._last_writes: set[asyncio.Task[None]] = set()
 
-    def run(self, plant_id: Id, deadline: float, work: Callable[[Errand], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Begin. Raises DeviceTimeout when the plant has too many under way already."""
-        under_way = self._under_way.get(plant_id, 0)
-        if under_way >= MOST_IN_A_PLANT:
-            raise DeviceTimeout("the devices of this plant are not asked: too many orders and questions are under way there")
+    def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
+        """Start a call. Raises DeviceTimeout if the plant has too many calls under way."""
+        if self.under_way >= MOST_IN_A_PLANT:
+            raise DeviceTimeout("the device was not asked: too many orders and questions are under way in this plant")
         loop = asyncio.get_running_loop()
         outcome: Outcome[T] = loop.create_future()
-        errand = Errand(plant_id, outcome)
-        self._under_way[plant_id] = under_way + 1
-        errand.timer = loop.call_later(deadline - self._clock.now(), self._time_is_up, errand)
-        errand.task = loop.create_task(self._go(errand, work))
-        self._tasks.add(errand.task)
+        call = DriverCall(outcome)
+        self.under_way += 1
+        call.timer = loop.call_later(deadline - self._clock.now(), self._expire, call)
+        call.task = loop.create_task(self._run(call, work))
+        self._tasks.add(call.task)
         return outcome
 
-    @property
-    def left_behind(self) -> dict[Id, int]:
-        """How many calls of each plant its drivers did not end when they were cancelled."""
-        return dict(self._left_behind)
-
     async def stop(self) -> None:
-        """Cut off what is under way; a driver that does not let go is not waited for. Ends that are being written are."""
+        """Cancel all calls, without waiting for drivers that ignore it. Writes under way are completed."""
         tasks = set(self._tasks)
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks, timeout=_STOPPING)
-        if self._endings:
-            await asyncio.wait(set(self._endings), timeout=_LAST_ENDS)
+            await asyncio.wait(tasks, timeout=_STOP_GRACE)
+        if self._last_writes:
+            await asyncio.wait(set(self._last_writes), timeout=_LAST_WRITES)
 
-    async def _go(self, errand: Errand, work: Callable[[Errand], Coroutine[Any, Any, T]]) -> None:
+    async def _run(self, call: DriverCall, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> None:
         result: T | Fault
         try:
-            result = await work(errand)
+            result = await work(call)
         except Fault as fault:
             result = fault
         except asyncio.CancelledError:
             result = DeviceTimeout("the device did not answer in time")
         except Exception as error:
-            _log.error("call to a driver failed", plant_id=errand.plant_id, exc_info=error)
-            result = Internal("what the device was asked could not be done")
+            _log.error("call to a driver failed", plant_id=self._plant_id, exc_info=error)
+            result = Internal("the call to the device failed")
         finally:
-            self._forget(errand)
-        # Someone whose time was up during a cancellation is answered when the end is on disk.
-        if not errand.outcome.done() and not (errand.is_late() and errand.on_late is not None):
-            errand.outcome.set_result(result)
+            self._end(call)
+        # If the call was late and cancelled, the caller is answered when the end of the order is on disk.
+        if not call.outcome.done() and not (call.is_late() and call.on_late is not None):
+            call.outcome.set_result(result)
 
-    def _forget(self, errand: Errand) -> None:
-        assert errand.timer is not None
-        assert errand.task is not None
-        errand.timer.cancel()
-        self._tasks.discard(errand.task)
-        _count_down(self._under_way, errand.plant_id)
-        if errand.left_behind:
-            _count_down(self._left_behind, errand.plant_id)
+    def _end(self, call: DriverCall) -> None:
+        assert call.timer is not None
+        assert call.task is not None
+        call.timer.cancel()
+        self._tasks.discard(call.task)
+        self.under_way -= 1
+        if call.stuck:
+            self.stuck -= 1
+        self._on_end()
 
-    def _time_is_up(self, errand: Errand) -> None:
-        errand.run_late()
+    def _expire(self, call: DriverCall) -> None:
+        call.mark_late()
         loop = asyncio.get_running_loop()
-        if not errand.at_driver:
-            loop.call_later(_LEEWAY, self._give_up, errand)
+        if not call.at_driver:
+            loop.call_later(_LEEWAY, self._time_out, call)
             return
-        assert errand.task is not None
-        errand.task.cancel()
-        loop.call_later(_LETTING_GO, self._look_after, errand)
-        if errand.on_late is None:
-            self._give_up(errand)
+        assert call.task is not None
+        call.task.cancel()
+        loop.call_later(_CANCEL_GRACE, self._check_ended, call)
+        if call.on_late is None:
+            self._time_out(call)
         else:
-            loop.call_later(_LEEWAY, self._give_up, errand)
-            ending = loop.create_task(self._end_late(errand, errand.on_late))
-            self._endings.add(ending)
-            ending.add_done_callback(self._endings.discard)
+            loop.call_later(_LEEWAY, self._time_out, call)
+            writing = loop.create_task(self._end_late(call, call.on_late))
+            self._last_writes.add(writing)
+            writing.add_done_callback(self._last_writes.discard)
 
-    async def _end_late(self, errand: Errand, on_late: Callable[[], Awaitable[None]]) -> None:
+    async def _end_late(self, call: DriverCall, on_late: Callable[[], Awaitable[None]]) -> None:
         try:
             await on_late()
         finally:
-            self._give_up(errand)
+            self._time_out(call)
 
-    def _give_up(self, errand: Errand) -> None:
-        if not errand.outcome.done():
-            errand.outcome.set_result(DeviceTimeout("the device did not answer in time"))
+    def _time_out(self, call: DriverCall) -> None:
+        if not call.outcome.done():
+            call.outcome.set_result(DeviceTimeout("the device did not answer in time"))
 
-    def _look_after(self, errand: Errand) -> None:
-        assert errand.task is not None
-        if not errand.task.done():
-            errand.left_behind = True
-            count = self._left_behind[errand.plant_id] = self._left_behind.get(errand.plant_id, 0) + 1
-            _log.warning("a driver does not let go of a call whose time is up", plant_id=errand.plant_id, left_behind=count)
-
-
-def _count_down(counts: dict[Id, int], plant_id: Id) -> None:
-    counts[plant_id] -= 1
-    if not counts[plant_id]:
-        del counts[plant_id]
+    def _check_ended(self, call: DriverCall) -> None:
+        assert call.task is not None
+        if not call.task.done():
+            call.stuck = True
+            self.stuck += 1
+            _log.warning("a driver ignores the cancellation of a call", plant_id=self._plant_id, stuck=self.stuck)
 
 
-_left_alone: set[asyncio.Task[Any]] = set()
+async def ask_driver(
+    driver: Driver, answering: Coroutine[Any, Any, T], module_id: Id, find_breach: Callable[[T], str | None]
+) -> T:
+    """The answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
+
+    An unexpected error of a driver is logged and becomes a refusal.
+    """
+    try:
+        answer = await answering
+    except (DeviceOffline, DeviceTimeout, DeviceRefused):
+        raise
+    except Exception as error:
+        _log.error("driver failed", driver=driver.name, module_id=module_id, exc_info=error)
+        raise DeviceRefused("the driver of the device failed") from error
+    if (breach := find_breach(answer)) is not None:
+        _log.warning("answer refused", driver=driver.name, module_id=module_id, breach=breach)
+        raise DeviceRefused("the device gave an answer that is not valid")
+    return answer
+
+
+_abandoned: set[asyncio.Task[Any]] = set()
 
 
 async def bounded(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Its result. Raises TimeoutError when the time is up, even if the work does not end when it is cancelled."""
+    """The result of the work. Raises TimeoutError after so many seconds, even if the work ignores its cancellation."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait((task,), timeout=seconds)
     finally:
         if not task.done():
             task.cancel()
-            _left_alone.add(task)
-            task.add_done_callback(_look_away)
+            _abandoned.add(task)
+            task.add_done_callback(_drop)
     if not task.done():
         raise TimeoutError(f"not done after {seconds:g} s")
     return task.result()
 
 
-def _look_away(task: asyncio.Task[Any]) -> None:
-    _left_alone.discard(task)
+def _drop(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()
+        task.exception()  # retrieved, so that asyncio does not log it

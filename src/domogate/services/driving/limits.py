@@ -92,7 +92,7 @@ def _measured(report: Report) -> _Measured:
         yield from _reading(what, reading)
 
 
-def find_breach_of_picture(picture: Picture) -> str | None:
+def find_picture_breach(picture: Picture) -> str | None:
     """What of it is no picture that may be handed on, if anything is."""
     begins = _IMAGES.get(picture.media_type)
     if begins is None:

@@ -49,7 +49,7 @@ class DriverHealth(msgspec.Struct, frozen=True):
     plants: int = 0
     """Plants that are attached to it."""
     waiting_reports: int = 0
-    left_behind: int = 0
+    stuck_calls: int = 0
     """Calls to devices of its plants that did not end when their time was up."""
 
 

@@ -6,13 +6,16 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from domogate.domain.commands import Command, Order, OrderRecord, OrderState, SceneStep, SwitchPlug
+import structlog
+
+from domogate.domain.commands import Command, Order, OrderRecord, OrderState, SceneStep, SwitchPlug, end_after
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
     DeviceOffline,
     DeviceRefused,
     DeviceTimeout,
     Fault,
+    Internal,
     NoPlug,
     OrderKeyTaken,
     ValueOutOfRange,
@@ -20,9 +23,10 @@ from domogate.domain.faults import (
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, Module
 from domogate.domain.states import Report, State
-from domogate.ports import Clock, Fabric, Picture
-from domogate.services.plants.orders import ENDS, Orders, end_after, is_same_wish
+from domogate.ports import Clock, Fabric, OrderStore, Picture
 from domogate.services.plants.read_model import ModuleView
+
+_log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -43,7 +47,7 @@ class Control:
     def __init__(
         self,
         fabric: Fabric,
-        orders: Orders,
+        store: OrderStore,
         clock: Clock,
         *,
         deadline: float,
@@ -51,7 +55,7 @@ class Control:
         max_ages: Mapping[DeviceKind, float],
     ) -> None:
         self._fabric = fabric
-        self._orders = orders
+        self._store = store
         self._clock = clock
         self._deadline = deadline
         self._max_ages = {kind: max_ages.get(kind, max_age) for kind in DeviceKind}
@@ -129,11 +133,11 @@ class Control:
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
         order = self._make_order(plant_id, module_id, command, key=key, deadline=deadline)
-        known = None if key is None else await self._orders.find(order.id)
+        known = None if key is None else await self._store.find_order(order.id)
         if known is not None:
-            if not is_same_wish(known.order, order):
+            if not order.repeats(known.order):
                 raise OrderKeyTaken("this idempotency key was used for another command")
-            if known.state in ENDS:
+            if known.state.is_end:
                 return known
         state, problem = OrderState.CONFIRMED, ""
         try:
@@ -150,8 +154,8 @@ class Control:
     async def _find_ended(self, order: Order) -> OrderRecord | None:
         """Its record; who asks is answered at the deadline even if the end is not on disk by then."""
         for _ in range(_GLANCES):
-            record = await self._orders.find(order.id)
-            if record is None or record.state in ENDS or self._clock.now() >= order.deadline + _LAST_GLANCE:
+            record = await self._store.find_order(order.id)
+            if record is None or record.state.is_end or self._clock.now() >= order.deadline + _LAST_GLANCE:
                 break
             await asyncio.sleep(_BETWEEN_GLANCES)
         return record
@@ -165,7 +169,11 @@ class Control:
             before[step.module_id] = place = before.get(step.module_id, 0) + 1
             deadline = now + place * self._deadline
             orders.append(self._make_order(plant_id, step.module_id, step.command, deadline=deadline))
-        await self._orders.queue(orders)
+        try:
+            await self._store.add_orders(orders, now, sent=False)
+        except Exception as error:
+            _log.error("orders not written", plant_id=plant_id, orders=len(orders), exc_info=error)
+            raise Internal("the orders could not be written, and were not sent") from error
         return orders
 
     async def send(self, order: Order) -> Report:

@@ -1,4 +1,4 @@
-"""What injected faults make of what is true of a module: for who reads it, and for who drives it (Decision 0035)."""
+"""Injected faults: what they make of the state of a module, for readers and for drivers (Decision 0035)."""
 
 from collections.abc import Sequence
 
@@ -10,46 +10,40 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import Battery, EmergencyState, RemoteState, Report, State
+from domogate.ports import StoredPlant
 
 COVERED_KINDS: dict[InjectedFault, frozenset[DeviceKind]] = {
     InjectedFault.BATTERY: frozenset({DeviceKind.REMOTE}),
     InjectedFault.FAILURE: EMERGENCY_KINDS,
 }
-"""Faults that show in the state of a module, and the kinds of module whose state has room for them."""
+"""Faults that change the state of a module, and the kinds of module that can have them."""
 
 
 class FaultOverlay:
-    """The injected faults of one plant, by module. One of a module comes before one of the whole plant."""
+    """The injected faults of one plant. A fault of a module has priority over the same fault of the whole plant."""
 
     __slots__ = ("_by_module", "_everywhere")
 
-    def __init__(self, injections: Sequence[Injection] = ()) -> None:
+    def __init__(self, injections: Sequence[Injection]) -> None:
         self._everywhere = {injection.fault: injection for injection in injections if injection.module_id is None}
         self._by_module: dict[Id, dict[InjectedFault, Injection]] = {}
         for injection in injections:
             if injection.module_id is not None:
                 self._by_module.setdefault(injection.module_id, {})[injection.fault] = injection
 
-    def __bool__(self) -> bool:
-        return bool(self._everywhere or self._by_module)
-
     def find(self, module_id: str, fault: InjectedFault, now: float | None = None) -> Injection | None:
-        """The one that holds now (None: whatever is kept, over or not)."""
-        for of in (self._by_module.get(Id(module_id)), self._everywhere):
-            injection = of.get(fault) if of else None
+        """The injection that holds now (None: any that is stored, ended or not)."""
+        for injections in (self._by_module.get(Id(module_id)), self._everywhere):
+            injection = injections.get(fault) if injections else None
             if injection is not None and (now is None or injection.holds(now)):
                 return injection
         return None
 
     def faults_of(self, module_id: Id) -> set[InjectedFault]:
-        """Those that stand between the module and whoever asks it."""
-        return {fault for fault in _OF_DEVICES if self.find(module_id, fault) is not None}
-
-    def is_offline(self, module_id: Id) -> bool:
-        return self.find(module_id, InjectedFault.OFFLINE) is not None
+        return {fault for fault in _FAULTS_OF_DEVICES if self.find(module_id, fault) is not None}
 
     def true_state(self, module_id: Id, state: State | None) -> State | None:
-        """What the module had before it was covered, or else this."""
+        """The state under a fault that covers it; else the given state."""
         for fault in COVERED_KINDS:
             injection = self.find(module_id, fault)
             if injection is not None and injection.covers is not None:
@@ -57,7 +51,7 @@ class FaultOverlay:
         return state
 
     def cover_state(self, module_id: str, state: State | None, now: float | None = None) -> State | None:
-        """With the battery or failure that was injected, if there is one."""
+        """The state with the injected battery level or failure."""
         battery = self.find(module_id, InjectedFault.BATTERY, now)
         if battery is not None and (state is None or isinstance(state, RemoteState)):
             level = Battery(battery.value)
@@ -69,14 +63,14 @@ class FaultOverlay:
         return state
 
     def cover(self, report: Report, now: float) -> Report | None:
-        """What may be heard of it: nothing of a module that is silenced."""
+        """The report with the injected faults. None: a module with the fault offline or slow does not report."""
         if self.find(report.module_id, InjectedFault.OFFLINE, now) or self.find(report.module_id, InjectedFault.SLOW, now):
             return None
         state = report.state and self.cover_state(report.module_id, report.state, now)
         return report if state is report.state else msgspec.structs.replace(report, state=state)
 
     def report_absence(self, plant_id: Id, module_id: Id, now: float) -> Report | None:
-        """For a module that was injected to be offline: that it is."""
+        """The report of a module with the fault offline."""
         injection = self.find(module_id, InjectedFault.OFFLINE, now)
         if injection is None:
             return None
@@ -84,7 +78,7 @@ class FaultOverlay:
         return Report(plant_id, module_id, now, reachable=False, absence=Absence(AbsenceReason.INJECTED, now, evidence))
 
 
-_OF_DEVICES = (
+_FAULTS_OF_DEVICES = (
     InjectedFault.OFFLINE,
     InjectedFault.SLOW,
     InjectedFault.REFUSING,
@@ -92,4 +86,42 @@ _OF_DEVICES = (
     InjectedFault.FAILURE,
 )
 
-NO_FAULTS = FaultOverlay()
+
+def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
+    """None: no fault is injected, so nothing has to be looked up."""
+    return FaultOverlay(injections) if injections else None
+
+
+def is_injected(absence: Absence | None) -> bool:
+    return absence is not None and absence.why is AbsenceReason.INJECTED
+
+
+def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list[Report]:
+    """Reports of injected faults that are not in the stored states yet."""
+    reports = []
+    for module in stored.topology.every_device():
+        known = stored.states.get(module.id)
+        offline = overlay.report_absence(stored.plant.id, module.id, now)
+        if offline is not None:
+            if known is None or not is_injected(known.absence):
+                reports.append(offline)
+            continue
+        state = known.state if known is not None else None
+        covered = overlay.cover_state(module.id, state, now)
+        if covered != state:
+            reachable, absence = (True, None) if known is None else (known.reachable, known.absence)
+            reports.append(Report(stored.plant.id, module.id, now, state=covered, reachable=reachable, absence=absence))
+    return reports
+
+
+def list_uncovered(stored: StoredPlant, before: FaultOverlay | None, after: FaultOverlay | None) -> list[Id]:
+    """Modules with a fault that was cleared, or with a stored absence from one."""
+    uncovered = []
+    for module in stored.topology.every_device():
+        known = stored.states.get(module.id)
+        faults_before = set() if before is None else before.faults_of(module.id)
+        faults_after = set() if after is None else after.faults_of(module.id)
+        still_absent = known is not None and is_injected(known.absence) and InjectedFault.OFFLINE not in faults_after
+        if still_absent or faults_before - faults_after:
+            uncovered.append(module.id)
+    return uncovered

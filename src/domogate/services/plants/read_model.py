@@ -13,11 +13,11 @@ from domogate.domain.events import Change, PlantChanged, SparePartsChanged, Stat
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Ambient, Module, Plant, Topology
-from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
 from domogate.ports import FeedStore, PlantStore, SparePartStore, StoredPlant, StoredState
-from domogate.services.plants.fault_overlay import NO_FAULTS, FaultOverlay
+from domogate.services.plants.fault_overlay import FaultOverlay, is_injected, overlay_of
 
 _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
 
@@ -31,7 +31,7 @@ class ModuleView:
 
     __slots__ = ("_overlay", "absence", "confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
 
-    def __init__(self, plant_id: Id, module: Module, stored: StoredState, overlay: FaultOverlay = NO_FAULTS) -> None:
+    def __init__(self, plant_id: Id, module: Module, stored: StoredState, overlay: FaultOverlay | None = None) -> None:
         self.plant_id = plant_id
         self.module = module
         self.state: State | None = stored.state
@@ -51,22 +51,22 @@ class ModuleView:
         self.reachable = event.reachable
         self.absence = event.absence
         self.reported_at = self.confirmed_at = event.at
-        if self._overlay or event.absence is not None:
+        if self._overlay is not None or event.absence is not None:
             self._cover()
 
     def _cover(self) -> None:
         """With the faults that are injected, and without those that were: nobody waits for a driver to have said so."""
-        if self._overlay:
+        if self._overlay is not None:
             offline = self._overlay.report_absence(self.plant_id, self.module.id, self.reported_at)
             if offline is not None:
                 self.reachable = False
-                if self.absence is None or self.absence.why is not AbsenceReason.INJECTED:
+                if not is_injected(self.absence):
                     self.absence = offline.absence
                 return
             self.state = self._overlay.cover_state(self.module.id, self.state)
             if self._overlay.find(self.module.id, InjectedFault.SLOW) is not None:
                 self.confirmed_at = 0.0
-        if self.absence is not None and self.absence.why is AbsenceReason.INJECTED:
+        if is_injected(self.absence):
             self.reachable, self.absence, self.confirmed_at = True, None, 0.0
 
 
@@ -82,7 +82,7 @@ class PlantView:
         self.cursor = stored.cursor
         self.injections: tuple[Injection, ...] = stored.injections
         """Faults on demand, over ones too until they are cleared: whoever looks asks `Injection.holds`."""
-        overlay = FaultOverlay(stored.injections) if stored.injections else NO_FAULTS
+        overlay = overlay_of(stored.injections)
         self.members: dict[Id, float] = {member.user_id: inf for member in (plant.owner, *plant.allowed)}
         """Until when each person has rights on the plant. Only the rights module reads it."""
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}

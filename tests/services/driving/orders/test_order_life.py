@@ -10,7 +10,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
-from domogate.services.plants.orders import Orders
+from domogate.services.driving.orders import Orders
 from domogate.services.plants.read_model import ReadModel
 from support.devices import NOON, LoopClock, StillClock, make_module, make_order
 from support.ordering import LAMP, ON, House
@@ -88,13 +88,13 @@ class TestAnOrderThatWasQueued:
         (order,) = await house.control.queue(plant, [SceneStep(LAMP.id, ON)])
         return order
 
-    async def test_and_is_not_on_disk_any_more_is_not_sent(self, house, store, driver):
+    async def test_and_is_not_on_disk_any_more_is_written_again_before_it_is_sent(self, house, store, driver):
         async with house:
             order = await self.queue(house, store.add_plant(LAMP))
             store.orders.clear()
-            with pytest.raises(Internal):
-                await house.control.send(order)
-        assert driver.orders == []
+            await house.control.send(order)
+        assert driver.orders == [order]
+        assert house.states() == [OrderState.CONFIRMED]
 
     async def test_whose_time_runs_out_while_it_is_put_on_disk_was_not_sent_and_says_so(self, house, store, driver, clock):
         plant = store.add_plant(LAMP)
@@ -111,13 +111,12 @@ class TestAnOrderThatWasQueued:
         assert driver.orders == []
         assert store.orders[order.id].sent_at is None
 
-    async def test_and_never_sent_is_not_remembered_beyond_its_time(self, house, store, clock):
+    async def test_and_never_sent_expires(self, house, store, clock):
         async with house:
             await self.queue(house, store.add_plant(LAMP))
             clock.pass_by(60)
             await house.orders.settle()
             assert house.states() == [OrderState.EXPIRED]
-            assert not house.orders._queued_here
 
 
 class TestAQuestionBesideAnOrder:

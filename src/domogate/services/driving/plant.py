@@ -1,0 +1,351 @@
+"""One plant and its drivers: its modules at their drivers, its orders, its questions, its reports and its injected faults."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+
+from domogate.domain.commands import Order, OrderEnd, OrderState
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Fault, OrderKeyTaken
+from domogate.domain.ids import Id
+from domogate.domain.injections import InjectedFault
+from domogate.domain.plants import PlantStatus
+from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.states import Report
+from domogate.ports import Driver, Picture, StoredPlant
+from domogate.services.driving.alerts import Alerts
+from domogate.services.driving.attachment import Attachment, DrivingContext
+from domogate.services.driving.calls import DriverCall, DriverCalls, Outcome, ask_driver
+from domogate.services.driving.limits import find_breach, find_picture_breach
+from domogate.services.driving.orders import answer_again
+from domogate.services.plants.fault_overlay import FaultOverlay, list_covered, list_uncovered, overlay_of
+
+SIMULATED = frozenset({"simulator"})
+"""Drivers whose modules may stand still while nobody asks for them."""
+_REMEMBERED_ORDERS = 32
+_READ_AGAIN_DEADLINE = 5.0
+_READ_AT_ONCE = 32
+
+T = TypeVar("T")
+
+
+class DrivenPlant:
+    """A plant that is driven from `start` to `stop`."""
+
+    def __init__(
+        self,
+        plant_id: Id,
+        context: DrivingContext,
+        *,
+        on_stopping: Callable[["DrivenPlant"], None],
+        after: "DrivenPlant | None" = None,
+        real: bool = False,
+    ) -> None:
+        """`after`: an earlier object for the same plant, which is stopping. `real`: it is known to have a real device."""
+        self.id = plant_id
+        self._context = context
+        self._clock = context.clock
+        self._recorder = context.recorder
+        self._orders = context.orders
+        self._on_stopping = on_stopping
+        self._earlier = None if after is None else after.stopping
+        self._attachment = Attachment(
+            plant_id, context, load=self._load, after_load=self._after_load, on_absent=self.report_absent
+        )
+        self._attachment.is_real = real
+        self._calls = DriverCalls(plant_id, context.clock, self._make_way)
+        self._outcomes: OrderedDict[str, tuple[Order, Outcome[Report]]] = OrderedDict()
+        self._overlay: FaultOverlay | None = None
+        self._alerts = Alerts()
+        self._reading_again: set[asyncio.Task[None]] = set()
+        self.stopping: asyncio.Task[None] | None = None
+        self.last_use = 0
+
+    # life cycle
+
+    def start(self) -> None:
+        """Load the plant and attach it to its drivers, in the background."""
+        self._attachment.renew()
+
+    def refresh(self, driver: str | None = None) -> None:
+        """Load the plant again and attach it to this driver (None: all), in the background."""
+        self._attachment.renew(driver)
+
+    async def loaded(self) -> None:
+        """Wait for the loading under way."""
+        if self._attachment.loading is not None:
+            await asyncio.wait((self._attachment.loading,))
+
+    async def stop(self, *, detach: bool = True) -> None:
+        """End all calls and give the modules back. `detach=False`: the drivers stop too."""
+        self.begin_stop()
+        work = self.list_work()
+        for task in work:
+            if not (detach and task is self.stopping):
+                task.cancel()
+        await asyncio.gather(*work, self._calls.stop(), return_exceptions=True)
+
+    def begin_stop(self) -> None:
+        """Give the modules back, in the background. Calls under way end by themselves."""
+        if self.stopping is None:
+            self._attachment.end()
+            self.stopping = asyncio.create_task(self._give_back(), name=f"detach plant {self.id}")
+            self._on_stopping(self)
+
+    async def _give_back(self) -> None:
+        try:
+            await self._attachment.detach_all()
+            self._recorder.forget(self._attachment.driver_of)
+        finally:
+            self._context.room.leave(self)
+
+    @property
+    def is_idle(self) -> bool:
+        return self._calls.under_way == 0 and self._attachment.loading is None
+
+    @property
+    def stuck_calls(self) -> int:
+        return self._calls.stuck
+
+    def is_attached_to(self, driver: str) -> bool:
+        return driver in self._attachment.attached
+
+    def has_modules_of(self, driver: str) -> bool:
+        return driver in self._attachment.devices_of
+
+    def list_work(self) -> list[asyncio.Task[None]]:
+        """Loading, attaching, detaching and reading again."""
+        stopping = () if self.stopping is None else (self.stopping,)
+        return [*self._attachment.list_work(), *self._reading_again, *stopping]
+
+    def _make_way(self) -> None:
+        if self._context.room.waiting:
+            self._context.room.make_way()
+
+    # loading
+
+    async def _load(self) -> StoredPlant | None:
+        """Take over what is stored. None: the plant had to wait for its place, and may have changed. Raises DeviceOffline."""
+        if self._earlier is not None:
+            await asyncio.wait((self._earlier,))
+        stored = await self._context.store.find_plant(self.id)
+        if stored is None or stored.plant.status is PlantStatus.REMOVED:
+            raise DeviceOffline("the module is offline: its plant was removed")
+        if not await self._take_place(stored):
+            return None
+        overlay = overlay_of(stored.injections)
+        uncovered = list_uncovered(stored, self._overlay, overlay)
+        self._overlay = overlay
+        self._recorder.forget([*self._attachment.assign(stored), *uncovered])
+        self._recorder.start_from(self._attachment.driver_of, stored.states)
+        now = self._clock.now()
+        await self._recorder.record(self._alerts.start_from(stored, now))
+        if overlay is not None:
+            await self._recorder.record(self._alerts.complete(list_covered(stored, overlay, now)))
+        if uncovered:
+            task = asyncio.create_task(self._read_again(uncovered), name=f"read modules of plant {self.id} again")
+            self._reading_again.add(task)
+            task.add_done_callback(self._reading_again.discard)
+        return stored
+
+    async def _take_place(self, stored: StoredPlant) -> bool:
+        """Whether the plant had its place at once. Raises DeviceOffline if the room is full and nobody waits for the plant."""
+        room, attachment = self._context.room, self._attachment
+        attachment.is_real = any(module.driver not in SIMULATED for module in stored.topology.every_module())
+        if attachment.is_real:
+            room.leave(self)
+            return True
+        if room.holds(self):
+            return True
+        at_once = not room.is_full
+        if not at_once and not self._calls.under_way and not attachment.is_loaded:
+            raise DeviceOffline("the module is offline: too many simulated plants are in use")
+        await room.enter(self)
+        return at_once
+
+    def _after_load(self) -> None:
+        if self._attachment.has_given_up:
+            self.begin_stop()
+        self._make_way()
+
+    # reports
+
+    def accept(self, report: Report) -> Sequence[Report]:
+        """The report as injected faults let it pass, and the alert that it changes."""
+        if self._overlay is None:
+            return self._alerts.complete((report,))
+        covered = self._overlay.cover(report, self._clock.now())
+        return () if covered is None else self._alerts.complete((covered,))
+
+    async def _report(self, reports: Sequence[Report]) -> None:
+        await self._recorder.record([accepted for report in reports for accepted in self.accept(report)])
+
+    def lose_driver(self, name: str) -> None:
+        """The driver is down."""
+        self._attachment.attached.pop(name, None)
+
+    async def report_absent(self, driver: str, absence: Absence) -> None:
+        """Report all modules of the driver as absent. A module that is absent already keeps its reason."""
+        now = self._clock.now()
+        devices = self._attachment.devices_of.get(driver, ())
+        reachable = [module_id for module_id in devices if self._recorder.is_reachable(module_id)]
+        await self._report([Report(self.id, module_id, now, reachable=False, absence=absence) for module_id in reachable])
+
+    # orders
+
+    async def execute(self, order: Order) -> Report:
+        """Carry the order out once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+
+        The order goes on if the caller is cancelled.
+        """
+        first, outcome = self._outcomes.get(order.id, (order, None))
+        if outcome is None:
+            outcome = self._calls.run(order.deadline, partial(self._execute, order))
+            self._outcomes[order.id] = (order, outcome)
+            _, oldest = next(iter(self._outcomes.values()))
+            if len(self._outcomes) > _REMEMBERED_ORDERS and oldest.done():
+                self._outcomes.popitem(last=False)
+        elif not order.repeats(first):
+            raise OrderKeyTaken("this idempotency key was used for another command")
+        return _result(await asyncio.shield(outcome))
+
+    async def _execute(self, order: Order, call: DriverCall) -> Report:
+        try:
+            driver = await self._wait_for_driver(order.module_id, order.deadline, call)
+        except Fault as fault:
+            await self._orders.reject(order, fault)
+            raise
+        known = await self._orders.begin(order)
+        if known is not None:
+            return answer_again(known)
+        try:
+            self._check_time(order.deadline, call)
+            call.give_to_driver(on_late=partial(self._expire, order))
+            await self._inject_fault(order.module_id, is_order=True)
+            report = await ask_driver(driver, driver.execute(order), order.module_id, find_breach)
+        except Fault as fault:
+            if not (call.at_driver and call.is_late()):
+                call.take_back()
+                await self._orders.end(order, fault)
+            raise
+        call.take_back()
+        if call.is_late():
+            await self._report((report,))  # too late for the caller, but true
+            raise DeviceTimeout("the device did not confirm in time")
+        # No await before this line: the report must not overwrite a later one.
+        await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
+        return report
+
+    async def _expire(self, order: Order) -> None:
+        await self._orders.end(order, DeviceTimeout("the device did not confirm in time"))
+
+    # questions
+
+    async def read(self, module_id: Id, deadline: float) -> Report:
+        """Ask the module, and record the answer if it is news. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        return _result(await asyncio.shield(self._calls.run(deadline, partial(self._read, module_id, deadline, False))))
+
+    async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
+        """`always`: record the answer even if it is not news."""
+        await self._wait_loaded(module_id, deadline, call)
+        now = self._clock.now()
+        if self._overlay is not None and (injected := self._overlay.report_absence(self.id, module_id, now)) is not None:
+            return injected
+        if (absence := self._attachment.find_absence(module_id)) is not None:
+            answer = Report(self.id, module_id, now, reachable=False, absence=absence)
+        else:
+            driver = self._find_driver(module_id)
+            call.give_to_driver()
+            await self._inject_fault(module_id)
+            answer = await ask_driver(driver, driver.read(self.id, module_id, deadline), module_id, find_breach)
+            call.take_back()
+            if self._overlay is not None and answer.state is not None:
+                state = self._overlay.cover_state(module_id, answer.state, self._clock.now())
+                answer = msgspec.structs.replace(answer, state=state)
+        report, *alerts = self._alerts.complete((answer,))
+        await self._recorder.record(alerts)
+        if always or self._recorder.is_news(report):
+            # An answer that cannot be recorded is still an answer; the recorder logs the error.
+            with suppress(Fault):
+                await self._recorder.record_answer(report)
+        return report
+
+    async def take_picture(self, module_id: Id, deadline: float) -> Picture:
+        """Take a picture; nothing is recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        return _result(await asyncio.shield(self._calls.run(deadline, partial(self._take_picture, module_id, deadline))))
+
+    async def _take_picture(self, module_id: Id, deadline: float, call: DriverCall) -> Picture:
+        driver = await self._wait_for_driver(module_id, deadline, call)
+        call.give_to_driver()
+        await self._inject_fault(module_id)
+        return await ask_driver(driver, driver.take_picture(self.id, module_id, deadline), module_id, find_picture_breach)
+
+    async def _read_again(self, module_ids: Sequence[Id]) -> None:
+        """Ask modules for their true states after an injected fault was cleared."""
+        at_once = asyncio.Semaphore(_READ_AT_ONCE)
+
+        async def read_again(module_id: Id) -> None:
+            async with at_once:
+                deadline = self._clock.now() + _READ_AGAIN_DEADLINE
+                try:
+                    _result(await asyncio.shield(self._calls.run(deadline, partial(self._read, module_id, deadline, True))))
+                except Fault as fault:
+                    now = self._clock.now()
+                    offline = isinstance(fault, DeviceOffline)
+                    absence = Absence(AbsenceReason.CONNECTION_LOST, now, fault.message) if offline else None
+                    await self._report((Report(self.id, module_id, now, reachable=not offline, absence=absence),))
+
+        await asyncio.gather(*map(read_again, module_ids))
+
+    # asking a driver
+
+    async def _wait_for_driver(self, module_id: Id, deadline: float, call: DriverCall) -> Driver:
+        """Raises DeviceOffline, DeviceTimeout, Internal."""
+        await self._wait_loaded(module_id, deadline, call)
+        if self._overlay is not None and self._overlay.find(module_id, InjectedFault.OFFLINE, self._clock.now()):
+            raise DeviceOffline("the device is offline")
+        return self._find_driver(module_id)
+
+    async def _wait_loaded(self, module_id: Id, deadline: float, call: DriverCall) -> None:
+        """Wait until the plant is loaded and its module is with its driver."""
+        self.last_use = next(self._context.uses)
+        attachment = self._attachment
+        name = attachment.driver_of.get(module_id, "")
+        if attachment.problem is not None:
+            attachment.renew()
+        elif (name in attachment.failed or name not in attachment.attached) and attachment.can_retry(name):
+            attachment.renew(name)
+        while (work := attachment.loading or attachment.pending.get(attachment.driver_of.get(module_id, ""))) is not None:
+            await asyncio.wait((work,))
+        if attachment.problem is not None:
+            raise type(attachment.problem)(attachment.problem.message)
+        self._check_time(deadline, call)
+
+    def _find_driver(self, module_id: Id) -> Driver:
+        name = self._attachment.driver_of.get(module_id, "")
+        driver = self._attachment.attached.get(name)
+        if driver is None or name in self._attachment.failed:
+            raise self._attachment.explain(module_id)
+        return driver
+
+    async def _inject_fault(self, module_id: Id, *, is_order: bool = False) -> None:
+        if self._overlay is not None:
+            now = self._clock.now()
+            if self._overlay.find(module_id, InjectedFault.SLOW, now):
+                await asyncio.get_running_loop().create_future()  # never done: the deadline cancels it
+            if is_order and self._overlay.find(module_id, InjectedFault.REFUSING, now):
+                raise DeviceRefused("the device refuses all commands")
+
+    def _check_time(self, deadline: float, call: DriverCall) -> None:
+        if call.is_late() or self._clock.now() >= deadline:
+            raise DeviceTimeout("the device was not asked: the deadline had passed")
+
+
+def _result(outcome: T | Fault) -> T:
+    if isinstance(outcome, Fault):
+        raise type(outcome)(outcome.message)
+    return outcome

@@ -1,0 +1,165 @@
+"""Records the reports of drivers in the store, and remembers the last one of each driven module.
+
+The store takes reports in the order of the calls; reports of many callers share a commit. Reports that a driver sends by itself
+wait in the queue of that driver, so a driver that sends too many slows down only itself. The answer to an order or a question
+goes to the store at once. A report that arrives late never replaces a newer one.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from domogate.domain.commands import OrderEnd
+from domogate.domain.faults import Internal
+from domogate.domain.ids import Id
+from domogate.domain.states import Report, State
+from domogate.ports import OrderStore, StateStore, StoredState
+
+_log = structlog.get_logger(__name__)
+
+_BATCH = 250
+"""Enough to share a commit; few enough that encoding them does not delay other work."""
+_MOST_WAITING = 20_000
+"""Reports that may wait in a queue. A driver that awaits the report sink stays far below."""
+
+
+class RecorderStore(StateStore, OrderStore, Protocol):
+    """The reports and the ends of orders."""
+
+
+class TooManyReports(RuntimeError):
+    """The driver sends reports faster than they are recorded, and does not wait."""
+
+
+class _LastReport:
+    """The last recorded state of a module, and the number of the report that brought it."""
+
+    __slots__ = ("number", "reachable", "state")
+
+    def __init__(self, state: State | None, reachable: bool) -> None:
+        self.state = state
+        self.reachable = reachable
+        self.number = 0
+
+
+class Recorder:
+    """Records reports, and knows the last report of each driven module."""
+
+    def __init__(self, store: RecorderStore) -> None:
+        self._store = store
+        self._last: dict[str, _LastReport] = {}
+        self._numbers = itertools.count(1)
+
+    # the last reports
+
+    def start_from(self, module_ids: Iterable[Id], states: Mapping[Id, StoredState]) -> None:
+        """Take the stored states as the last reports. A module with a report since then keeps that report."""
+        for module_id in module_ids:
+            if module_id not in self._last:
+                stored = states.get(module_id)
+                self._last[module_id] = (
+                    _LastReport(None, True) if stored is None else _LastReport(stored.state, stored.reachable)
+                )
+
+    def forget(self, module_ids: Iterable[Id]) -> None:
+        for module_id in module_ids:
+            self._last.pop(module_id, None)
+
+    def is_news(self, report: Report) -> bool:
+        """Whether the report differs from the last one of its module."""
+        last = self._last.get(report.module_id)
+        if last is None:
+            return True
+        return last.reachable != report.reachable or (report.state is not None and report.state != last.state)
+
+    def is_reachable(self, module_id: Id) -> bool:
+        """According to the last report; True without one."""
+        last = self._last.get(module_id)
+        return last is None or last.reachable
+
+    # recording
+
+    def next_number(self) -> int:
+        """Numbers grow: a report with a higher number is newer."""
+        return next(self._numbers)
+
+    async def record(self, reports: Sequence[Report], number: int | None = None) -> None:
+        """Record reports that nobody asked for. A failure is logged, and the driver continues."""
+        number = self.next_number() if number is None else number
+        for start in range(0, len(reports), _BATCH):
+            batch = self._without_outdated(reports[start : start + _BATCH], number)
+            if not batch:
+                continue
+            try:
+                # No await before this line: the order of calls is the order of events.
+                await self._store.record(batch)
+            except Exception as error:
+                _log.error("reports not recorded", plant_id=batch[0].plant_id, reports=len(batch), exc_info=error)
+            else:
+                self._remember(batch)
+
+    async def record_answer(self, report: Report) -> None:
+        """Return when the report is on disk. A cancellation does not undo it. Raises Internal."""
+        await self._record_newest(report, self._store.record((report,)))
+
+    async def confirm(self, end: OrderEnd, report: Report) -> None:
+        """Record the report together with the end of its order, in one commit. Raises Internal."""
+        await self._record_newest(report, self._store.end_order(end, report))
+
+    async def _record_newest(self, report: Report, writing: Awaitable[None]) -> None:
+        last = self._last.get(report.module_id)
+        if last is not None:
+            last.number = self.next_number()
+        try:
+            await writing
+        except Exception as error:
+            _log.error("report not recorded", plant_id=report.plant_id, module_id=report.module_id, exc_info=error)
+            raise Internal("the answer of the device could not be recorded") from error
+        self._remember((report,))
+
+    def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
+        """The reports that are still the newest of their module. Only the readings of the others are kept."""
+        kept = []
+        for report in reports:
+            last = self._last.get(report.module_id)
+            if last is None or last.number <= number:
+                if last is not None:
+                    last.number = number
+                kept.append(report)
+            elif report.readings:
+                kept.append(msgspec.structs.replace(report, state=None, reachable=last.reachable, absence=None))
+        return kept
+
+    def _remember(self, reports: Sequence[Report]) -> None:
+        for report in reports:
+            last = self._last.get(report.module_id)
+            if last is not None:
+                last.reachable = report.reachable
+                if report.state is not None:
+                    last.state = report.state
+
+
+class ReportQueue:
+    """The reports of one driver on their way to the store, one batch at a time. The driver waits."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._turn = asyncio.Lock()
+        self.waiting = 0
+        """Reports that are not on disk yet."""
+
+    async def push(self, reports: Sequence[Report]) -> None:
+        """Raises TooManyReports."""
+        if self.waiting >= _MOST_WAITING:
+            raise TooManyReports(f"{self.waiting} reports wait to be recorded; {len(reports)} more were refused")
+        number = self._recorder.next_number()
+        self.waiting += len(reports)
+        try:
+            async with self._turn:
+                await self._recorder.record(reports, number)
+        finally:
+            self.waiting -= len(reports)
