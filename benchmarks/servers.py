@@ -25,6 +25,7 @@ from domogate.app import Gateway, open_tools, parts, serve
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, GrantType, Scope, TokenKind
+from domogate.drivers import make_settings
 from domogate.edge import server
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
@@ -130,7 +131,8 @@ async def _run_gateway(
 ) -> None:
     _BenchStore.shared, _BenchStore.fsync = (1 if one_commit_each else 256), fsync
     vars(parts)["SqlStore"] = _BenchStore
-    settings = Settings(data=Path(data), port=0, **{"simulator_tick": 3600.0, "state_max_age": 86_400.0, **changed})
+    standing_still = make_settings({"simulator_tick": 3600.0})
+    settings = Settings(data=Path(data), port=0, drivers=standing_still, **{"state_max_age": 86_400.0, **changed})
 
     async def tell(gateway: Gateway) -> None:
         commits_file = f"{ready}.commits"

@@ -16,10 +16,9 @@ from types import FrameType
 from typing import Any
 from urllib.request import Request, urlopen
 
-import msgspec
-
 import domogate
 from domogate.cli.demo import demo
+from domogate.drivers import make_settings
 from domogate.edge.server import loop_factory
 from domogate.settings import Settings
 
@@ -73,8 +72,8 @@ def _send(request: Request) -> None:
 async def _trace(trace: Trace, make_request: Callable[..., Request], data: Path) -> None:
     ready_file = data / "ready.json"
     # Simulated devices stand still: only the request is to be seen.
-    settings = msgspec.structs.replace(Settings(), data=data, port=0, simulator_tick=3600.0)
-    serving = asyncio.create_task(demo(settings, frozenset({"data"}), ready_file))
+    settings = Settings(data=data, port=0, drivers=make_settings({"simulator_tick": 3600.0}))
+    serving = asyncio.ensure_future(demo(settings, frozenset({"data"}), ready_file))
     while not ready_file.exists() and not serving.done():
         await asyncio.sleep(0.05)
     if not serving.done():
