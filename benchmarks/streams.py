@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scenarios import Row, Scenario
+from domogate import events
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
 from domogate.domain.states import PlugState, Reading, Report, Unit
 from domogate.edge import server
 from domogate.edge.stack import Edge
-from domogate.events.surface import EventsApp
+from domogate.http_api.credentials import KeyAndToken
 
 # The wiring and the listeners are the tests' own.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -82,7 +83,8 @@ async def _serving() -> AsyncIterator[tuple[Salon, int]]:
     allow_files(_LISTENERS)
     stop = asyncio.Event()
     async with open_salon(_Clock(), most=_LISTENERS) as salon:
-        app = EventsApp(salon.hub, salon.admission, salon.verifier, _NoAudit(), base_url="http://localhost", version="0")
+        credentials = KeyAndToken(salon.admission, salon.verifier, _NoAudit())
+        app = events.build(salon.hub, credentials, base_url="http://localhost", version="0")
         edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             running = asyncio.create_task(server.run(edge, listening, stop=stop, on_drain=salon.hub.drain))

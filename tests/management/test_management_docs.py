@@ -6,7 +6,8 @@ from pathlib import Path
 import typer.main
 
 from domogate.cli import cli
-from domogate.management.operations import OPERATIONS
+from domogate.http_api.openapi import errors_of
+from domogate.management.surface import SURFACE
 from support.markdown import section, tables
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -36,9 +37,9 @@ class TestTheManagementPage:
             operation.id: (
                 f"{operation.method} /manage/v1{operation.path}",
                 operation.status,
-                set(operation.every_error - {401, 403, 500}),
+                errors_of(operation, SURFACE).keys() - {401, 403, 500},
             )
-            for operation in OPERATIONS
+            for operation in SURFACE.operations
         }
 
 

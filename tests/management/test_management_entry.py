@@ -8,15 +8,16 @@ import pytest
 from domogate.domain.commands import Order, SetLight
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
 from domogate.domain.webhooks import Webhook
+from domogate.http_api.operations import Operation
 from domogate.management import safety
-from domogate.management.operation import Operation
-from domogate.management.operations import OPERATIONS
+from domogate.management.surface import SURFACE
 from support.management import Office, problem
 from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, NOW, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
+OPERATIONS = SURFACE.operations
 EXAMPLES = {
     "userId": BRUNO.id,
     "grantId": an_id(5),

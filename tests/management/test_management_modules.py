@@ -1,15 +1,14 @@
 """Modules and drivers over HTTP: what they are, where, and how they fare."""
 
 import asyncio
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Module
 from domogate.domain.reachability import Absence, AbsenceReason
-from domogate.domain.states import PlugState, Report
-from domogate.wire.states import SHOWN
+from domogate.domain.states import PlugState, Report, State
 from support.management import Office
 from support.stores import HOUSE, KITCHEN, LAMP, NOW, PLUG, SCENE, an_id
 from support.villa import STATES, VILLA, of_house
@@ -77,7 +76,7 @@ class TestModules:
     async def test_a_state_of_every_kind_is_shown_in_json_with_readable_times(self, villa: Office) -> None:
         listed = {one["kind"]: one["state"] for one in (await villa.good("GET", f"/plants/{VILLA.id}/modules"))["items"]}
         assert listed.keys() == set(DeviceKind)
-        assert {type(state) for state in STATES.values() if state is not None} == SHOWN.keys()
+        assert {type(state) for state in STATES.values() if state is not None} == set(get_args(State))
         thermostat = listed["chronothermostat"]
         assert (thermostat["of"], thermostat["setPoint"]) == ("chronothermostat", 21.5)
         assert thermostat["activationTime"] == "2027-01-15T08:01:00Z"

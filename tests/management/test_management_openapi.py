@@ -1,35 +1,36 @@
 """The OpenAPI document: valid by an independent validator, and the same table that is served."""
 
+from typing import Any
+
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from domogate.domain.states import Reading, Report, Unit
-from domogate.management.openapi import openapi_document
-from domogate.management.operation import Operation, Page
-from domogate.management.operations import OPERATIONS
+from domogate.http_api.openapi import describe_surface, errors_of
+from domogate.management.surface import SURFACE
 from support.management import Office
 from support.stores import HOUSE, LAMP, NOW
 
 
 @pytest.fixture
-def document() -> dict:
-    return openapi_document(OPERATIONS, prefix="/manage/v1", base_url="https://gateway.example", version="1")
+def document() -> dict[str, Any]:
+    return describe_surface(SURFACE, base_url="https://gateway.example", version="1")
 
 
 class TestTheDocument:
-    def test_is_valid_by_an_independent_validator(self, document: dict) -> None:
+    def test_is_valid_by_an_independent_validator(self, document: dict[str, Any]) -> None:
         assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
 
-    def test_has_every_operation_with_its_errors(self, document: dict) -> None:
+    def test_has_every_operation_with_its_errors(self, document: dict[str, Any]) -> None:
         described = {one["operationId"]: one for path in document["paths"].values() for one in path.values()}
-        assert described.keys() == {operation.id for operation in OPERATIONS}
-        for operation in OPERATIONS:
+        assert described.keys() == {operation.id for operation in SURFACE.operations}
+        for operation in SURFACE.operations:
             responses = described[operation.id]["responses"]
-            assert set(responses) == {str(status) for status in {operation.status, *operation.every_error}}
+            assert set(responses) == {str(status) for status in {operation.status, *errors_of(operation, SURFACE)}}
             assert ("requestBody" in described[operation.id]) == (operation.body is not None)
 
-    def test_parameters_of_lists_are_described(self, document: dict) -> None:
+    def test_parameters_of_lists_are_described(self, document: dict[str, Any]) -> None:
         told = {one["name"]: one for one in document["paths"]["/manage/v1/users"]["get"]["parameters"]}
         assert told.keys() == {"limit", "after", "email"}
         assert told["limit"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}
@@ -42,14 +43,14 @@ class TestTheDocument:
         audit = {one["name"] for one in document["paths"]["/manage/v1/audit"]["get"]["parameters"]}
         assert audit == {"limit", "after", "action", "userId"}
 
-    def test_commands_have_their_bounds_and_their_key(self, document: dict) -> None:
+    def test_commands_have_their_bounds_and_their_key(self, document: dict[str, Any]) -> None:
         told = document["paths"]["/manage/v1/plants/{plantId}/modules/{moduleId}/commands"]["post"]
         assert [one["name"] for one in told["parameters"] if one["in"] == "header"] == ["Idempotency-Key"]
         schemas = document["components"]["schemas"]
         assert schemas["MoveShutter"]["properties"]["position"] == {"type": "integer", "minimum": 0, "maximum": 100}
         assert len(told["requestBody"]["content"]["application/json"]["schema"]["discriminator"]["mapping"]) == 9
 
-    def test_bodies_are_strict_and_answers_hold_no_secret_hash(self, document: dict) -> None:
+    def test_bodies_are_strict_and_answers_hold_no_secret_hash(self, document: dict[str, Any]) -> None:
         schemas = document["components"]["schemas"]
         for name in (
             "SetLight",
@@ -71,13 +72,13 @@ class TestTheDocument:
             if "hash" in name.lower() and name != "hash"
         ]
 
-    async def test_is_served_without_a_token(self, office: Office, document: dict) -> None:
+    async def test_is_served_without_a_token(self, office: Office, document: dict[str, Any]) -> None:
         answer = await office.send("GET", "/openapi.json", token="")
         assert answer.status_code == 200
         assert answer.json() == document
         assert (await office.send("POST", "/openapi.json", token="")).status_code == 405
 
-    async def test_what_is_answered_is_as_described(self, driven: Office, document: dict) -> None:
+    async def test_what_is_answered_is_as_described(self, driven: Office, document: dict[str, Any]) -> None:
         office = driven
         user = (await office.good("POST", "/users", {"email": "dora@example.com"}, status=201))["user"]["id"]
         await office.good("POST", "/subscriptions", {"name": "x"}, status=201)
@@ -100,25 +101,3 @@ class TestTheDocument:
             answer = await office.good("GET", path)
             assert answer.get("items", True), path
             assert list(Draft202012Validator(whole).iter_errors(answer)) == []
-
-
-class TestADeclaration:
-    @pytest.mark.parametrize(
-        "wrong",
-        [
-            {"status": 204, "answer": Page},
-            {"status": 200, "answer": None},
-            {"method": "GET", "body": Page},
-            {"path": "/x/{id}"},
-            {"method": "POST", "takes_key": True},
-            {"takes_key": True, "errors": frozenset({400, 409})},
-            {"path": "/x/{id}/{id}", "errors": frozenset({404})},
-        ],
-    )
-    def test_that_contradicts_itself_fails_at_import(self, wrong: dict) -> None:
-        async def handler(desk: object, call: object) -> None: ...
-
-        good = {"id": "x", "summary": "x", "tag": "x", "method": "GET", "path": "/x", "handler": handler, "answer": Page}
-        Operation(**good)
-        with pytest.raises(ValueError, match="x:"):
-            Operation(**(good | wrong))

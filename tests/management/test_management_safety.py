@@ -5,7 +5,6 @@ import pytest
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import FailureType
 from domogate.domain.states import Report
-from domogate.management.operation import Operation
 from support.management import Office
 from support.reporting import read_pages
 from support.safety_site import SITE, WELL, a_unit, after_tests, failing, site_estate, unit_id
@@ -121,13 +120,6 @@ class TestReport:
         answer = await site.send("GET", f"{OF_SITE}/safety/report?{query}")
         assert answer.status_code in (400, 422)
         assert answer.headers["content-type"] == "application/problem+json"
-
-    def test_bytes_and_a_media_type_of_their_own_go_together(self) -> None:
-        async def handler(desk: object, call: object) -> bytes:
-            return b""
-
-        with pytest.raises(ValueError, match="go together"):
-            Operation(id="x", summary="x", tag="x", method="GET", path="/x", handler=handler, answer=bytes)
 
 
 def test_people_write_five_kinds() -> None:

@@ -95,14 +95,16 @@ class Office:
         of.store.listen(self.verifier.apply)
         self.workshop = Workshop(of)
         self.app = management.build(
-            of.people,
-            of.store,
+            management.ManagementServices(
+                people=of.people,
+                store=of.store,
+                clock=of.clock,
+                audit=of.audit,
+                new_subscription=new_subscription,
+                signing_keys=RotatingKeys(of),
+                devices=self.workshop.devices,
+            ),
             self.verifier,
-            clock=of.clock,
-            audit=of.audit,
-            new_subscription=new_subscription,
-            signing_keys=RotatingKeys(of),
-            devices=self.workshop.devices,
             base_url=BASE_URL,
             version="1",
             max_body=2000,

@@ -37,6 +37,6 @@ async def test_is_valid_and_has_every_reason(document: dict[str, Any]) -> None:
 async def test_what_is_answered_is_as_it_says(entrance: Entrance, document: dict[str, Any]) -> None:
     for action in TicketAction:
         ticket = await entrance.mint(action)
-        check(document, "Shows", {"ticket": ticket})
-        check(document, "ShownRedemption", (await entrance.redeem(ticket)).json())
+        check(document, "RedemptionRequest", {"ticket": ticket})
+        check(document, "Redemption", (await entrance.redeem(ticket)).json())
         check(document, "ProblemDetails", (await entrance.redeem(ticket)).json())

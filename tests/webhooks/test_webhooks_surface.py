@@ -12,11 +12,12 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from standardwebhooks import Webhook as StandardWebhook
 
+from domogate import webhooks
 from domogate.domain.faults import KeyRefused, TokenRefused, TooManyRequests
 from domogate.domain.ids import new_id
 from domogate.domain.people import Principal, Scope, Standing
+from domogate.http_api.credentials import KeyAndToken
 from domogate.ports import Admitted, Undelivered
-from domogate.webhooks.surface import WebhooksApp
 from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, Depot, Letterbox, copied, depot, migrated
 
 URL = "https://receiver.example/hook"
@@ -51,9 +52,8 @@ class App:
 
     def __init__(self, house: Depot, letterbox: Letterbox) -> None:
         self.house, self.letterbox, self.door = house, letterbox, Door()
-        surface = WebhooksApp(
-            house.webhooks, self.door, self.door, house.notes, base_url="https://gateway.example", version="1"
-        )
+        credentials = KeyAndToken(self.door, self.door, house.notes)
+        surface = webhooks.build(house.webhooks, credentials, base_url="https://gateway.example", version="1")
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
         self.document: Any = None
 

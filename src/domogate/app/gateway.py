@@ -4,7 +4,7 @@ import gc
 from collections.abc import Sequence
 from datetime import date
 
-from domogate import __version__, auth, management, tickets
+from domogate import __version__, auth, events, management, tickets, webhooks
 from domogate.app.parts import (
     DAY,
     SigningKeyAdministration,
@@ -26,13 +26,13 @@ from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
 from domogate.edge.stack import Edge
-from domogate.events.surface import EventsApp
 from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services
 from domogate.families._chronothermostats import print_notification
 from domogate.families._documents import build_documents
 from domogate.families._serve import FamilyApp
+from domogate.http_api.credentials import KeyAndToken
 from domogate.identity.admission import KeyAdmission
 from domogate.identity.external import ExternalIssuer
 from domogate.identity.fetching import JsonFetcher
@@ -56,7 +56,6 @@ from domogate.services.webhooks.dispatcher import Dispatcher
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
-from domogate.webhooks.surface import WebhooksApp
 
 
 class Gateway:
@@ -248,17 +247,10 @@ class Gateway:
             for family in FAMILIES
         }
         surfaces |= self._build_identity(successor_secret)
-        surfaces[b"events"] = EventsApp(
-            self.hub, self.admission, self.verifier, self.audit, base_url=settings.base_url, version=__version__
-        )
-        surfaces[b"webhooks"] = WebhooksApp(
-            self.webhooks,
-            self.admission,
-            self.verifier,
-            self.audit,
-            base_url=settings.base_url,
-            version=__version__,
-            max_body=settings.max_body,
+        key_and_token = KeyAndToken(self.admission, self.verifier, self.audit)
+        surfaces[b"events"] = events.build(self.hub, key_and_token, base_url=settings.base_url, version=__version__)
+        surfaces[b"webhooks"] = webhooks.build(
+            self.webhooks, key_and_token, base_url=settings.base_url, version=__version__, max_body=settings.max_body
         )
         surfaces[b"tickets"] = tickets.build(
             self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
@@ -313,16 +305,18 @@ class Gateway:
             ),
             b".well-known": auth.build_well_known(discovery, auth.PREFIX),
             b"manage": management.build(
-                self.people,
-                self.store,
-                self.verifier,
-                clock=self.clock,
-                audit=self.audit,
-                new_subscription=new_subscription,
-                signing_keys=SigningKeyAdministration(self.store, self.clock, settings.signing_algorithm),
-                devices=management.Devices(
-                    self.read_model, self.control, self.scenes, self.fault_injector, self.history, self.driving.list_drivers
+                management.ManagementServices(
+                    people=self.people,
+                    store=self.store,
+                    clock=self.clock,
+                    audit=self.audit,
+                    new_subscription=new_subscription,
+                    signing_keys=SigningKeyAdministration(self.store, self.clock, settings.signing_algorithm),
+                    devices=management.Devices(
+                        self.read_model, self.control, self.scenes, self.fault_injector, self.history, self.driving.list_drivers
+                    ),
                 ),
+                self.verifier,
                 base_url=settings.base_url,
                 version=__version__,
                 max_body=settings.max_body,

@@ -11,7 +11,7 @@ from domogate.cli._output import AsJson, as_printed, iso, note, print_json, prin
 from domogate.cli._words import optional_duration
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault
-from domogate.management.faults import show_faults
+from domogate.management.faults import faults_out
 from domogate.settings import Settings
 
 commands = group("fault", "Faults on demand: inject into a plant or module, list, clear.")
@@ -40,7 +40,7 @@ async def inject(
         until = None if seconds is None else tools.clock.now() + seconds
         injected = await tools.fault_injector.inject(found.plant.id, found.module_id, fault, value, until)
     if as_json:
-        print_json(as_printed(show_faults((found.plant.id, one) for one in injected)))
+        print_json(as_printed(faults_out((found.plant.id, one) for one in injected)))
         return
     ends = "until it is cleared" if until is None else f"until {iso(until)}"
     into = f"{len(injected)} modules in {found.words}" if len(injected) > 1 else found.words
@@ -62,7 +62,7 @@ async def list_faults(
         (_name(of, names), _name(one.module_id, names), one.fault, one.value or None, iso(one.until) or "cleared")
         for of, one in found
     )
-    print_list(as_json, as_printed(show_faults(found)), ("plant", "module", "fault", "value", "until"), rows)
+    print_list(as_json, as_printed(faults_out(found)), ("plant", "module", "fault", "value", "until"), rows)
 
 
 @command(commands, "clear")

@@ -13,7 +13,7 @@ from domogate.cli._output import AsJson, as_printed, iso, note, print_json, prin
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.states import State
-from domogate.management.modules import show_module
+from domogate.management.modules import module_out
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.settings import Settings
 
@@ -72,7 +72,7 @@ async def _view(tools: Tools, plant_id: Id) -> PlantView:
 
 def _show(plant: PlantView, view: ModuleView) -> object:
     ambient = next((one for one in plant.ambients.values() if view.module in one.modules), None)
-    return show_module(view, ambient)
+    return module_out(view, ambient)
 
 
 def _reach(view: ModuleView) -> str:

@@ -13,7 +13,7 @@ from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.commands import Command, OrderRecord, OrderState
 from domogate.domain.ids import Id
 from domogate.management.commands import word_of
-from domogate.management.orders import show_order
+from domogate.management.orders import order_out
 from domogate.settings import Settings
 
 commands = group("order", "Orders: the commands that were sent to devices, and their outcomes.")
@@ -41,7 +41,7 @@ async def list_orders(
         for one in found
     )
     columns = ("at", "state", "module", "command", "problem", "id")
-    print_list(as_json, [as_printed(show_order(record)) for record in found], columns, rows)
+    print_list(as_json, [as_printed(order_out(record)) for record in found], columns, rows)
     if not as_json:
         note_more(found, limit, f"--before {found[-1].queued_at!r}" if found else "")
 
@@ -59,7 +59,7 @@ async def show(
             raise Mistake(f"there is no order {order!r}; `domogate order list` shows the newest orders.")
         names = await module_names(tools, (record.order.plant_id,))
     if as_json:
-        print_json(as_printed(show_order(record)))
+        print_json(as_printed(order_out(record)))
         return
     typer.echo(f"{_words(record.order.command)}, for {_module(record, names)}: {record.state}")
     print_fields(

@@ -21,7 +21,7 @@ from domogate.cli._words import TIME_HELP, optional_moment
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.plants import Plant
-from domogate.management.safety_wire import show_entry, show_order_list, show_site
+from domogate.management.safety_wire import SparePartsOrderOut, logbook_entry_out, safety_site_out
 from domogate.ports import StoredEntry
 from domogate.reports.words import KINDS, STATUSES, print_due, print_entry, print_moment, print_outcome
 from domogate.services.safety import PlannedTest, SafetyLogbook, SafetySite
@@ -93,7 +93,7 @@ async def schedule(settings: Settings, site: Site, timezone: Zone = "UTC", as_js
     async with open_tools(settings) as tools:
         seen = await _logbook(tools).see_site((await find_plant(tools, site)).id)
     if as_json:
-        print_json(as_printed(show_site(seen)))
+        print_json(as_printed(safety_site_out(seen)))
         return
     _print_schedule(seen, zone)
 
@@ -131,7 +131,8 @@ async def logbook(
         )
         for one in found
     )
-    print_list(as_json, [as_printed(show_entry(one)) for one in found], ("number", "at", "entry", "of", "what", "by"), rows)
+    columns = ("number", "at", "entry", "of", "what", "by")
+    print_list(as_json, [as_printed(logbook_entry_out(one)) for one in found], columns, rows)
 
 
 @command(commands, "log")
@@ -155,7 +156,7 @@ async def log(
         module_id = None if module is None else await _module(tools, plant, module)
         written = await _logbook(tools).write(plant.id, kind, by=by, words=words, module_id=module_id, at=done_at)
     if as_json:
-        print_json(as_printed(show_entry(written)))
+        print_json(as_printed(logbook_entry_out(written)))
     else:
         note(f"Wrote entry {written.number}.")
 
@@ -169,7 +170,7 @@ async def order_list(settings: Settings, site: Site, csv: Csv = False, as_json: 
         book = _logbook(tools)
         orders = await book.list_orders(await book.see_site((await find_plant(tools, site)).id))
     if as_json:
-        print_json(as_printed(show_order_list(orders)))
+        print_json(as_printed(SparePartsOrderOut.of(orders)))
     elif csv:
         sys.stdout.write(reports.print_order_list(orders))
     else:

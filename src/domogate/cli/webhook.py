@@ -12,7 +12,7 @@ from domogate.domain.ids import DASHED_UUID, Id
 from domogate.domain.webhooks import Webhook
 from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.settings import Settings
-from domogate.wire.webhooks import read_cursors, show_dead_letter, show_webhook
+from domogate.wire.webhooks import dead_letter_out, webhook_out
 
 commands = group("webhook", "Webhooks: list, show, remove; list and replay dead letters.")
 
@@ -42,7 +42,7 @@ async def list_webhooks(
         found = await _administration(tools).list(plant_id)
     rows = ((one.id, one.client_id, one.plant_id, _health(one), one.problem or one.ended_why or None, one.url) for one in found)
     columns = ("id", "client", "plant", "state", "problem", "url")
-    print_list(as_json, [as_printed(show_webhook(webhook)) for webhook in found], columns, rows)
+    print_list(as_json, [as_printed(webhook_out(webhook)) for webhook in found], columns, rows)
 
 
 @command(commands, "show")
@@ -51,7 +51,7 @@ async def show(settings: Settings, webhook: WebhookId, as_json: AsJson = False) 
     async with open_tools(settings) as tools:
         found = await _administration(tools).get(_id(webhook))
     if as_json:
-        print_json(as_printed(show_webhook(found)))
+        print_json(as_printed(webhook_out(found)))
         return
     typer.echo(f"{found.url}: {_health(found)}")
     print_fields(
@@ -93,7 +93,7 @@ async def dead(
     rows = (
         (str(one.change.cursor), iso(one.change.at), one.module_id, str(one.attempts), one.problem or None) for one in found
     )
-    shown = [as_printed(show_dead_letter(letter)) for letter in found]
+    shown = [as_printed(dead_letter_out(letter)) for letter in found]
     print_list(as_json, shown, ("event", "at", "module", "attempts", "problem"), rows)
     if not as_json:
         note_more(found, limit, f"--after {found[-1].change.cursor}" if found else "")
@@ -108,10 +108,9 @@ async def replay(
     ] = None,
 ) -> None:
     """Deliver dead letters again. A running gateway begins within seconds."""
-    try:
-        cursors = read_cursors(tuple(events) if events else None)
-    except ValueError as error:
-        raise Mistake(f"{error}.") from None
+    if not all(text.isascii() and text.isdecimal() and len(text) < 19 for text in events or ()):
+        raise Mistake("an id of a dead letter is a whole number.")
+    cursors = [int(text) for text in events] if events else None
     async with open_tools(settings) as tools:
         replayed = await _administration(tools).replay(_id(webhook), cursors)
     if not replayed:

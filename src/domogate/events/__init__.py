@@ -1,1 +1,5 @@
-"""The surface of events: a stream that applications listen to, and the webhooks they register."""
+"""Surface: the stream of events that applications listen to (/events)."""
+
+from domogate.events.surface import build
+
+__all__ = ["build"]

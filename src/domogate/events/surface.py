@@ -1,146 +1,109 @@
-"""The ASGI app of GET /events: lets the caller in, and writes their stream until it ends or they go (Decision 0044)."""
+"""GET /events: the stream of everything that changes, for one application and one user."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from contextlib import aclosing
-from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-import structlog
+from msgspec import Meta
 from starlette.responses import Response
 
-from domogate.domain.faults import Fault, NotYourPlant, ScopeMissing
-from domogate.events.openapi import openapi_document
-from domogate.events.query import read_wish
+from domogate.domain.ids import DASHED_UUID
+from domogate.domain.notices import NoticeKind
+from domogate.events.stream_response import MEDIA_TYPE, EventStreamResponse
+from domogate.http_api.app import SurfaceApp
+from domogate.http_api.credentials import KeyAndToken
+from domogate.http_api.operations import Call, OperationTable, RequestHeader, Surface
 from domogate.http_api.problems import Problem
-from domogate.http_api.refusals import problem_of
-from domogate.ports import Admission, Audit, Verifier
-from domogate.services.audit.log import AuditAction, AuditResult, client_ref
+from domogate.http_api.requests import read_id
+from domogate.services.events.cloud_events import ModuleData, PlantData
+from domogate.services.events.endings import MEANING_OF, End
+from domogate.services.events.filters import EventFilter, scopes_for
+from domogate.services.events.frames import Ready, Reset
 from domogate.services.events.hub import Hub, Unavailable
-from domogate.services.events.stream import Stream
-from domogate.services.rights.credentials import Caller, let_in
+from domogate.services.rights.credentials import Caller
+from domogate.wire.openapi import Schemas
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Header = tuple[bytes, bytes]
+OPERATIONS = OperationTable()
 
-PATH, DOCUMENT = b"/events", b"/events/openapi.json"
-OPERATION = "events"
+_STREAM = """Server-sent events. `data` is one line of JSON.
 
-_LAST_EVENT_ID = b"last-event-id"
-_HEADERS: tuple[Header, ...] = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # a proxy in between that would collect before it hands on
+| `event` | `id` | `data` |
+|---|---|---|
+| `ready` | cursor | Ready: what follows is new |
+| `state`, `reachability`, `safety` | cursor | CloudEvent about a module |
+| `plant`, `people` | cursor | CloudEvent about a plant |
+| `present` | none | CloudEvent about a module: its present state |
+| `reset` | none | Reset: missed events are not available; the present states follow |
+| `end` | none | End: why the stream ends |
+
+| `code` of `end` | meaning |
+|---|---|
+""" + "".join(f"| `{code}` | {meaning} |\n" for code, meaning in MEANING_OF.items())
+
+PlantId = Annotated[str, Meta(pattern=DASHED_UUID.pattern)]
+
+
+class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    plant: Annotated[tuple[PlantId, ...], Meta(description="Only these plants; without it: all plants of the user.")] = ()
+    kind: Annotated[tuple[NoticeKind, ...], Meta(description="Only these kinds; without it: every kind.")] = ()
+    present: Annotated[bool, Meta(description="Begin with the present state of every module.")] = False
+
+    def to_filter(self) -> EventFilter:
+        plants = frozenset(read_id("query", "plant", text) for text in self.plant)
+        return EventFilter(plants, frozenset(self.kind), self.present)
+
+
+@OPERATIONS.add(
+    "GET",
+    "",
+    "Listen to changes",
+    label="events",
+    header=RequestHeader("Last-Event-ID", "The id of the last event that was received: events after it are sent first"),
+    media_types=(MEDIA_TYPE,),
+    success=_STREAM,
+    errors={
+        403: "A plant is not the user's",
+        404: "There is no such plant",
+        503: "Too many streams are open, or the gateway stops; see Retry-After",
+    },
 )
-_TAKEN = "domogate.taken"
-"""Scope key of what our server waits with until the client has taken enough of what was written."""
-# Of any other server: nothing is written by this, and it returns only then.
-_NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
-
-# Who proved who they are and went beyond what they may, as in the families.
-_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
-
-_log = structlog.get_logger(__name__)
-
-
-class EventsApp:
-    """Serves /events."""
-
-    def __init__(
-        self, hub: Hub, admission: Admission, verifier: Verifier, audit: Audit, *, base_url: str, version: str
-    ) -> None:
-        self._document = msgspec.json.encode(openapi_document(path=PATH.decode(), base_url=base_url, version=version))
-        self._hub = hub
-        self._admission = admission
-        self._verifier = verifier
-        self._audit = audit
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller: Caller | None = None
-        try:
-            if _is_for_document(scope):
-                await Response(self._document, media_type="application/json")(scope, receive, send)
-                return
-            scope["domogate.operation"] = OPERATION
-            caller = await let_in(scope["headers"], self._admission, self._verifier)
-            stream = await self._hub.open(caller, read_wish(scope["query_string"]), _last_event_id(scope["headers"]))
-        except Problem as problem:
-            response = problem.to_response()
-        except Unavailable as unavailable:
-            response = Problem(503, str(unavailable), {"retry-after": str(unavailable.retry_after)}).to_response()
-        except Fault as fault:
-            response = problem_of(fault).to_response()
-            if caller is not None and isinstance(fault, _NOTED_REFUSALS):
-                self._note_refusal(caller, fault, scope)
-        except Exception:
-            _log.exception("a stream could not be opened")
-            response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
-        else:
-            scope["domogate.stream"] = True
-            until_taken = scope.get(_TAKEN) or partial(send, _NOTHING)
-            await _write(stream, receive, send, until_taken, caller.admitted.headers)
-            return
-        await _refuse(response, caller, scope, receive, send)
-
-    def _note_refusal(self, caller: Caller, fault: Fault, scope: Scope) -> None:
-        client = scope["client"]
-        self._audit.note(
-            AuditAction.REFUSAL,
-            who=caller.principal.user_id,
-            what=f"{OPERATION} {type(fault).__name__} by {client_ref(caller.principal.client_id)}",
-            result=AuditResult.REFUSED,
-            address=client[0] if client else "",
-        )
-
-
-async def _write(
-    stream: Stream, receive: Receive, send: Send, until_taken: Callable[[], Awaitable[None]], admitted: tuple[Header, ...]
-) -> None:
-    watcher = asyncio.create_task(_watch(receive, stream))
+async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
+    last_event_id = None if call.header is None else call.header.encode("latin-1").strip()
     try:
-        await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *admitted]})
-        async with aclosing(stream.frames()) as pieces:
-            while True:
-                # First wait, then ask: the piece is one that may be told at this moment, and is written at this moment.
-                await until_taken()
-                piece = await anext(pieces, None)
-                if piece is None:
-                    break
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-    finally:
-        stream.close()
-        watcher.cancel()
+        return EventStreamResponse(await hub.open(call.caller, query.to_filter(), last_event_id))
+    except Unavailable as unavailable:
+        raise Problem(503, str(unavailable), {"retry-after": str(unavailable.retry_after)}) from None
 
 
-async def _watch(receive: Receive, stream: Stream) -> None:
-    """Until the client is gone."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.close()
+def _describe_events(document: dict[str, Any]) -> None:
+    """OpenAPI sees a stream as text; the data of its events is described beside it."""
+    schemas = Schemas([ModuleData, PlantData, Ready, Reset, End])
+    text = {"type": "string"}
+    properties = {
+        "specversion": {"const": "1.0"},
+        "id": text,
+        "source": {"type": "string", "format": "uri"},
+        "type": {"enum": [f"domogate.{kind}" for kind in (*NoticeKind, "present")]},
+        "subject": text,
+        "time": {"type": "string", "format": "date-time"},
+        "datacontenttype": {"const": "application/json"},
+        "data": {"anyOf": [schemas.of(ModuleData), schemas.of(PlantData)]},
+    }
+    cloud_event = {"type": "object", "properties": properties, "required": list(properties)}
+    document["components"]["schemas"] |= schemas.components | {"CloudEvent": cloud_event}
 
 
-async def _refuse(response: Response, caller: Caller | None, scope: Scope, receive: Receive, send: Send) -> None:
-    if caller is not None:
-        response.raw_headers += caller.admitted.headers
-    await response(scope, receive, send)
+SURFACE = Surface(
+    name="events",
+    prefix="/events",
+    description="Every committed change of states, reachability, safety, plants and people, as server-sent events. "
+    "A request needs a subscription key and a token of either kind. The stream holds what that token may read at that time; "
+    f"it needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
+    operations=OPERATIONS,
+    credentials=KeyAndToken,
+    serves_head=True,
+    amend=_describe_events,
+)
 
 
-def _is_for_document(scope: Scope) -> bool:
-    """The document, or the stream. Raises Problem for anything else."""
-    path: bytes = scope["raw_path"]
-    if path not in (PATH, DOCUMENT):
-        raise Problem(404, "There is nothing at this URL; the stream of events is at /events.")
-    if scope["method"] not in ("GET", "HEAD"):
-        raise Problem(405, f"{scope['method']} is not a method of this URL.", {"allow": "GET, HEAD"})
-    return path == DOCUMENT
-
-
-def _last_event_id(headers: list[Header]) -> bytes | None:
-    found = [value for name, value in headers if name == _LAST_EVENT_ID]
-    if len(found) > 1:
-        raise Problem(400, "The header Last-Event-ID is there more than once.")
-    return found[0].strip() if found else None
+def build(hub: Hub, credentials: KeyAndToken, *, base_url: str, version: str) -> SurfaceApp[Hub, Caller]:
+    return SurfaceApp(SURFACE, hub, credentials, base_url=base_url, version=version)

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import msgspec
-
 from domogate.domain.people import TokenKind
 from domogate.families._errors import ErrorB, ErrorsA, shape_a
 from domogate.families._family import Family, Operation, Parameter
+from domogate.wire.openapi import KEY_SCHEME, Schemas, openapi_frame
 
 PHRASES = {
     200: "Success",
@@ -36,49 +35,41 @@ _TOKEN_WORDS = {TokenKind.ACCESS: "an OAuth 2.0 access token", TokenKind.ID: "an
 def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str, Any]:
     """A valid OpenAPI 3.1 document. Its schemas are made from the family's wire models."""
     error_type = ErrorsA if family.error_shape is shape_a else ErrorB
-    types = [one for operation in family.operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
-    schemas, components = msgspec.json.schema_components([*types, error_type], ref_template="#/components/schemas/{name}")
-    schema_of = dict(zip([repr(one) for one in [*types, error_type]], schemas, strict=True))
+    models = [one for operation in family.operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
+    schemas = Schemas([*models, error_type])
     paths: dict[str, dict[str, Any]] = {}
     for operation in family.operations:
         path = f"{family.prefix}/{operation.contract_path}"
-        described = _operation(family, operation, schema_of, schema_of[repr(error_type)])
+        described = _operation(family, operation, schemas, schemas.json_of(error_type))
         paths.setdefault(path, {})[operation.method.lower()] = described
     tokens = " or ".join(_TOKEN_WORDS[kind] for kind in sorted(family.tokens))
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": f"Domogate: {family.name}",
-            "version": version,
-            "description": f"The {family.name} family ({family.lifecycle.word}). Authorization carries {tokens}.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": base_url}],
-        "security": [{"subscriptionKey": [], "token": []}],
-        "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {
-                "subscriptionKey": {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-Key"},
-                "token": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "bearerFormat": "JWT",
-                    "description": f"{tokens}, as `Bearer TOKEN` or bare",
-                },
+    return openapi_frame(
+        title=family.name,
+        description=f"The {family.name} family ({family.lifecycle.word}). Authorization carries {tokens}.",
+        base_url=base_url,
+        version=version,
+        paths=paths,
+        schemas=schemas,
+        security={
+            "subscriptionKey": KEY_SCHEME,
+            "token": {
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "JWT",
+                "description": f"{tokens}, as `Bearer TOKEN` or bare",
             },
         },
-    }
+    )
 
 
-def _operation(family: Family, operation: Operation, schema_of: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
+def _operation(family: Family, operation: Operation, schemas: Schemas, error: dict[str, Any]) -> dict[str, Any]:
     lifecycle = family.lifecycle_of(operation)
     described: dict[str, Any] = {
         "operationId": operation.id,
         "summary": operation.summary,
         "tags": [family.name],
         "parameters": [_parameter(family, parameter) for parameter in operation.parameters],
-        "responses": _responses(operation, schema_of, error_schema),
+        "responses": _responses(operation, schemas, error),
     }
     words = []
     if operation.extension:
@@ -92,10 +83,7 @@ def _operation(family: Family, operation: Operation, schema_of: dict[str, Any], 
     if lifecycle.deprecated_since is not None:
         described["deprecated"] = True
     if operation.body is not None:
-        described["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schema_of[repr(operation.body)]}},
-        }
+        described["requestBody"] = {"required": True, "content": schemas.json_of(operation.body)}
     return described
 
 
@@ -105,12 +93,12 @@ def _parameter(family: Family, parameter: Parameter) -> dict[str, Any]:
     return {"name": parameter.name, "in": "path", "required": True, "schema": schema}
 
 
-def _responses(operation: Operation, schema_of: dict[str, Any], error_schema: dict[str, Any]) -> dict[str, Any]:
+def _responses(operation: Operation, schemas: Schemas, error: dict[str, Any]) -> dict[str, Any]:
     success: dict[str, Any] = {"description": PHRASES[operation.status]}
     if operation.answer is bytes:
         success["content"] = {"application/xml": {"schema": {"type": "string"}}}
     elif operation.answer is not None:
-        success["content"] = {"application/json": {"schema": schema_of[repr(operation.answer)]}}
+        success["content"] = schemas.json_of(operation.answer)
     responses: dict[str, Any] = {str(operation.status): success}
     if operation.may_be_empty:
         responses["204"] = {"description": PHRASES[204]}
@@ -118,8 +106,5 @@ def _responses(operation: Operation, schema_of: dict[str, Any], error_schema: di
         responses["304"] = {"description": PHRASES[304]}
     extra = {401, 404, 429, 500} | ({413} if operation.body is not None else set())
     for status in sorted(operation.errors | extra):
-        responses[str(status)] = {
-            "description": PHRASES[status],
-            "content": {"application/json": {"schema": error_schema}},
-        }
+        responses[str(status)] = {"description": PHRASES[status], "content": error}
     return responses

@@ -1,4 +1,4 @@
-"""What is refused on the surfaces of our own, as problem details (RFC 9457) that tell the caller what to do."""
+"""Refusals of our own surfaces: problem details (RFC 9457) that tell the caller what to do, and challenges (RFC 6750 §3)."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -6,10 +6,35 @@ from http import HTTPStatus
 import msgspec
 from starlette.responses import Response
 
+from domogate.domain import faults
+from domogate.domain.faults import Fault, KeyRefused, ScopeMissing, TokenRefused, TooManyRequests, sentence
+from domogate.services import refusals
+from domogate.services.refusals import Refused
+
 MEDIA_TYPE = "application/problem+json"
 
-# What http.HTTPStatus does not know (Spec 7).
-_OWN_PHRASES = {469: "Password Renewal Required", 470: "Terms Acceptance Required"}
+# Statuses of the specification that http.HTTPStatus does not have (Spec 7).
+_OWN_TITLES = {469: "Password Renewal Required", 470: "Terms Acceptance Required"}
+
+STATUS_OF: dict[type[Exception], int] = {
+    faults.KeyRefused: 401,
+    faults.TokenRefused: 401,
+    faults.ScopeMissing: 401,
+    faults.TooManyRequests: 429,
+    faults.PasswordToRenew: 469,
+    faults.TermsToAccept: 470,
+    faults.NotYourPlant: 403,
+    faults.NoSuchPlant: 404,
+    faults.NoSuchModule: 404,
+    faults.ValueOutOfRange: 400,
+    faults.OrderKeyTaken: 409,
+    refusals.NotFound: 404,
+    refusals.Invalid: 422,
+    refusals.Conflict: 409,
+    refusals.Forbidden: 403,
+    refusals.MailFailed: 502,
+}
+"""Any other fault is a failure of the gateway."""
 
 
 class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,8 +56,37 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
     def details(self) -> ProblemDetails:
-        return ProblemDetails(_OWN_PHRASES.get(self.status) or HTTPStatus(self.status).phrase, self.status, self.detail)
+        return ProblemDetails(_OWN_TITLES.get(self.status) or HTTPStatus(self.status).phrase, self.status, self.detail)
 
     def to_response(self) -> Response:
         headers = {"cache-control": "no-store", **self.headers}
         return Response(msgspec.json.encode(self.details()), self.status, headers, MEDIA_TYPE)
+
+
+def problem_of(error: Problem | Refused | Fault) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    status = STATUS_OF.get(type(error), 500)
+    if isinstance(error, Refused):
+        return Problem(status, str(error))
+    headers: dict[str, str] = {}
+    if status == 401:
+        headers["www-authenticate"] = _challenge(error)
+    if isinstance(error, TooManyRequests):
+        headers |= {name.decode(): value.decode() for name, value in error.headers}
+        headers["retry-after"] = str(error.retry_after)
+    return Problem(status, sentence(error.message.rstrip(".")), headers)
+
+
+def bearer_challenge(error: str = "", scope: str = "") -> str:
+    """The value of WWW-Authenticate that asks for a bearer token."""
+    parts = ['Bearer realm="domogate"', f'error="{error}"' if error else "", f'scope="{scope}"' if scope else ""]
+    return ", ".join(filter(None, parts))
+
+
+def _challenge(fault: Fault) -> str:
+    if isinstance(fault, ScopeMissing):
+        return bearer_challenge("insufficient_scope", " ".join(fault.scopes))
+    if isinstance(fault, KeyRefused):
+        return 'SubscriptionKey realm="domogate", header="Ocp-Apim-Subscription-Key"'
+    return bearer_challenge("invalid_token" if isinstance(fault, TokenRefused) and fault.given else "")

@@ -1,30 +1,82 @@
-"""A request's body and parameters: bounded, strict, and nothing in them that nobody reads."""
+"""Reads bodies and queries: bounded and strict. An unknown field or parameter is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from domogate.common.strict_json import JsonRefused, parse_json
+from domogate.domain.ids import DASHED_UUID, Id
 from domogate.http_api.problems import Problem
 
 T = TypeVar("T")
+Q = TypeVar("Q", bound=msgspec.Struct)
 
 
 async def read_body(request: Request, to: type[T], limit: int) -> T:
     """The body as `to`. Raises Problem."""
     _check_content_type(request.headers.get("content-type"))
-    return _convert(_parse(await _receive(request, limit)), to, strict=True, what="body")
+    body = await _receive(request, limit)
+    try:
+        return _convert(parse_json(body), to, strict=True, what="body")
+    except JsonRefused as refused:
+        raise Problem(400, f"The body {refused}.") from None
 
 
-def read_query(request: Request, to: type[T]) -> T:
-    """The query as `to`: each parameter once, none that is not known. Raises Problem."""
-    pairs = request.query_params.multi_items()
-    found: Mapping[str, str] = dict(pairs)
-    if len(found) != len(pairs):
-        raise Problem(400, "A query parameter is there more than once.")
+def read_query(query: bytes, to: type[Q]) -> Q:
+    """The query as `to`: a parameter may be repeated only if its type is a tuple. Raises Problem."""
+    try:
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeError:
+        raise Problem(400, "The query must be percent-encoded UTF-8.") from None
+    repeatable = {field.encode_name for field in msgspec.structs.fields(to) if field.default == ()}
+    found: dict[str, Any] = {name: [] for name in repeatable}
+    for name, value in pairs:
+        if name in repeatable:
+            found[name].append(value)
+        elif name in found:
+            raise Problem(400, f"The query parameter {name} is there more than once.")
+        else:
+            found[name] = value
     return _convert(found, to, strict=False, what="query")
+
+
+def read_header(request: Request, name: str) -> str | None:
+    """The value of a header that may be there once. Raises Problem."""
+    sent = request.headers.getlist(name)
+    if len(sent) > 1:
+        raise Problem(400, f"The header {name} is there more than once.")
+    return sent[0] if sent else None
+
+
+def read_id(where: str, name: str, text: str) -> Id:
+    """An id in a query or a body. Raises Problem for a text that is not an id."""
+    found = DASHED_UUID.parse_id(text)
+    if found is None:
+        raise not_as_expected(where, f"{name} must be {DASHED_UUID.name}")
+    return found
+
+
+def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
+    return None if text is None else read_id(where, name, text)
+
+
+def parse_parameter(name: str, parse: Callable[[str], T], text: str) -> T:
+    """A query parameter in its own notation. `parse` raises ValueError with a sentence; this raises Problem."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise Problem(400, f"The query is not as expected: {name}: {error}") from None
+
+
+def not_as_expected(where: str, reason: object) -> Problem:
+    return Problem(400, f"The {where} is not as expected: {reason}.")
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client is not None else ""
 
 
 async def _receive(request: Request, limit: int) -> bytes:
@@ -39,27 +91,20 @@ async def _receive(request: Request, limit: int) -> bytes:
             if len(body) > limit:
                 raise too_large
     except ClientDisconnect:
-        raise Problem(400, "The request ended before its body did.") from None
+        raise Problem(400, "The request ended before its body was complete.") from None
     return bytes(body)
 
 
 def _check_content_type(value: str | None) -> None:
-    """JSON, or not said at all."""
+    """Accepts JSON in UTF-8, or no header at all."""
     media_type, _, parameters = (value or "application/json").lower().partition(";")
     charset = parameters.replace(" ", "").replace('"', "")
     if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):
         raise Problem(415, "Content-Type must be application/json in UTF-8.")
 
 
-def _parse(body: bytes) -> Any:
-    try:
-        return parse_json(body)
-    except JsonRefused as refused:
-        raise Problem(400, f"The body {refused}.") from None
-
-
 def _convert(value: Any, to: type[T], *, strict: bool, what: str) -> T:
     try:
         return msgspec.convert(value, to, strict=strict)
     except msgspec.ValidationError as error:
-        raise Problem(400, f"The {what} is not as expected: {error}.") from None
+        raise not_as_expected(what, error) from None

@@ -1,6 +1,6 @@
-"""Surface: the operator's HTTP API under /manage/v1."""
+"""Surface: the operator's HTTP API (/manage/v1)."""
 
-from domogate.management.operation import Devices
-from domogate.management.surface import PREFIX, build
+from domogate.management.services import Devices, ManagementServices
+from domogate.management.surface import build
 
-__all__ = ["PREFIX", "Devices", "build"]
+__all__ = ["Devices", "ManagementServices", "build"]

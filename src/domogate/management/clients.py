@@ -1,70 +1,107 @@
-"""Clients: the applications that people can let in."""
+"""Clients: the applications that people can give access to."""
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from domogate.domain.people import Client
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of
-from domogate.management.wire import ClientChange, CreatedClient, NewClient, ShownClient, ShownSecret, show_client
+from domogate.domain.people import Client, GrantType
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, page_of
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.wire import InputModel, OutputModel
 
-
-async def list_clients(desk: Desk, call: Call) -> Listing[ShownClient]:
-    clients, after = page_of(await desk.store.list_clients(), call.query, lambda client: client.id)
-    return Listing([show_client(client) for client in clients], after)
-
-
-async def create_client(desk: Desk, call: Call) -> CreatedClient:
-    told = msgspec.structs.asdict(call.body)
-    confidential = told.pop("confidential")
-    client, secret = await desk.people.clients.add(Client(**told), confidential=confidential, by=call.by)
-    return CreatedClient(show_client(client), secret)
+OPERATIONS = OperationTable("clients")
 
 
-async def get_client(desk: Desk, call: Call) -> ShownClient:
-    return show_client(await desk.people.clients.get(call.path["clientId"]))
+class ClientOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    confidential: bool
+    redirect_uris: tuple[str, ...]
+    post_logout_redirect_uris: tuple[str, ...]
+    origins: tuple[str, ...]
+    grants: tuple[GrantType, ...]
+    scopes: tuple[str, ...]
+    access_token_everywhere: bool
+    pkce_exempt: bool
 
 
-async def change_client(desk: Desk, call: Call) -> ShownClient:
-    told = {name: value for name, value in msgspec.structs.asdict(call.body).items() if value is not msgspec.UNSET}
-    changed = await desk.people.clients.change(
-        call.path["clientId"], lambda client: msgspec.structs.replace(client, **told), by=call.by
+class NewClient(InputModel, frozen=True):
+    """`confidential`: it runs where it can keep a secret; a browser or a phone cannot."""
+
+    id: str
+    name: str
+    confidential: bool
+    redirect_uris: tuple[str, ...] = ()
+    post_logout_redirect_uris: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    grants: tuple[GrantType, ...] = (GrantType.AUTHORIZATION_CODE, GrantType.REFRESH_TOKEN)
+    scopes: tuple[str, ...] = ()
+    access_token_everywhere: bool = False
+    pkce_exempt: bool = False
+
+
+class CreatedClientOut(OutputModel, frozen=True):
+    """The secret is shown only here; a public client has none."""
+
+    client: ClientOut
+    secret: str | None
+
+
+class ClientChange(InputModel, frozen=True, omit_defaults=True):
+    name: str | UnsetType = UNSET
+    redirect_uris: tuple[str, ...] | UnsetType = UNSET
+    post_logout_redirect_uris: tuple[str, ...] | UnsetType = UNSET
+    origins: tuple[str, ...] | UnsetType = UNSET
+    grants: tuple[GrantType, ...] | UnsetType = UNSET
+    scopes: tuple[str, ...] | UnsetType = UNSET
+    access_token_everywhere: bool | UnsetType = UNSET
+    pkce_exempt: bool | UnsetType = UNSET
+
+
+class ClientSecretOut(OutputModel, frozen=True):
+    secret: str
+
+
+@OPERATIONS.add("GET", "/clients", "The registered applications, by id")
+async def list_clients(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[ClientOut]:
+    return page_of(await services.store.list_clients(), query, lambda client: client.id, ClientOut.of)
+
+
+@OPERATIONS.add("POST", "/clients", "Register an application; its secret is shown only once", status=201, errors=(409, 422))
+async def create_client(services: ManagementServices, call: OperatorCall, body: NewClient) -> CreatedClientOut:
+    fields = msgspec.structs.asdict(body)
+    confidential = fields.pop("confidential")
+    client, secret = await services.people.clients.add(Client(**fields), confidential=confidential, by=call.caller)
+    return CreatedClientOut(ClientOut.of(client), secret)
+
+
+@OPERATIONS.add("GET", "/clients/{clientId}", "One application")
+async def get_client(services: ManagementServices, call: OperatorCall) -> ClientOut:
+    return ClientOut.of(await services.people.clients.get(call.path["clientId"]))
+
+
+@OPERATIONS.add(
+    "PATCH", "/clients/{clientId}", "Change an application's registration; fields that are left out stay", errors=(422,)
+)
+async def change_client(services: ManagementServices, call: OperatorCall, body: ClientChange) -> ClientOut:
+    fields = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
+    changed = await services.people.clients.change(
+        call.path["clientId"], lambda client: msgspec.structs.replace(client, **fields), by=call.caller
     )
-    return show_client(changed)
+    return ClientOut.of(changed)
 
 
-async def rotate_secret(desk: Desk, call: Call) -> ShownSecret:
-    return ShownSecret(await desk.people.clients.rotate_secret(call.path["clientId"], by=call.by))
+@OPERATIONS.add(
+    "POST",
+    "/clients/{clientId}/secret",
+    "Make a new secret, shown only once; the former one is refused from now on",
+    status=201,
+    errors=(409,),
+)
+async def rotate_client_secret(services: ManagementServices, call: OperatorCall) -> ClientSecretOut:
+    return ClientSecretOut(await services.people.clients.rotate_secret(call.path["clientId"], by=call.caller))
 
 
-async def delete_client(desk: Desk, call: Call) -> None:
-    await desk.people.clients.delete(call.path["clientId"], by=call.by)
-
-
-OPERATIONS = (
-    Operation(
-        id="listClients", tag="clients", summary="The registered applications, by id",
-        method="GET", path="/clients", handler=list_clients, query=Page, answer=Listing[ShownClient],
-    ),
-    Operation(
-        id="createClient", tag="clients", summary="Register an application; its secret is shown this one time",
-        method="POST", path="/clients", handler=create_client,
-        body=NewClient, status=201, answer=CreatedClient, errors=frozenset({409, 422}),
-    ),
-    Operation(
-        id="getClient", tag="clients", summary="One application",
-        method="GET", path="/clients/{clientId}", handler=get_client, answer=ShownClient, errors=frozenset({404}),
-    ),
-    Operation(
-        id="changeClient", tag="clients", summary="Change what an application may ask for; what is left out stays",
-        method="PATCH", path="/clients/{clientId}", handler=change_client,
-        body=ClientChange, answer=ShownClient, errors=frozenset({404, 422}),
-    ),
-    Operation(
-        id="rotateClientSecret", tag="clients", summary="A new secret, shown this one time; the former is refused from now on",
-        method="POST", path="/clients/{clientId}/secret", handler=rotate_secret,
-        status=201, answer=ShownSecret, errors=frozenset({404, 409}),
-    ),
-    Operation(
-        id="deleteClient", tag="clients", summary="Delete an application with everything that people granted to it",
-        method="DELETE", path="/clients/{clientId}", handler=delete_client, status=204, errors=frozenset({404}),
-    ),
-)  # fmt: skip
+@OPERATIONS.add("DELETE", "/clients/{clientId}", "Delete an application and every grant that people gave it")
+async def delete_client(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.clients.delete(call.path["clientId"], by=call.caller)

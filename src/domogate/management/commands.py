@@ -1,4 +1,4 @@
-"""Commands as they are written in JSON: which kind takes which, within which bounds (Spec 8)."""
+"""Commands in JSON: which kind of module takes which command, and the bounds of its values (Spec 8)."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -11,20 +11,19 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.plants import ThermostatDetail
 from domogate.domain.states import Color, MultisocketState, ThermostatFunction, ThermostatMode
-from domogate.management.wire import Taken
 from domogate.services.plants.read_model import ModuleView
-from domogate.wire import moment
+from domogate.wire import InputModel, to_datetime
 
 Percent = Annotated[int, Meta(ge=0, le=100)]
 
 
-class HsvColor(Taken, frozen=True):
+class HsvColor(InputModel, frozen=True):
     hue: Annotated[float, Meta(ge=0, le=360)]
     saturation: Annotated[float, Meta(ge=0, le=100)]
     value: Annotated[float, Meta(ge=0, le=100)]
 
 
-class _Command(Taken, frozen=True, tag_field="do", omit_defaults=True):
+class _Command(InputModel, frozen=True, tag_field="do", omit_defaults=True):
     pass
 
 
@@ -44,7 +43,7 @@ class SwitchHeater(_Command, frozen=True, tag="switch heater"):
 
 
 class SetLight(_Command, frozen=True, tag="set light"):
-    """What is left out stays as it is; something must be there."""
+    """Values that are left out stay as they are; at least one must be there."""
 
     on: bool | None = None
     level: Percent | None = None
@@ -58,7 +57,7 @@ class MoveShutter(_Command, frozen=True, tag="move shutter"):
 
 
 class SetThermostat(_Command, frozen=True, tag="set thermostat"):
-    """What is left out stays as it is; something must be there. The set point is in Celsius, kept to a tenth of a degree."""
+    """Values that are left out stay as they are; at least one must be there. The set point is in Celsius, kept to a tenth."""
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None
@@ -79,97 +78,94 @@ class SwitchCamera(_Command, frozen=True, tag="switch camera"):
     on: bool
 
 
-WrittenCommand = (
+CommandBody = (
     SwitchPlug | SwitchSocket | SwitchHeater | SetLight | MoveShutter | SetThermostat | OpenLock | Activate | SwitchCamera
 )
 
 
-class _Doing(msgspec.Struct, frozen=True):
-    """One command: which kind takes it, how it is written, and what it is in the core."""
+class _Form(msgspec.Struct, frozen=True):
+    """One command: the kind of module that takes it, its body, and its class in the domain."""
 
     kind: DeviceKind
-    written: type[Any]
+    body: type[Any]
     command: type[Any]
 
 
-_DOINGS = (
-    _Doing(DeviceKind.PLUG, SwitchPlug, domain.SwitchPlug),
-    _Doing(DeviceKind.MULTISOCKET, SwitchSocket, domain.SwitchSocket),
-    _Doing(DeviceKind.HEATER, SwitchHeater, domain.SwitchHeater),
-    _Doing(DeviceKind.LIGHT, SetLight, domain.SetLight),
-    _Doing(DeviceKind.AUTOMATION, MoveShutter, domain.MoveShutter),
-    _Doing(DeviceKind.CHRONOTHERMOSTAT, SetThermostat, domain.SetThermostat),
-    _Doing(DeviceKind.LOCK, OpenLock, domain.OpenLock),
-    _Doing(DeviceKind.ACTIVATION, Activate, domain.Activate),
-    _Doing(DeviceKind.AUDIOVIDEO_UNIT, SwitchCamera, domain.SwitchCamera),
+_FORMS = (
+    _Form(DeviceKind.PLUG, SwitchPlug, domain.SwitchPlug),
+    _Form(DeviceKind.MULTISOCKET, SwitchSocket, domain.SwitchSocket),
+    _Form(DeviceKind.HEATER, SwitchHeater, domain.SwitchHeater),
+    _Form(DeviceKind.LIGHT, SetLight, domain.SetLight),
+    _Form(DeviceKind.AUTOMATION, MoveShutter, domain.MoveShutter),
+    _Form(DeviceKind.CHRONOTHERMOSTAT, SetThermostat, domain.SetThermostat),
+    _Form(DeviceKind.LOCK, OpenLock, domain.OpenLock),
+    _Form(DeviceKind.ACTIVATION, Activate, domain.Activate),
+    _Form(DeviceKind.AUDIOVIDEO_UNIT, SwitchCamera, domain.SwitchCamera),
 )
-_OF_WRITTEN = {doing.written: doing for doing in _DOINGS}
-_OF_COMMAND = {doing.command: doing for doing in _DOINGS}
-_OF_KIND = {doing.kind: doing for doing in _DOINGS}
+_BY_BODY = {form.body: form for form in _FORMS}
+_BY_COMMAND = {form.command: form for form in _FORMS}
+_BY_KIND = {form.kind: form for form in _FORMS}
 
 
 def word_of(command: domain.Command) -> str:
-    """What it is called: `switch plug`."""
+    """Its name in the audit log: `switch plug`."""
     return str(type(command).__struct_config__.tag)
 
 
-def to_command(written: WrittenCommand, view: ModuleView, now: float) -> domain.Command:
-    """Raises ValueOutOfRange for what the module's kind, or this very module, does not take."""
+def to_command(body: CommandBody, view: ModuleView, now: float) -> domain.Command:
+    """Raises ValueOutOfRange for a command that the module's kind, or this module, does not take."""
     kind = view.module.kind
-    doing = _OF_WRITTEN[type(written)]
-    if doing.kind is not kind:
+    form = _BY_BODY[type(body)]
+    if form.kind is not kind:
         if kind is DeviceKind.SCENE:
             raise ValueOutOfRange("a scene is run, not commanded: POST to its URL with /run")
-        if kind not in _OF_KIND:
+        if kind not in _BY_KIND:
             raise ValueOutOfRange(f"a module of kind {kind} takes no command")
-        takes = _OF_KIND[kind].written.__struct_config__.tag
-        raise ValueOutOfRange(f"a module of kind {kind} takes the command '{takes}'; this one is for the kind {doing.kind}")
-    said = {name: _to_core(value) for name, value in _fields(written).items()}
-    if not said and written.__struct_fields__:
-        raise ValueOutOfRange(f"one of {', '.join(_names(written))} must be there")
-    if isinstance(written, SetThermostat):
-        _check_thermostat(said, view, now)
-    if isinstance(written, SwitchSocket) and isinstance(view.state, MultisocketState):
-        there = len(view.state.sockets)
-        if written.socket >= there:
-            raise ValueOutOfRange(f"the multisocket has no socket {written.socket}; it has 0 to {there - 1}")
-    command: domain.Command = doing.command(**said)
+        takes = _BY_KIND[kind].body.__struct_config__.tag
+        raise ValueOutOfRange(f"a module of kind {kind} takes the command '{takes}'; this one is for the kind {form.kind}")
+    values = {name: _to_domain(value) for name, value in _fields(body).items()}
+    if not values and body.__struct_fields__:
+        names = ", ".join(field.encode_name for field in msgspec.structs.fields(body))
+        raise ValueOutOfRange(f"one of {names} must be there")
+    if isinstance(body, SetThermostat):
+        _check_thermostat(values, view, now)
+    if isinstance(body, SwitchSocket) and isinstance(view.state, MultisocketState):
+        sockets = len(view.state.sockets)
+        if body.socket >= sockets:
+            raise ValueOutOfRange(f"the multisocket has no socket {body.socket}; it has 0 to {sockets - 1}")
+    command: domain.Command = form.command(**values)
     return command
 
 
-def show_command(command: domain.Command) -> WrittenCommand:
-    """Not checked again: what was ordered is shown as it was."""
-    said = {name: _to_written(name, value) for name, value in _fields(command).items()}
-    written: WrittenCommand = _OF_COMMAND[type(command)].written(**said)
-    return written
+def command_body(command: domain.Command) -> CommandBody:
+    """Not checked again: an order shows its command as it was given."""
+    values = {name: _to_json(name, value) for name, value in _fields(command).items()}
+    body: CommandBody = _BY_COMMAND[type(command)].body(**values)
+    return body
 
 
-def _check_thermostat(said: dict[str, Any], view: ModuleView, now: float) -> None:
-    if "set_point" in said:
-        said["set_point"] = round(said["set_point"], 1)
-    if said.get("activation_time", now + 1) <= now:
-        raise ValueOutOfRange("activationTime is past")
+def _check_thermostat(values: dict[str, Any], view: ModuleView, now: float) -> None:
+    if "set_point" in values:
+        values["set_point"] = round(values["set_point"], 1)
+    if values.get("activation_time", now + 1) <= now:
+        raise ValueOutOfRange("activationTime is in the past")
     detail = view.module.detail
     known = [program.number for program in detail.programs] if isinstance(detail, ThermostatDetail) else []
-    if known and said.get("program", known[0]) not in known:
-        raise ValueOutOfRange(f"the thermostat has no program {said['program']}; it has {', '.join(map(str, known))}")
+    if known and values.get("program", known[0]) not in known:
+        raise ValueOutOfRange(f"the thermostat has no program {values['program']}; it has {', '.join(map(str, known))}")
 
 
 def _fields(struct: msgspec.Struct) -> dict[str, Any]:
     return {name: value for name in struct.__struct_fields__ if (value := getattr(struct, name)) is not None}
 
 
-def _names(written: msgspec.Struct) -> list[str]:
-    return [field.encode_name for field in msgspec.structs.fields(written)]
-
-
-def _to_core(value: Any) -> Any:
+def _to_domain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.timestamp()
     return Color(value.hue, value.saturation, value.value) if isinstance(value, HsvColor) else value
 
 
-def _to_written(name: str, value: Any) -> Any:
+def _to_json(name: str, value: Any) -> Any:
     if isinstance(value, Color):
         return HsvColor(value.hue, value.saturation, value.value)
-    return moment(value) if name == "activation_time" else value
+    return to_datetime(value) if name == "activation_time" else value

@@ -1,14 +1,18 @@
-"""Drivers: how each fares in this process."""
+"""Drivers: the health of each in this process."""
 
 from datetime import datetime
 
-from domogate.management.operation import Call, Desk, Listing, Operation
-from domogate.services.driving.supervisor import DriverCondition, DriverHealth
-from domogate.wire import Shown, moment, moment_or_none
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.driving.supervisor import DriverCondition
+from domogate.wire import OutputModel
+
+OPERATIONS = OperationTable("drivers")
 
 
-class ShownDriver(Shown, frozen=True):
-    """`plants` are attached to it; `waitingReports` are yet to be kept; `leftBehind` are calls that did not end in time."""
+class DriverOut(OutputModel, frozen=True):
+    """`plants`: how many it drives; `waitingReports`: not stored yet; `leftBehind`: calls that did not end in time."""
 
     name: str
     condition: DriverCondition
@@ -22,28 +26,6 @@ class ShownDriver(Shown, frozen=True):
     left_behind: int
 
 
-def show_driver(health: DriverHealth) -> ShownDriver:
-    return ShownDriver(
-        name=health.name,
-        condition=health.condition,
-        since=moment(health.since),
-        restarts=health.restarts,
-        last_error=health.last_error,
-        last_error_at=moment_or_none(health.last_error_at),
-        next_start_at=moment_or_none(health.next_start_at),
-        plants=health.plants,
-        waiting_reports=health.waiting_reports,
-        left_behind=health.stuck_calls,
-    )
-
-
-async def list_drivers(desk: Desk, _call: Call) -> Listing[ShownDriver]:
-    return Listing([show_driver(health) for health in desk.devices.list_drivers()])
-
-
-OPERATIONS = (
-    Operation(
-        id="listDrivers", tag="drivers", summary="How the drivers of the gateway that answers fare",
-        method="GET", path="/drivers", handler=list_drivers, answer=Listing[ShownDriver],
-    ),
-)  # fmt: skip
+@OPERATIONS.add("GET", "/drivers", "Health of the drivers of the gateway that answers")
+async def list_drivers(services: ManagementServices, _call: OperatorCall) -> Listing[DriverOut]:
+    return Listing([DriverOut.of(health, left_behind=health.stuck_calls) for health in services.devices.list_drivers()])

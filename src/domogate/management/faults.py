@@ -1,22 +1,26 @@
-"""Faults on demand: have a plant or a module suffer one, and take it away again."""
+"""Faults on demand: inject a fault into a plant or a module, and clear it again."""
 
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
-from domogate.domain.ids import DASHED_UUID, Id
+from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
-from domogate.http_api.problems import Problem
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, page_of
+from domogate.http_api.requests import not_as_expected, read_optional_id
 from domogate.management.modules import find_plant
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of, queried_id
-from domogate.management.wire import Taken
-from domogate.wire import Shown, moment_or_none
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.wire import InputModel, OutputModel
+
+OPERATIONS = OperationTable("faults")
 
 
-class ShownFault(Shown, frozen=True):
-    """A fault that holds now: of a module, or of the whole plant (`moduleId` null); until a moment or until it is cleared."""
+class FaultOut(OutputModel, frozen=True):
+    """A present fault of a module, or of the whole plant (`moduleId` is null). Without `until` it lasts until it is cleared."""
 
     plant_id: str
     module_id: str | None
@@ -25,101 +29,73 @@ class ShownFault(Shown, frozen=True):
     until: datetime | None
 
 
-class NewFault(Taken, frozen=True):
-    """`value` is for battery and failure alone. It lasts for `seconds`, `until` a moment, or until it is cleared."""
+class NewFault(InputModel, frozen=True):
+    """Only battery and failure have a `value`. It lasts for `seconds`, or `until` a time, or until it is cleared."""
 
     fault: InjectedFault
     module_id: str | None = None
     value: str = ""
-    seconds: Annotated[float, msgspec.Meta(gt=0, le=1e9)] | None = None
-    until: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    seconds: Annotated[float, Meta(gt=0, le=1e9)] | None = None
+    until: Annotated[datetime, Meta(tz=True)] | None = None
 
 
-class Cleared(Shown, frozen=True):
+class ClearedOut(OutputModel, frozen=True):
     cleared: int
 
 
-class FaultChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    module_id: Annotated[str, msgspec.Meta(description="Only those of this module.")] | None = None
-    fault: Annotated[InjectedFault, msgspec.Meta(description="Only this fault.")] | None = None
+class FaultFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    module_id: Annotated[str, Meta(description="Only faults of this module.")] | None = None
+    fault: Annotated[InjectedFault, Meta(description="Only this fault.")] | None = None
 
 
-def show_faults(found: Iterable[tuple[Id, Injection]]) -> list[ShownFault]:
-    return [ShownFault(plant_id, one.module_id, one.fault, one.value, moment_or_none(one.until)) for plant_id, one in found]
+def faults_out(found: Iterable[tuple[Id, Injection]]) -> list[FaultOut]:
+    return [FaultOut.of(injection, plant_id=plant_id) for plant_id, injection in found]
 
 
-async def list_faults(desk: Desk, call: Call) -> Listing[ShownFault]:
-    return _page(await desk.devices.fault_injector.list(), call.query)
+@OPERATIONS.add("GET", "/faults", "The present faults in all plants")
+async def list_faults(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[FaultOut]:
+    return _page(await services.devices.fault_injector.list(), query)
 
 
-async def list_faults_of_plant(desk: Desk, call: Call) -> Listing[ShownFault]:
-    plant_id = (await find_plant(desk, call)).plant.id
-    return _page([one for one in await desk.devices.fault_injector.list() if one[0] == plant_id], call.query)
+@OPERATIONS.add("DELETE", "/faults", "Clear faults in all plants")
+async def clear_faults(services: ManagementServices, call: OperatorCall, query: FaultFilter) -> ClearedOut:
+    return await _clear(services, call, None, query)
 
 
-def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[ShownFault]:
-    """By plant, then module, then fault, of which there is one each."""
-    faults, following = page_of(show_faults(found), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}")
-    return Listing(faults, following)
+@OPERATIONS.add("GET", "/plants/{plantId}/faults", "The present faults of a plant and its modules")
+async def list_faults_of_plant(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[FaultOut]:
+    plant_id = (await find_plant(services, call)).plant.id
+    return _page([one for one in await services.devices.fault_injector.list() if one[0] == plant_id], query)
 
 
-async def inject_fault(desk: Desk, call: Call) -> Listing[ShownFault]:
-    plant_id, new = call.id_of("plantId"), call.body
-    assert isinstance(new, NewFault)
-    module_id = None if new.module_id is None else DASHED_UUID.parse_id(new.module_id)
-    if new.module_id is not None and module_id is None:
-        raise Problem(400, f"The body is not as expected: moduleId must be {DASHED_UUID.name}.")
-    if new.seconds is not None and new.until is not None:
-        raise Problem(400, "The body is not as expected: how long it lasts is said twice, by seconds and by until.")
-    until = new.until.timestamp() if new.until is not None else None
-    if new.seconds is not None:
-        until = desk.clock.now() + new.seconds
-    injected = await desk.devices.fault_injector.inject(
-        plant_id, module_id, new.fault, new.value, until, who=call.operator.id, address=call.address
+@OPERATIONS.add("POST", "/plants/{plantId}/faults", "Inject a fault, for a while or until it is cleared", status=201)
+async def inject_fault(services: ManagementServices, call: OperatorCall, body: NewFault) -> Listing[FaultOut]:
+    plant_id = call.id_of("plantId")
+    module_id = read_optional_id("body", "moduleId", body.module_id)
+    if body.seconds is not None and body.until is not None:
+        raise not_as_expected("body", "seconds and until are both there, and only one may be")
+    until = body.until.timestamp() if body.until is not None else None
+    if body.seconds is not None:
+        until = services.clock.now() + body.seconds
+    injected = await services.devices.fault_injector.inject(
+        plant_id, module_id, body.fault, body.value, until, who=call.caller.user_id, address=call.address
     )
-    return Listing(show_faults((plant_id, one) for one in injected))
+    return Listing(faults_out((plant_id, one) for one in injected))
 
 
-async def clear_faults_of_plant(desk: Desk, call: Call) -> Cleared:
-    plant_id = (await find_plant(desk, call)).plant.id
-    choice: FaultChoice = call.query
-    return await _clear(desk, call, plant_id, queried_id("moduleId", choice.module_id), choice.fault)
+@OPERATIONS.add("DELETE", "/plants/{plantId}/faults", "Clear faults of a plant and its modules")
+async def clear_faults_of_plant(services: ManagementServices, call: OperatorCall, query: FaultFilter) -> ClearedOut:
+    return await _clear(services, call, (await find_plant(services, call)).plant.id, query)
 
 
-async def clear_faults(desk: Desk, call: Call) -> Cleared:
-    choice: FaultChoice = call.query
-    return await _clear(desk, call, None, queried_id("moduleId", choice.module_id), choice.fault)
+async def _clear(services: ManagementServices, call: OperatorCall, plant_id: Id | None, query: FaultFilter) -> ClearedOut:
+    module_id = read_optional_id("query", "moduleId", query.module_id)
+    cleared = await services.devices.fault_injector.clear(
+        plant_id, module_id, query.fault, who=call.caller.user_id, address=call.address
+    )
+    return ClearedOut(cleared)
 
 
-async def _clear(desk: Desk, call: Call, plant_id: Id | None, module_id: Id | None, fault: InjectedFault | None) -> Cleared:
-    doer = {"who": call.operator.id, "address": call.address}
-    return Cleared(await desk.devices.fault_injector.clear(plant_id, module_id, fault, **doer))
-
-
-_OF_PLANT = "/plants/{plantId}/faults"
-
-OPERATIONS = (
-    Operation(
-        id="listFaults", tag="faults", summary="The faults that are injected now, in all plants",
-        method="GET", path="/faults", handler=list_faults, query=Page, answer=Listing[ShownFault],
-    ),
-    Operation(
-        id="clearFaults", tag="faults", summary="Take faults away in all plants",
-        method="DELETE", path="/faults", handler=clear_faults, query=FaultChoice, answer=Cleared,
-    ),
-    Operation(
-        id="listFaultsOfPlant", tag="faults", summary="The faults that are injected now into a plant and its modules",
-        method="GET", path=_OF_PLANT, handler=list_faults_of_plant,
-        query=Page, answer=Listing[ShownFault], errors=frozenset({404}),
-    ),
-    Operation(
-        id="injectFault", tag="faults", summary="Have a plant or a module suffer a fault, for a while or until it is cleared",
-        method="POST", path=_OF_PLANT, handler=inject_fault,
-        body=NewFault, status=201, answer=Listing[ShownFault], errors=frozenset({404}),
-    ),
-    Operation(
-        id="clearFaultsOfPlant", tag="faults", summary="Take faults away from a plant and its modules",
-        method="DELETE", path=_OF_PLANT, handler=clear_faults_of_plant,
-        query=FaultChoice, answer=Cleared, errors=frozenset({404}),
-    ),
-)  # fmt: skip
+def _page(found: Iterable[tuple[Id, Injection]], page: Page) -> Listing[FaultOut]:
+    """By plant, then module, then fault: these three together occur once."""
+    return page_of(faults_out(found), page, lambda one: f"{one.plant_id} {one.module_id or ''} {one.fault}", lambda one: one)

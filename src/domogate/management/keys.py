@@ -1,134 +1,146 @@
 """Subscription keys, signing keys, and the audit log."""
 
+from datetime import datetime
 from typing import Annotated
 
-import msgspec
+from msgspec import Meta
 
 from domogate.domain.audit import AuditRecord
-from domogate.http_api.problems import Problem
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, SigningKeyPlace, cut, page_of, queried_id
-from domogate.management.wire import (
-    CreatedSubscription,
-    NewSubscription,
-    RotatedKeys,
-    Rotation,
-    ShownAuditRecord,
-    ShownSigningKey,
-    ShownSubscription,
-    show_subscription,
-)
-from domogate.services.audit.log import AuditAction, key_ref
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, first_page, page_of
+from domogate.http_api.requests import read_optional_id
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import check_name
 from domogate.services.refusals import Invalid, NotFound
-from domogate.wire import moment, moment_or_none
+from domogate.wire import InputModel, OutputModel
+
+SUBSCRIPTIONS, SIGNING_KEYS, AUDIT = OperationTable("subscriptions"), OperationTable("signing keys"), OperationTable("audit")
+
+
+class SubscriptionOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    hint: str
+    rate: str | None
+    daily_quota: int | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class NewSubscription(InputModel, frozen=True):
+    name: Annotated[str, Meta(min_length=1)]
+    rate: str | None = None
+    daily_quota: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    expires_at: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class CreatedSubscriptionOut(OutputModel, frozen=True):
+    """The key is shown only here."""
+
+    subscription: SubscriptionOut
+    key: str
+
+
+class SigningKeyOut(OutputModel, frozen=True):
+    """Without the private part; the public part is in the key set of the identity endpoints."""
+
+    kid: str
+    algorithm: str
+    state: str
+    signs_from: datetime
+    retired_at: datetime | None
+
+
+class KeyRotation(InputModel, frozen=True):
+    """`emergency`: the new key signs at once and no other key is trusted any more, so all present tokens are refused."""
+
+    emergency: bool = False
+
+
+class RotatedKeysOut(OutputModel, frozen=True):
+    kid: str
+    keys: tuple[SigningKeyOut, ...]
+
+
+class AuditRecordOut(OutputModel, frozen=True):
+    """`who` is a pseudonym, a client, or the command line."""
+
+    number: int
+    at: datetime
+    action: str
+    who: str
+    what: str
+    result: str
+    address: str
+    detail: dict[str, str]
+    hash: str
+
+
+def _audit_record_out(record: AuditRecord) -> AuditRecordOut:
+    return AuditRecordOut.of(record.entry, number=record.number, hash=record.hash)
 
 
 class AuditPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    action: Annotated[str, msgspec.Meta(description="Only entries of this action.")] | None = None
-    user_id: Annotated[str, msgspec.Meta(description="Only entries by or about this user.")] | None = None
+    action: Annotated[str, Meta(description="Only entries of this action.")] | None = None
+    user_id: Annotated[str, Meta(description="Only entries by or about this user.")] | None = None
 
 
-async def list_subscriptions(desk: Desk, call: Call) -> Listing[ShownSubscription]:
-    found, after = page_of(await desk.store.list_subscriptions(), call.query, lambda subscription: subscription.id)
-    return Listing([show_subscription(subscription) for subscription in found], after)
+@SUBSCRIPTIONS.add("GET", "/subscriptions", "The subscriptions by id, without their keys")
+async def list_subscriptions(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[SubscriptionOut]:
+    return page_of(await services.store.list_subscriptions(), query, lambda one: one.id, SubscriptionOut.of)
 
 
-async def create_subscription(desk: Desk, call: Call) -> CreatedSubscription:
-    new: NewSubscription = call.body
-    check_name(new.name)
-    now = desk.clock.now()
-    expires_at = None if new.expires_at is None else new.expires_at.timestamp()
+@SUBSCRIPTIONS.add("POST", "/subscriptions", "Issue a subscription key, shown only once", status=201, errors=(422,))
+async def create_subscription(
+    services: ManagementServices, call: OperatorCall, body: NewSubscription
+) -> CreatedSubscriptionOut:
+    check_name(body.name)
+    now = services.clock.now()
+    expires_at = None if body.expires_at is None else body.expires_at.timestamp()
     if expires_at is not None and expires_at <= now:
-        raise Invalid("expiresAt has passed already.")
+        raise Invalid("expiresAt is in the past.")
     try:
-        key, subscription = desk.new_subscription(new.name, new.rate, new.daily_quota, expires_at, now)
+        key, subscription = services.new_subscription(body.name, body.rate, body.daily_quota, expires_at, now)
     except ValueError as error:
         raise Invalid(f"{error}.") from None
-    await desk.store.add_subscription(subscription)
-    desk.people.note(AuditAction.KEY_ISSUED, call.by, key_ref(subscription.id))
-    return CreatedSubscription(show_subscription(subscription), key)
+    await services.store.add_subscription(subscription)
+    services.people.note(AuditAction.KEY_ISSUED, call.caller, key_ref(subscription.id))
+    return CreatedSubscriptionOut(SubscriptionOut.of(subscription), key)
 
 
-async def revoke_subscription(desk: Desk, call: Call) -> None:
+@SUBSCRIPTIONS.add("DELETE", "/subscriptions/{subscriptionId}", "Revoke a key: it is refused from the next request on")
+async def revoke_subscription(services: ManagementServices, call: OperatorCall) -> None:
     subscription_id = call.id_of("subscriptionId")
-    if not await desk.store.revoke_subscription(subscription_id, desk.clock.now()):
+    if not await services.store.revoke_subscription(subscription_id, services.clock.now()):
         raise NotFound(f"There is no subscription {subscription_id}.")
-    desk.people.note(AuditAction.KEY_REVOKED, call.by, key_ref(subscription_id))
+    services.people.note(AuditAction.KEY_REVOKED, call.caller, key_ref(subscription_id))
 
 
-async def list_signing_keys(desk: Desk, _call: Call) -> Listing[ShownSigningKey]:
-    return Listing([_show_signing_key(place) for place in await desk.signing_keys.list_places()])
+@SIGNING_KEYS.add("GET", "/signing-keys", "The signing keys and their place in the rotation")
+async def list_signing_keys(services: ManagementServices, _call: OperatorCall) -> Listing[SigningKeyOut]:
+    return Listing([SigningKeyOut.of(place) for place in await services.signing_keys.list_places()])
 
 
-async def rotate_signing_keys(desk: Desk, call: Call) -> RotatedKeys:
-    rotation: Rotation = call.body
-    kid = await desk.signing_keys.rotate(now=rotation.emergency)
-    desk.people.note(
-        AuditAction.SIGNING_KEYS_ROTATED, call.by, f"signing key:{kid}", emergency="yes" if rotation.emergency else "no"
-    )
-    return RotatedKeys(kid, tuple(_show_signing_key(place) for place in await desk.signing_keys.list_places()))
+@SIGNING_KEYS.add(
+    "POST", "/signing-keys/rotation", "Publish the next signing key; it signs once other gateways know it", status=201
+)
+async def rotate_signing_keys(services: ManagementServices, call: OperatorCall, body: KeyRotation) -> RotatedKeysOut:
+    kid = await services.signing_keys.rotate(now=body.emergency)
+    emergency = "yes" if body.emergency else "no"
+    services.people.note(AuditAction.SIGNING_KEYS_ROTATED, call.caller, f"signing key:{kid}", emergency=emergency)
+    return RotatedKeysOut(kid, tuple(SigningKeyOut.of(place) for place in await services.signing_keys.list_places()))
 
 
-def _show_signing_key(place: SigningKeyPlace) -> ShownSigningKey:
-    at = (moment(place.signs_from), moment_or_none(place.retired_at))
-    return ShownSigningKey(place.kid, place.algorithm, place.state, *at)
+@AUDIT.add("GET", "/audit", "The audit log, the oldest entry first")
+async def list_audit(services: ManagementServices, _call: OperatorCall, query: AuditPage) -> Listing[AuditRecordOut]:
+    after, user_id = query.after_number, read_optional_id("query", "userId", query.user_id)
+    if user_id is not None and await services.store.find_user(user_id) is None:
+        return Listing([])  # the pseudonym of a deleted user is not known any more
+    await services.audit.flush()
+    found = await services.audit.list(after=after, limit=query.limit + 1, action=query.action, user_id=user_id)
+    return first_page(found, query.limit, lambda record: str(record.number), _audit_record_out)
 
 
-async def list_audit(desk: Desk, call: Call) -> Listing[ShownAuditRecord]:
-    query: AuditPage = call.query
-    after = query.after or "0"
-    if not (after.isascii() and after.isdecimal() and len(after) <= 18):
-        raise Problem(400, "The query is not as expected: `after` must be `next` of the page before.")
-    user_id = queried_id("userId", query.user_id)
-    if user_id is not None and await desk.store.find_user(user_id) is None:
-        return Listing([])  # whose pseudonym it was is forgotten with a user
-    await desk.audit.flush()
-    found = await desk.audit.list(after=int(after), limit=query.limit + 1, action=query.action, user_id=user_id)
-    records, following = cut(found, query.limit, lambda record: str(record.number))
-    return Listing([_show_audit(record) for record in records], following)
-
-
-def _show_audit(record: AuditRecord) -> ShownAuditRecord:
-    entry = record.entry
-    return ShownAuditRecord(
-        number=record.number,
-        at=moment(entry.at),
-        action=entry.action,
-        who=entry.who,
-        what=entry.what,
-        result=entry.result,
-        address=entry.address,
-        detail=entry.detail,
-        hash=record.hash,
-    )
-
-
-OPERATIONS = (
-    Operation(
-        id="listSubscriptions", tag="subscriptions", summary="Whose subscription keys there are, by id; never the keys",
-        method="GET", path="/subscriptions", handler=list_subscriptions, query=Page, answer=Listing[ShownSubscription],
-    ),
-    Operation(
-        id="createSubscription", tag="subscriptions", summary="Issue a subscription key, shown this one time",
-        method="POST", path="/subscriptions", handler=create_subscription,
-        body=NewSubscription, status=201, answer=CreatedSubscription, errors=frozenset({422}),
-    ),
-    Operation(
-        id="revokeSubscription", tag="subscriptions", summary="Revoke a key: it is refused from the next request on",
-        method="DELETE", path="/subscriptions/{subscriptionId}", handler=revoke_subscription,
-        status=204, errors=frozenset({404}),
-    ),
-    Operation(
-        id="listSigningKeys", tag="signing keys", summary="The signing keys and their place in the rotation",
-        method="GET", path="/signing-keys", handler=list_signing_keys, answer=Listing[ShownSigningKey],
-    ),
-    Operation(
-        id="rotateSigningKeys", tag="signing keys", summary="Publish the next signing key, which signs once others know it",
-        method="POST", path="/signing-keys/rotation", handler=rotate_signing_keys,
-        body=Rotation, status=201, answer=RotatedKeys,
-    ),
-    Operation(
-        id="listAudit", tag="audit", summary="The audit log, the oldest first",
-        method="GET", path="/audit", handler=list_audit, query=AuditPage, answer=Listing[ShownAuditRecord],
-    ),
-)  # fmt: skip
+OPERATIONS = (*SUBSCRIPTIONS, *SIGNING_KEYS, *AUDIT)

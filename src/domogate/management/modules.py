@@ -1,27 +1,35 @@
-"""Modules: what is known of each, and telling them what to do."""
+"""Modules: their last known states, and commands to them."""
 
 from datetime import datetime
 from typing import Annotated
 
-import msgspec
+from msgspec import Meta
 
 from domogate.domain.commands import OrderState
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.ids import Id
 from domogate.domain.plants import Ambient, PlantStatus
-from domogate.management.commands import WrittenCommand, to_command, word_of
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of
-from domogate.management.orders import ShownOrder, show_order
-from domogate.services.audit.log import AuditAction, AuditResult
+from domogate.http_api.operations import OperationTable, RequestHeader
+from domogate.http_api.paging import Listing, Page, page_of
+from domogate.management.commands import CommandBody, to_command, word_of
+from domogate.management.orders import OrderOut, order_out
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.plants.read_model import ModuleView, PlantView
 from domogate.services.refusals import Conflict, NotFound
-from domogate.wire import Shown, moment
-from domogate.wire.states import ShownAbsence, ShownState, show_absence, show_state
+from domogate.wire import OutputModel
+from domogate.wire.states import AbsenceOut, StateOut, state_out
+
+OPERATIONS = OperationTable("modules")
+
+_IDEMPOTENCY_KEY = RequestHeader(
+    "Idempotency-Key", "The same request again with the same key is carried out once, and gets the same answer.", max_length=128
+)
 
 
-class ShownModule(Shown, frozen=True):
-    """A module and what is last known of it. `reportedAt` is null where nothing but the estate file has spoken of it."""
+class ModuleOut(OutputModel, frozen=True):
+    """A module and its last known state. `reportedAt` is null if all that is known comes from the estate file."""
 
     id: str
     name: str
@@ -29,96 +37,106 @@ class ShownModule(Shown, frozen=True):
     driver: str
     ambient_id: str | None
     ambient: str | None
-    state: ShownState | None
+    state: StateOut | None
     reachable: bool
-    absence: ShownAbsence | None
+    absence: AbsenceOut | None
     reported_at: datetime | None
 
 
-def show_module(view: ModuleView, ambient: Ambient | None) -> ShownModule:
-    return ShownModule(
-        id=view.module.id,
-        name=view.module.name,
-        kind=view.module.kind,
-        driver=view.module.driver,
+def module_out(view: ModuleView, ambient: Ambient | None) -> ModuleOut:
+    return ModuleOut.of(
+        view.module,
         ambient_id=None if ambient is None else ambient.id,
         ambient=None if ambient is None else ambient.name,
-        state=None if view.state is None else show_state(view.state),
+        state=None if view.state is None else state_out(view.state),
         reachable=view.reachable,
-        absence=None if view.absence is None else show_absence(view.absence),
-        reported_at=moment(view.reported_at) if view.reported_at else None,
+        absence=view.absence,
+        reported_at=view.reported_at or None,
     )
 
 
 class ModulePage(Page, frozen=True, forbid_unknown_fields=True):
-    kind: Annotated[DeviceKind, msgspec.Meta(description="Only modules of this kind.")] | None = None
-    reachable: Annotated[bool, msgspec.Meta(description="Only those that can be reached, or that cannot.")] | None = None
+    kind: Annotated[DeviceKind, Meta(description="Only modules of this kind.")] | None = None
+    reachable: Annotated[bool, Meta(description="Only modules that can be reached, or only those that cannot.")] | None = None
 
 
-async def list_modules(desk: Desk, call: Call) -> Listing[ShownModule]:
-    query: ModulePage = call.query
-    plant = await find_plant(desk, call)
+@OPERATIONS.add("GET", "/plants/{plantId}/modules", "The modules of a plant by id: states, and why one cannot be reached")
+async def list_modules(services: ManagementServices, call: OperatorCall, query: ModulePage) -> Listing[ModuleOut]:
+    plant = await find_plant(services, call)
     ambient_of = _ambients(plant)
     wanted = [
         view
         for view in plant.modules.values()
         if query.kind in (None, view.module.kind) and query.reachable in (None, view.reachable)
     ]
-    views, following = page_of(wanted, query, lambda view: view.module.id)
-    return Listing([show_module(view, ambient_of.get(view.module.id)) for view in views], following)
+    return page_of(wanted, query, lambda view: view.module.id, lambda view: module_out(view, ambient_of.get(view.module.id)))
 
 
-async def get_module(desk: Desk, call: Call) -> ShownModule:
-    plant = await find_plant(desk, call)
+@OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}", "One module and its last known state")
+async def get_module(services: ManagementServices, call: OperatorCall) -> ModuleOut:
+    plant = await find_plant(services, call)
     view = find_module(plant, call)
-    return show_module(view, _ambients(plant).get(view.module.id))
+    return module_out(view, _ambients(plant).get(view.module.id))
 
 
-async def command_module(desk: Desk, call: Call) -> ShownOrder:
-    """A device that does not obey is no refusal: the order's record says so."""
-    plant = await find_served_plant(desk, call)
+@OPERATIONS.add(
+    "POST",
+    "/plants/{plantId}/modules/{moduleId}/commands",
+    "Send a command to a module; the answer has its result, by its deadline",
+    header=_IDEMPOTENCY_KEY,
+    errors=(409,),
+)
+async def command_module(services: ManagementServices, call: OperatorCall, body: CommandBody) -> OrderOut:
+    """A device that does not obey is not a refusal: the order's record says so."""
+    plant = await find_served_plant(services, call)
     view = find_module(plant, call)
     module = view.module
-    command = to_command(call.body, view, desk.clock.now())
-    record = await desk.devices.control.order(plant.plant.id, module.id, command, key=call.key)
+    command = to_command(body, view, services.clock.now())
+    record = await services.devices.control.order(plant.plant.id, module.id, command, key=call.header)
     confirmed = record.state is OrderState.CONFIRMED
-    desk.audit.note(
+    services.audit.note(
         AuditAction.COMMAND,
-        who=call.operator.id,
+        who=call.caller.user_id,
         what=f"management {word_of(command)}:{module.id}",
         result=AuditResult.OK if confirmed else AuditResult.FAILED,
         address=call.address,
         detail={"order": record.order.id, "state": record.state},
     )
-    return show_order(record)
+    return order_out(record)
 
 
-async def run_scene(desk: Desk, call: Call) -> None:
-    plant = await find_served_plant(desk, call)
+@OPERATIONS.add(
+    "POST",
+    "/plants/{plantId}/modules/{moduleId}/run",
+    "Run a scene; the results of its steps are among the orders",
+    errors=(400, 409),
+)
+async def run_scene(services: ManagementServices, call: OperatorCall) -> None:
+    plant = await find_served_plant(services, call)
     module = find_module(plant, call).module
     if module.kind is not DeviceKind.SCENE:
         raise ValueOutOfRange(f"only a scene can be run, and this is a module of kind {module.kind}")
-    await desk.devices.scenes.run_scene(plant.plant.id, module)
-    desk.people.note(AuditAction.COMMAND, call.by, f"management run scene:{module.id}")
+    await services.devices.scenes.run_scene(plant.plant.id, module)
+    services.people.note(AuditAction.COMMAND, call.caller, f"management run scene:{module.id}")
 
 
-async def find_plant(desk: Desk, call: Call) -> PlantView:
-    """Removed ones too. Raises NotFound."""
+async def find_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
+    """Finds removed plants too. Raises NotFound."""
     plant_id = call.id_of("plantId")
-    plant = await desk.devices.read_model.get_plant(plant_id)
+    plant = await services.devices.read_model.get_plant(plant_id)
     if plant is None:
         raise NotFound(f"There is no plant {plant_id}.")
     return plant
 
 
-async def find_served_plant(desk: Desk, call: Call) -> PlantView:
-    plant = await find_plant(desk, call)
+async def find_served_plant(services: ManagementServices, call: OperatorCall) -> PlantView:
+    plant = await find_plant(services, call)
     if plant.plant.status is PlantStatus.REMOVED:
         raise Conflict("The plant is removed and its devices are not driven; bring it back first.")
     return plant
 
 
-def find_module(plant: PlantView, call: Call) -> ModuleView:
+def find_module(plant: PlantView, call: OperatorCall) -> ModuleView:
     module_id = call.id_of("moduleId")
     view = plant.modules.get(module_id)
     if view is None:
@@ -128,27 +146,3 @@ def find_module(plant: PlantView, call: Call) -> ModuleView:
 
 def _ambients(plant: PlantView) -> dict[Id, Ambient]:
     return {module.id: ambient for ambient in plant.ambients.values() for module in ambient.modules}
-
-
-_MODULE = "/plants/{plantId}/modules/{moduleId}"
-
-OPERATIONS = (
-    Operation(
-        id="listModules", tag="modules", summary="What stands in a plant, by id: states, and why something cannot be reached",
-        method="GET", path="/plants/{plantId}/modules", handler=list_modules,
-        query=ModulePage, answer=Listing[ShownModule], errors=frozenset({404}),
-    ),
-    Operation(
-        id="getModule", tag="modules", summary="One module and what is last known of it",
-        method="GET", path=_MODULE, handler=get_module, answer=ShownModule, errors=frozenset({404}),
-    ),
-    Operation(
-        id="commandModule", tag="modules", summary="Tell a module what to do; what became of it, by its deadline",
-        method="POST", path=f"{_MODULE}/commands", handler=command_module,
-        body=WrittenCommand, takes_key=True, answer=ShownOrder, errors=frozenset({404, 409}),
-    ),
-    Operation(
-        id="runScene", tag="modules", summary="Run a scene; what becomes of its steps is among the orders",
-        method="POST", path=f"{_MODULE}/run", handler=run_scene, status=204, errors=frozenset({400, 404, 409}),
-    ),
-)  # fmt: skip

@@ -1,79 +1,115 @@
-"""Plants: whether they are served, and who is in them. What stands in them is the estate file's matter."""
+"""Plants: whether they are served, and who may use them. The estate file says which modules they have."""
 
-from domogate.domain.plants import PlantStatus
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, cut, queried_id
-from domogate.management.wire import NewInvitation, PlantChange, ShownInvitation, ShownPlant, show_link, show_plant
+from datetime import datetime
 
+from domogate.domain.plants import Plant, PlantStatus, PlantType
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, first_page
+from domogate.http_api.requests import read_optional_id
+from domogate.management.services import ManagementServices, OperatorCall
+from domogate.services.people import InvitedAs
+from domogate.wire import InputModel, OutputModel
 
-async def list_plants(desk: Desk, call: Call) -> Listing[ShownPlant]:
-    page: Page = call.query
-    after = queried_id("after", page.after)
-    plants, following = cut(await desk.store.list_plants(after, page.limit + 1), page.limit, lambda plant: plant.id)
-    return Listing([show_plant(plant) for plant in plants], following)
-
-
-async def get_plant(desk: Desk, call: Call) -> ShownPlant:
-    return show_plant(await desk.people.get_plant(call.id_of("plantId")))
+OPERATIONS = OperationTable("plants")
 
 
-async def change_plant(desk: Desk, call: Call) -> ShownPlant:
-    plant_id = call.id_of("plantId")
-    change: PlantChange = call.body
-    if (await desk.people.get_plant(plant_id)).status is not change.status:
-        set_status = desk.people.remove_plant if change.status is PlantStatus.REMOVED else desk.people.restore_plant
-        await set_status(plant_id, by=call.by)
-    return show_plant(await desk.people.get_plant(plant_id))
+class MemberOut(OutputModel, frozen=True):
+    user_id: str
+    email: str
 
 
-async def invite(desk: Desk, call: Call) -> ShownInvitation:
-    wish: NewInvitation = call.body
-    invited = await desk.people.invite(call.id_of("plantId"), wish.email, show_link=wish.show_link, by=call.by)
-    return ShownInvitation(invited.outcome, None if invited.link is None else show_link(invited.link))
+class PlantOut(OutputModel, frozen=True):
+    id: str
+    name: str
+    type: PlantType
+    status: PlantStatus
+    removed_at: datetime | None
+    country: str | None
+    zip_code: str | None
+    address: str | None
+    emergency_lighting: bool
+    owner: MemberOut
+    allowed: tuple[MemberOut, ...]
+    invited: tuple[str, ...]
 
 
-async def withdraw_invitation(desk: Desk, call: Call) -> None:
-    await desk.people.withdraw_invitation(call.id_of("plantId"), call.path["email"], by=call.by)
+def plant_out(plant: Plant) -> PlantOut:
+    return PlantOut.of(plant, invited=tuple(invitation.email for invitation in plant.invited))
 
 
-async def allow_user(desk: Desk, call: Call) -> None:
-    await desk.people.allow(call.id_of("plantId"), call.id_of("userId"), by=call.by)
+class PlantChange(InputModel, frozen=True):
+    status: PlantStatus
 
 
-async def withdraw_user(desk: Desk, call: Call) -> None:
-    await desk.people.withdraw_user(call.id_of("plantId"), call.id_of("userId"), by=call.by)
+class NewInvitation(InputModel, frozen=True):
+    email: str
+    show_link: bool = False
 
 
-OPERATIONS = (
-    Operation(
-        id="listPlants", tag="plants", summary="All plants, removed ones too, by id",
-        method="GET", path="/plants", handler=list_plants, query=Page, answer=Listing[ShownPlant],
-    ),
-    Operation(
-        id="getPlant", tag="plants", summary="One plant with its people",
-        method="GET", path="/plants/{plantId}", handler=get_plant, answer=ShownPlant, errors=frozenset({404}),
-    ),
-    Operation(
-        id="changePlant", tag="plants", summary="Remove a plant, or bring it back",
-        method="PATCH", path="/plants/{plantId}", handler=change_plant,
-        body=PlantChange, answer=ShownPlant, errors=frozenset({404, 409}),
-    ),
-    Operation(
-        id="invite", tag="plants", summary="Invite somebody by e-mail; who is active is in at once",
-        method="POST", path="/plants/{plantId}/invitations", handler=invite,
-        body=NewInvitation, status=201, answer=ShownInvitation, errors=frozenset({404, 409, 422, 502}),
-    ),
-    Operation(
-        id="withdrawInvitation", tag="plants", summary="Withdraw an invitation that was not taken up yet",
-        method="DELETE", path="/plants/{plantId}/invitations/{email}", handler=withdraw_invitation,
-        status=204, errors=frozenset({404}),
-    ),
-    Operation(
-        id="allowUser", tag="plants", summary="Let a user into the plant",
-        method="PUT", path="/plants/{plantId}/allowed/{userId}", handler=allow_user, status=204, errors=frozenset({404}),
-    ),
-    Operation(
-        id="withdrawUser", tag="plants", summary="Withdraw a user's right on the plant; the owner's cannot be",
-        method="DELETE", path="/plants/{plantId}/allowed/{userId}", handler=withdraw_user,
-        status=204, errors=frozenset({404, 409}),
-    ),
-)  # fmt: skip
+class LinkOut(OutputModel, frozen=True):
+    """A one-time link. `url` is null when the link was mailed: then only its receiver sees it."""
+
+    url: str | None
+    mailed: bool
+    expires_at: datetime
+
+
+class InvitationOut(OutputModel, frozen=True):
+    """An active user is a member at once; others get a link with which they become active."""
+
+    outcome: InvitedAs
+    link: LinkOut | None
+
+
+@OPERATIONS.add("GET", "/plants", "All plants by id, removed ones too")
+async def list_plants(services: ManagementServices, _call: OperatorCall, query: Page) -> Listing[PlantOut]:
+    after = read_optional_id("query", "after", query.after)
+    found = await services.store.list_plants(after, query.limit + 1)
+    return first_page(found, query.limit, lambda plant: plant.id, plant_out)
+
+
+@OPERATIONS.add("GET", "/plants/{plantId}", "One plant with its people")
+async def get_plant(services: ManagementServices, call: OperatorCall) -> PlantOut:
+    return plant_out(await services.people.get_plant(call.id_of("plantId")))
+
+
+@OPERATIONS.add("PATCH", "/plants/{plantId}", "Remove a plant, or bring it back", errors=(409,))
+async def change_plant(services: ManagementServices, call: OperatorCall, body: PlantChange) -> PlantOut:
+    plant_id, people = call.id_of("plantId"), services.people
+    if (await people.get_plant(plant_id)).status is not body.status:
+        set_status = people.remove_plant if body.status is PlantStatus.REMOVED else people.restore_plant
+        await set_status(plant_id, by=call.caller)
+    return plant_out(await people.get_plant(plant_id))
+
+
+@OPERATIONS.add(
+    "POST",
+    "/plants/{plantId}/invitations",
+    "Invite a person by e-mail; an active user is a member at once",
+    status=201,
+    errors=(409, 422, 502),
+)
+async def invite(services: ManagementServices, call: OperatorCall, body: NewInvitation) -> InvitationOut:
+    return InvitationOut.of(
+        await services.people.invite(call.id_of("plantId"), body.email, show_link=body.show_link, by=call.caller)
+    )
+
+
+@OPERATIONS.add("DELETE", "/plants/{plantId}/invitations/{email}", "Withdraw an invitation that was not accepted yet")
+async def withdraw_invitation(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.withdraw_invitation(call.id_of("plantId"), call.path["email"], by=call.caller)
+
+
+@OPERATIONS.add("PUT", "/plants/{plantId}/allowed/{userId}", "Allow a user to use the plant")
+async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.allow(call.id_of("plantId"), call.id_of("userId"), by=call.caller)
+
+
+@OPERATIONS.add(
+    "DELETE",
+    "/plants/{plantId}/allowed/{userId}",
+    "Withdraw a user's right to the plant; not the owner's",
+    errors=(409,),
+)
+async def withdraw_user(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.withdraw_user(call.id_of("plantId"), call.id_of("userId"), by=call.caller)

@@ -1,26 +1,28 @@
-"""Readings: what modules measured, as they did or a span of time at a time."""
+"""Readings: what modules measured, one by one or summarised over a span of time."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from domogate.common.times import parse_moment, parse_resolution
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary, Unit
-from domogate.http_api.problems import Problem
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, wrong_cursor
+from domogate.http_api.requests import not_as_expected, parse_parameter
 from domogate.management.modules import find_module, find_plant
-from domogate.management.operation import Call, Desk, Listing, Operation, Page
+from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.history import History
-from domogate.wire import Shown, moment
+from domogate.wire import OutputModel
+
+OPERATIONS = OperationTable("readings")
 
 _DAY = 86_400.0
 
 
-class KeptReading(Shown, frozen=True):
-    """One reading (`value`) or, where a resolution was asked for, a summary of those in the span that begins at `at`."""
+class MeasurementOut(OutputModel, frozen=True):
+    """One reading (`value`), or a summary of the readings in the span that begins at `at`, if a resolution was asked for."""
 
     measure: str
     unit: Unit
@@ -34,51 +36,43 @@ class KeptReading(Shown, frozen=True):
 
 
 class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
-    limit: Annotated[int, msgspec.Meta(ge=1, le=5000, description="How many at most.")] = 1000
-    since: Annotated[str, msgspec.Meta(description="ISO 8601, or seconds since the epoch; a day before `until`.")] | None = None
-    until: Annotated[str, msgspec.Meta(description="ISO 8601, or seconds since the epoch; now.")] | None = None
-    resolution: (
-        Annotated[str, msgspec.Meta(description="Summaries of so long: 60 (seconds), 15m, 1h, 1d; one minute at least.")] | None
-    ) = None
-    measure: Annotated[str, msgspec.Meta(description="Only this: power, energy, temperature, humidity.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=5000, description="How many at most.")] = 1000
+    since: Annotated[str, Meta(description="ISO 8601, or seconds since the epoch; else a day before `until`.")] | None = None
+    until: Annotated[str, Meta(description="ISO 8601, or seconds since the epoch; else now.")] | None = None
+    resolution: Annotated[str, Meta(description="Span of a summary: 60 (seconds), 15m, 1h, 1d; at least 1m.")] | None = None
+    measure: Annotated[str, Meta(description="Only this one: power, energy, temperature, humidity.")] | None = None
 
 
-async def list_readings(desk: Desk, call: Call) -> Listing[KeptReading]:
-    query: ReadingPage = call.query
-    module_id = find_module(await find_plant(desk, call), call).module.id
-    until = _read("until", parse_moment, query.until)
-    until = desk.clock.now() if until is None else until
-    since = _read("since", parse_moment, query.since)
-    since = until - _DAY if since is None else since
-    resolution = _read("resolution", parse_resolution, query.resolution)
+@OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module, the oldest first")
+async def list_readings(services: ManagementServices, call: OperatorCall, query: ReadingPage) -> Listing[MeasurementOut]:
+    module_id = find_module(await find_plant(services, call), call).module.id
+    until = services.clock.now() if query.until is None else parse_parameter("until", parse_moment, query.until)
+    since = until - _DAY if query.since is None else parse_parameter("since", parse_moment, query.since)
+    resolution = None if query.resolution is None else parse_parameter("resolution", parse_resolution, query.resolution)
     if since > until:
-        raise Problem(400, "The query is not as expected: since is after until.")
+        raise not_as_expected("query", "since is after until")
     if query.after is not None:
         since = _since(query.after, resolution)
-    found = await _find(desk.devices.history, module_id, since, until, resolution, query)
-    end = _end_of_page([one.at for one in found], query.limit)
+    found = await _find(services.devices.history, module_id, since, until, resolution, query)
+    end = min(query.limit, len(found))
+    # The cursor is a time, so readings of the same time stay on one page, which may be longer for it.
+    while 0 < end < len(found) and found[end].at == found[end - 1].at:
+        end += 1
     following = str(round(found[end].at * 1000)) if end < len(found) else None
-    return Listing([_show(one, resolution) for one in found[:end]], following)
+    return Listing([_measurement_out(one, is_summary=resolution is not None) for one in found[:end]], following)
 
 
-def _read(name: str, parse: Callable[[str], float], text: str | None) -> float | None:
-    try:
-        return None if text is None else parse(text)
-    except ValueError as error:
-        raise Problem(400, f"The query is not as expected: {name}: {error}") from None
-
-
-def _since(after: str, resolution: float | None) -> float:
-    """The cursor is the millisecond of what comes next; half of one earlier finds it however it was rounded."""
-    if not (after.isascii() and after.isdecimal() and len(after) <= 15):
-        raise Problem(400, "The query is not as expected: `after` must be `next` of the page before.")
-    return int(after) / 1000 if resolution is not None else (int(after) - 0.5) / 1000
+def _since(cursor: str, resolution: float | None) -> float:
+    """The cursor is the millisecond of the next reading. Half of one earlier finds it, however it was rounded."""
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= 15):
+        raise wrong_cursor()
+    return int(cursor) / 1000 if resolution is not None else (int(cursor) - 0.5) / 1000
 
 
 async def _find(
     history: History, module_id: Id, since: float, until: float, resolution: float | None, query: ReadingPage
 ) -> list[ReadingSummary]:
-    """The oldest of that time: one more moment than the page holds, if there are as many."""
+    """The oldest readings of that time, and at least one that is later than the last of the page, if there is one."""
     found: list[ReadingSummary] = []
     async for page in history.export((module_id,), since, until, resolution):
         found += [one for _, one in page if query.measure in (None, one.measure)]
@@ -87,25 +81,7 @@ async def _find(
     return found
 
 
-def _end_of_page(moments: list[float], limit: int) -> int:
-    """What was measured at the same moment stays together, on a page that is longer for it: the cursor is a moment."""
-    end = min(limit, len(moments))
-    while 0 < end < len(moments) and moments[end] == moments[end - 1]:
-        end += 1
-    return end
-
-
-def _show(one: ReadingSummary, resolution: float | None) -> KeptReading:
-    shown = KeptReading(one.measure, one.unit, moment(one.at))
-    if resolution is None:
-        return msgspec.structs.replace(shown, value=one.last)
-    return msgspec.structs.replace(shown, count=one.count, mean=one.mean, low=one.low, high=one.high, last=one.last)
-
-
-OPERATIONS = (
-    Operation(
-        id="listReadings", tag="readings", summary="What a module measured, the oldest first",
-        method="GET", path="/plants/{plantId}/modules/{moduleId}/readings", handler=list_readings,
-        query=ReadingPage, answer=Listing[KeptReading], errors=frozenset({404}),
-    ),
-)  # fmt: skip
+def _measurement_out(one: ReadingSummary, *, is_summary: bool) -> MeasurementOut:
+    if is_summary:
+        return MeasurementOut.of(one, value=UNSET)
+    return MeasurementOut.of(one, value=one.last, **dict.fromkeys(("count", "mean", "low", "high", "last"), UNSET))

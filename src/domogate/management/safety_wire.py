@@ -1,76 +1,68 @@
-"""Emergency lighting for the person responsible, as the management API and the command line show it."""
+"""Emergency lighting in JSON, as the management API and the command line show it."""
 
 from datetime import datetime
 from typing import Annotated
 
-import msgspec
+from msgspec import Meta
 
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType, SparePartType
-from domogate.management.wire import Taken
 from domogate.ports import StoredEntry
 from domogate.reports.words import STATUSES
-from domogate.services.safety import (
-    Need,
-    OrderList,
-    PlannedTest,
-    SafetyController,
-    SafetySite,
-    SafetyUnit,
-    TestStanding,
-)
-from domogate.wire import Shown, moment, moment_or_none
-from domogate.wire.states import ShownFailure, ShownTest
+from domogate.services.safety import SafetyController, SafetySite, SafetyUnit, TestStanding
+from domogate.services.safety.status import ControllerReport, UnitReport
+from domogate.wire import InputModel, OutputModel
+from domogate.wire.states import EmergencyTestOut, FailureOut
 
 
-class ShownPlannedTest(Shown, frozen=True):
-    """`last` is null where no test is recorded yet; `dueAt` is then since when one is due, if that is known."""
+class PlannedTestOut(OutputModel, frozen=True):
+    """`last` is null if no test is recorded; `dueAt` is then the time since which one is due, if that is known."""
 
     kind: EmergencyTestKind
-    last: ShownTest | None
+    last: EmergencyTestOut | None
     due_at: datetime | None
     standing: TestStanding
     under_way: bool
 
 
-class ShownSafetyUnit(Shown, frozen=True):
+class SafetyUnitOut(OutputModel, frozen=True):
     id: str
     name: str
     place: str
     reference: str
     status: str
-    failures: tuple[ShownFailure, ...]
+    failures: tuple[FailureOut, ...]
     heard_at: datetime | None
     charge: int | None
     charging_since: datetime | None
-    function_test: ShownPlannedTest
-    duration_test: ShownPlannedTest
+    function_test: PlannedTestOut
+    duration_test: PlannedTestOut
 
 
-class ShownSafetyController(Shown, frozen=True):
+class SafetyControllerOut(OutputModel, frozen=True):
     id: str
     name: str
     place: str
     reference: str
     serial_number: str
     status: str
-    failures: tuple[ShownFailure, ...]
+    failures: tuple[FailureOut, ...]
     heard_at: datetime | None
     alert: bool
     alert_changed_at: datetime | None
     alert_level: int
-    units: tuple[ShownSafetyUnit, ...]
+    units: tuple[SafetyUnitOut, ...]
 
 
-class ShownStatusTally(Shown, frozen=True):
+class StatusCountsOut(OutputModel, frozen=True):
     total: int
     working: int
     in_failure: int
     no_communication: int
 
 
-class ShownTestTally(Shown, frozen=True):
-    """Of the last test of each unit: passed, failed, none recorded yet; and how the next ones stand."""
+class TestCountsOut(OutputModel, frozen=True):
+    """By the last test of each unit: passed, failed, or never recorded; and by the state of the next test."""
 
     passed: int
     failed: int
@@ -80,52 +72,52 @@ class ShownTestTally(Shown, frozen=True):
     under_way: int
 
 
-class ShownSafetySummary(Shown, frozen=True):
+class SafetySummaryOut(OutputModel, frozen=True):
     """`complies`: everything works, and every test is recorded, passed and in time."""
 
     complies: bool
-    controllers: ShownStatusTally
+    controllers: StatusCountsOut
     in_alert: int
-    units: ShownStatusTally
+    units: StatusCountsOut
     charging: int
-    function_tests: ShownTestTally
-    duration_tests: ShownTestTally
+    function_tests: TestCountsOut
+    duration_tests: TestCountsOut
 
 
-class ShownSafety(Shown, frozen=True):
+class SafetySiteOut(OutputModel, frozen=True):
     plant_id: str
     name: str
     seen_at: datetime
-    summary: ShownSafetySummary
-    controllers: tuple[ShownSafetyController, ...]
+    summary: SafetySummaryOut
+    controllers: tuple[SafetyControllerOut, ...]
 
 
-class ShownEntry(Shown, frozen=True):
-    """`by` is empty where the gateway wrote it; `module` is what the unit or controller was called then."""
+class LogbookEntryOut(OutputModel, frozen=True):
+    """`by` is empty if the gateway wrote the entry; `module` is the name of the unit or controller at that time."""
 
     number: int
     at: datetime
     kind: LogbookKind
     module_id: str | None
     module: str
-    test: ShownTest | None
+    test: EmergencyTestOut | None
     failure: FailureType | None
     words: str
     by: str
 
 
-class NewEntry(Taken, frozen=True):
-    """What people did. `at` is when, if it was earlier than now."""
+class NewLogbookEntry(InputModel, frozen=True):
+    """What people did. `at` is when, if that was earlier than now."""
 
     kind: LogbookKind
     by: str
     words: str
     module_id: str | None = None
-    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    at: Annotated[datetime, Meta(tz=True)] | None = None
 
 
-class ShownNeed(Shown, frozen=True):
-    """A unit or controller that wants a part, and the failures that call for it."""
+class NeedOut(OutputModel, frozen=True):
+    """A unit or controller that needs a part, and the failures because of which it does."""
 
     module_id: str
     name: str
@@ -135,92 +127,58 @@ class ShownNeed(Shown, frozen=True):
     failures: tuple[FailureType, ...]
 
 
-class ShownOrderLine(Shown, frozen=True):
+class OrderLineOut(OutputModel, frozen=True):
     reference: str
     type: SparePartType
     quantity: str
-    needs: tuple[ShownNeed, ...]
+    needs: tuple[NeedOut, ...]
 
 
-class ShownOrderList(Shown, frozen=True):
-    """`withoutParts` want a part of which no reference is known."""
+class SparePartsOrderOut(OutputModel, frozen=True):
+    """`withoutParts`: they need a part whose reference is not known."""
 
-    lines: tuple[ShownOrderLine, ...]
-    without_parts: tuple[ShownNeed, ...]
+    lines: tuple[OrderLineOut, ...]
+    without_parts: tuple[NeedOut, ...]
 
 
-def show_site(site: SafetySite) -> ShownSafety:
+def safety_site_out(site: SafetySite) -> SafetySiteOut:
     summary = site.summary
-    return ShownSafety(
+    return SafetySiteOut.of(
+        site,
         plant_id=site.plant.id,
         name=site.plant.name,
-        seen_at=moment(site.seen_at),
-        summary=ShownSafetySummary(
-            complies=summary.complies,
-            controllers=msgspec.convert(summary.controllers, ShownStatusTally, from_attributes=True),
-            in_alert=summary.in_alert,
-            units=msgspec.convert(summary.units, ShownStatusTally, from_attributes=True),
-            charging=summary.charging,
-            function_tests=msgspec.convert(summary.function, ShownTestTally, from_attributes=True),
-            duration_tests=msgspec.convert(summary.duration, ShownTestTally, from_attributes=True),
-        ),
-        controllers=tuple(map(_show_controller, site.controllers)),
+        summary=SafetySummaryOut.of(summary, function_tests=summary.function, duration_tests=summary.duration),
+        controllers=tuple(map(_controller_out, site.controllers)),
     )
 
 
-def _show_controller(controller: SafetyController) -> ShownSafetyController:
-    told = controller.report
-    return ShownSafetyController(
-        id=told.id,
-        name=told.name,
+def _controller_out(controller: SafetyController) -> SafetyControllerOut:
+    return SafetyControllerOut.of(
+        controller.report,
         place=controller.place,
-        reference=told.reference,
-        serial_number=told.serial_number,
-        status=STATUSES[told.status],
-        failures=tuple(ShownFailure(failure.type, failure.printed_flag) for failure in told.failures),
-        heard_at=moment_or_none(told.heard_at),
-        alert=told.alert,
-        alert_changed_at=moment_or_none(told.alert_changed_at),
-        alert_level=told.alert_level,
-        units=tuple(map(_show_unit, controller.units)),
+        status=STATUSES[controller.report.status],
+        failures=_failures_out(controller.report),
+        units=tuple(map(_unit_out, controller.units)),
     )
 
 
-def _show_unit(unit: SafetyUnit) -> ShownSafetyUnit:
-    told = unit.report
-    return ShownSafetyUnit(
-        id=told.id,
-        name=unit.name,
-        place=unit.place,
-        reference=told.reference,
-        status=STATUSES[told.status],
-        failures=tuple(ShownFailure(failure.type, failure.printed_flag) for failure in told.failures),
-        heard_at=moment_or_none(told.heard_at),
-        charge=unit.charge,
-        charging_since=moment_or_none(unit.charging_since),
-        function_test=_show_planned(unit.function),
-        duration_test=_show_planned(unit.duration),
+def _unit_out(unit: SafetyUnit) -> SafetyUnitOut:
+    report = unit.report
+    return SafetyUnitOut.of(
+        unit,
+        id=report.id,
+        reference=report.reference,
+        status=STATUSES[report.status],
+        failures=_failures_out(report),
+        heard_at=report.heard_at,
+        function_test=unit.function,
+        duration_test=unit.duration,
     )
 
 
-def _show_planned(planned: PlannedTest) -> ShownPlannedTest:
-    last = None if planned.last is None else msgspec.convert(planned.last, ShownTest, from_attributes=True, strict=False)
-    return ShownPlannedTest(planned.kind, last, moment_or_none(planned.due_at), planned.standing, planned.under_way)
+def _failures_out(report: ControllerReport | UnitReport) -> tuple[FailureOut, ...]:
+    return tuple(FailureOut(failure.type, failure.printed_flag) for failure in report.failures)
 
 
-def show_entry(stored: StoredEntry) -> ShownEntry:
-    entry = stored.entry
-    test = None if entry.test is None else msgspec.convert(entry.test, ShownTest, from_attributes=True, strict=False)
-    named = (entry.module_id, entry.module)
-    return ShownEntry(stored.number, moment(entry.at), entry.kind, *named, test, entry.failure, entry.words, entry.by)
-
-
-def show_order_list(orders: OrderList) -> ShownOrderList:
-    lines = [
-        ShownOrderLine(line.reference, line.type, line.quantity, tuple(map(_show_need, line.needs))) for line in orders.lines
-    ]
-    return ShownOrderList(tuple(lines), tuple(map(_show_need, orders.without_parts)))
-
-
-def _show_need(need: Need) -> ShownNeed:
-    return msgspec.convert(need, ShownNeed, from_attributes=True)
+def logbook_entry_out(stored: StoredEntry) -> LogbookEntryOut:
+    return LogbookEntryOut.of(stored.entry, number=stored.number)

@@ -1,165 +1,175 @@
-"""Users: who is there, what they may, how they get in."""
+"""Users: list, create, change and delete them, and manage their ways to log in."""
 
+from datetime import datetime
 from typing import Annotated
 
-import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, page_of
-from domogate.management.wire import (
-    CreatedUser,
-    LinkWish,
-    NewUser,
-    ShownGrant,
-    ShownLink,
-    ShownPlant,
-    ShownSession,
-    ShownUser,
-    UserChange,
-    show_grant,
-    show_link,
-    show_plant,
-    show_session,
-    show_user,
-)
+from domogate.domain.people import GrantType, Standing, User
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, page_of
+from domogate.management.plants import LinkOut, PlantOut, plant_out
+from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.people import check_name
+from domogate.wire import InputModel, OutputModel
+
+OPERATIONS = OperationTable("users")
+
+
+class UserOut(OutputModel, frozen=True):
+    id: str
+    email: str
+    name: str
+    active: bool
+    standing: Standing
+    operator: bool
+    second_factor: bool
+
+
+def user_out(user: User) -> UserOut:
+    return UserOut.of(user, second_factor=user.totp_secret is not None)
+
+
+class NewUser(InputModel, frozen=True):
+    email: str
+    name: str = ""
+    operator: bool = False
+    show_link: bool = False
+    """Put the link in the answer although there is a mail server."""
+
+
+class CreatedUserOut(OutputModel, frozen=True):
+    user: UserOut
+    link: LinkOut
+
+
+class UserChange(InputModel, frozen=True, omit_defaults=True):
+    name: str | UnsetType = UNSET
+    standing: Standing | UnsetType = UNSET
+    operator: bool | UnsetType = UNSET
+
+
+class PasswordLinkRequest(InputModel, frozen=True):
+    show_link: bool = False
+
+
+class SessionOut(OutputModel, frozen=True):
+    id: str
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+    address: str
+    agent: str
+    factors: tuple[str, ...]
+
+
+class GrantOut(OutputModel, frozen=True):
+    """The user's consent to an application."""
+
+    id: str
+    client_id: str
+    scopes: tuple[str, ...]
+    flow: GrantType
+    created_at: datetime
 
 
 class UserPage(Page, frozen=True, forbid_unknown_fields=True):
-    email: Annotated[str, msgspec.Meta(description="Only the user with this e-mail.")] | None = None
+    email: Annotated[str, Meta(description="Only the user with this e-mail.")] | None = None
 
 
-async def list_users(desk: Desk, call: Call) -> Listing[ShownUser]:
-    query: UserPage = call.query
+@OPERATIONS.add("GET", "/users", "The users, by id")
+async def list_users(services: ManagementServices, _call: OperatorCall, query: UserPage) -> Listing[UserOut]:
     if query.email is not None:
-        found = await desk.store.find_user_by_email(query.email)
-        return Listing([] if found is None else [show_user(found)])
-    users, after = page_of(await desk.store.list_users(), query, lambda user: user.id)
-    return Listing([show_user(user) for user in users], after)
+        found = await services.store.find_user_by_email(query.email)
+        return Listing([] if found is None else [user_out(found)])
+    return page_of(await services.store.list_users(), query, lambda user: user.id, user_out)
 
 
-async def create_user(desk: Desk, call: Call) -> CreatedUser:
-    new: NewUser = call.body
-    user, link = await desk.people.create_user(new.email, new.name, operator=new.operator, show_link=new.show_link, by=call.by)
-    return CreatedUser(show_user(user), show_link(link))
+@OPERATIONS.add(
+    "POST", "/users", "Create a user, who sets their password with a one-time link", status=201, errors=(409, 422, 502)
+)
+async def create_user(services: ManagementServices, call: OperatorCall, body: NewUser) -> CreatedUserOut:
+    user, link = await services.people.create_user(
+        body.email, body.name, operator=body.operator, show_link=body.show_link, by=call.caller
+    )
+    return CreatedUserOut(user_out(user), LinkOut.of(link))
 
 
-async def get_user(desk: Desk, call: Call) -> ShownUser:
-    return show_user(await desk.people.get_user(call.id_of("userId")))
+@OPERATIONS.add("GET", "/users/{userId}", "One user")
+async def get_user(services: ManagementServices, call: OperatorCall) -> UserOut:
+    return user_out(await services.people.get_user(call.id_of("userId")))
 
 
-async def change_user(desk: Desk, call: Call) -> ShownUser:
-    """What can be refused comes first, so that a change is made whole or not at all."""
-    user_id, change = call.id_of("userId"), call.body
-    assert isinstance(change, UserChange)
-    user = await desk.people.get_user(user_id)
-    if change.name is not msgspec.UNSET:
-        check_name(change.name)
-    if change.operator is not msgspec.UNSET:
-        user = await desk.people.set_operator(user_id, change.operator, by=call.by)
-    if change.name is not msgspec.UNSET:
-        user = await desk.people.set_name(user_id, change.name, by=call.by)
-    if change.standing is not msgspec.UNSET:
-        user = await desk.people.set_standing(user_id, change.standing, by=call.by)
-    return show_user(user)
+@OPERATIONS.add("PATCH", "/users/{userId}", "Change name, standing, or whether they are an operator", errors=(409, 422))
+async def change_user(services: ManagementServices, call: OperatorCall, body: UserChange) -> UserOut:
+    """Does first what can be refused: a change is made completely or not at all."""
+    user_id, people = call.id_of("userId"), services.people
+    user = await people.get_user(user_id)
+    if body.name is not UNSET:
+        check_name(body.name)
+    if body.operator is not UNSET:
+        user = await people.set_operator(user_id, body.operator, by=call.caller)
+    if body.name is not UNSET:
+        user = await people.set_name(user_id, body.name, by=call.caller)
+    if body.standing is not UNSET:
+        user = await people.set_standing(user_id, body.standing, by=call.caller)
+    return user_out(user)
 
 
-async def delete_user(desk: Desk, call: Call) -> None:
-    await desk.people.delete_user(call.id_of("userId"), by=call.by)
+@OPERATIONS.add("DELETE", "/users/{userId}", "Delete a user and all their data; refused while they own plants", errors=(409,))
+async def delete_user(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.delete_user(call.id_of("userId"), by=call.caller)
 
 
-async def issue_link(desk: Desk, call: Call) -> ShownLink:
-    wish: LinkWish = call.body
-    return show_link(await desk.people.issue_password_link(call.id_of("userId"), show_link=wish.show_link, by=call.by))
+@OPERATIONS.add(
+    "POST",
+    "/users/{userId}/password-link",
+    "Make a new one-time link to set the password; earlier links stop working",
+    status=201,
+    errors=(502,),
+)
+async def issue_password_link(services: ManagementServices, call: OperatorCall, body: PasswordLinkRequest) -> LinkOut:
+    user_id = call.id_of("userId")
+    return LinkOut.of(await services.people.issue_password_link(user_id, show_link=body.show_link, by=call.caller))
 
 
-async def reset_second_factor(desk: Desk, call: Call) -> None:
-    await desk.people.reset_second_factor(call.id_of("userId"), by=call.by)
+@OPERATIONS.add("DELETE", "/users/{userId}/second-factor", "Remove the second factor of a user who lost it", errors=(409,))
+async def reset_second_factor(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.reset_second_factor(call.id_of("userId"), by=call.caller)
 
 
-async def list_sessions(desk: Desk, call: Call) -> Listing[ShownSession]:
-    user = await desk.people.get_user(call.id_of("userId"))
-    return Listing([show_session(session) for session in await desk.store.list_sessions(user.id)])
+@OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which they are logged in")
+async def list_sessions(services: ManagementServices, call: OperatorCall) -> Listing[SessionOut]:
+    user = await services.people.get_user(call.id_of("userId"))
+    return Listing([SessionOut.of(session) for session in await services.store.list_sessions(user.id)])
 
 
-async def end_sessions(desk: Desk, call: Call) -> None:
-    await desk.people.end_sessions(call.id_of("userId"), by=call.by)
+@OPERATIONS.add("DELETE", "/users/{userId}/sessions", "Log them out of every browser")
+async def end_sessions(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.end_sessions(call.id_of("userId"), by=call.caller)
 
 
-async def list_grants(desk: Desk, call: Call) -> Listing[ShownGrant]:
-    user = await desk.people.get_user(call.id_of("userId"))
-    return Listing([show_grant(grant) for grant in await desk.store.list_grants(user.id)])
+@OPERATIONS.add("GET", "/users/{userId}/grants", "The applications that they allowed")
+async def list_grants(services: ManagementServices, call: OperatorCall) -> Listing[GrantOut]:
+    user = await services.people.get_user(call.id_of("userId"))
+    return Listing([GrantOut.of(grant) for grant in await services.store.list_grants(user.id)])
 
 
-async def revoke_grant(desk: Desk, call: Call) -> None:
-    await desk.people.revoke_grant(call.id_of("userId"), call.id_of("grantId"), by=call.by)
+@OPERATIONS.add(
+    "DELETE",
+    "/users/{userId}/grants/{grantId}",
+    "Revoke an application's grant: its tokens are refused from now on",
+)
+async def revoke_grant(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.revoke_grant(call.id_of("userId"), call.id_of("grantId"), by=call.caller)
 
 
-async def revoke_grants(desk: Desk, call: Call) -> None:
-    await desk.people.revoke_grants(call.id_of("userId"), by=call.by)
+@OPERATIONS.add("DELETE", "/users/{userId}/grants", "Revoke the grants of all applications")
+async def revoke_grants(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.revoke_grants(call.id_of("userId"), by=call.caller)
 
 
-async def list_plants(desk: Desk, call: Call) -> Listing[ShownPlant]:
-    user = await desk.people.get_user(call.id_of("userId"))
-    return Listing([show_plant(plant) for plant in (await desk.store.list_plants_of(user.id))[0]])
-
-
-_NOT_THERE = frozenset({404})
-
-OPERATIONS = (
-    Operation(
-        id="listUsers", tag="users", summary="The users, by id", method="GET", path="/users", handler=list_users,
-        query=UserPage, answer=Listing[ShownUser],
-    ),
-    Operation(
-        id="createUser", tag="users", summary="Make a user, who sets their password by a one-time link",
-        method="POST", path="/users", handler=create_user,
-        body=NewUser, status=201, answer=CreatedUser, errors=frozenset({409, 422, 502}),
-    ),
-    Operation(
-        id="getUser", tag="users", summary="One user", method="GET", path="/users/{userId}", handler=get_user,
-        answer=ShownUser, errors=_NOT_THERE,
-    ),
-    Operation(
-        id="changeUser", tag="users", summary="Change name, standing, or whether they are an operator",
-        method="PATCH", path="/users/{userId}", handler=change_user,
-        body=UserChange, answer=ShownUser, errors=frozenset({404, 409, 422}),
-    ),
-    Operation(
-        id="deleteUser", tag="users", summary="Delete a user and everything of theirs; refused while they own plants",
-        method="DELETE", path="/users/{userId}", handler=delete_user, status=204, errors=frozenset({404, 409}),
-    ),
-    Operation(
-        id="issuePasswordLink", tag="users", summary="A new one-time link to set the password; former ones open nothing then",
-        method="POST", path="/users/{userId}/password-link", handler=issue_link,
-        body=LinkWish, status=201, answer=ShownLink, errors=frozenset({404, 502}),
-    ),
-    Operation(
-        id="resetSecondFactor", tag="users", summary="Take the second factor away from somebody who lost it",
-        method="DELETE", path="/users/{userId}/second-factor", handler=reset_second_factor,
-        status=204, errors=frozenset({404, 409}),
-    ),
-    Operation(
-        id="listSessions", tag="users", summary="The browsers in which they are logged in",
-        method="GET", path="/users/{userId}/sessions", handler=list_sessions, answer=Listing[ShownSession], errors=_NOT_THERE,
-    ),
-    Operation(
-        id="endSessions", tag="users", summary="Log them out of every browser",
-        method="DELETE", path="/users/{userId}/sessions", handler=end_sessions, status=204, errors=_NOT_THERE,
-    ),
-    Operation(
-        id="listGrants", tag="users", summary="The applications they let in",
-        method="GET", path="/users/{userId}/grants", handler=list_grants, answer=Listing[ShownGrant], errors=_NOT_THERE,
-    ),
-    Operation(
-        id="revokeGrant", tag="users", summary="Throw an application out: its tokens are refused from the next request on",
-        method="DELETE", path="/users/{userId}/grants/{grantId}", handler=revoke_grant, status=204, errors=_NOT_THERE,
-    ),
-    Operation(
-        id="revokeGrants", tag="users", summary="Throw all applications out",
-        method="DELETE", path="/users/{userId}/grants", handler=revoke_grants, status=204, errors=_NOT_THERE,
-    ),
-    Operation(
-        id="listPlantsOfUser", tag="users", summary="The plants they own or are allowed in",
-        method="GET", path="/users/{userId}/plants", handler=list_plants, answer=Listing[ShownPlant], errors=_NOT_THERE,
-    ),
-)  # fmt: skip
+@OPERATIONS.add("GET", "/users/{userId}/plants", "The plants that they own or are allowed in")
+async def list_plants_of_user(services: ManagementServices, call: OperatorCall) -> Listing[PlantOut]:
+    user = await services.people.get_user(call.id_of("userId"))
+    return Listing([plant_out(plant) for plant in (await services.store.list_plants_of(user.id))[0]])

@@ -1,93 +1,52 @@
-"""Webhooks of all applications: where they lead, how they fare, and what could not be delivered."""
+"""Webhooks of all applications: their URLs, their health, and events that could not be delivered."""
 
 from typing import Annotated
 
-import msgspec
+from msgspec import Meta
 
-from domogate.http_api.problems import Problem
-from domogate.management.operation import Call, Desk, Listing, Operation, Page, cut, page_of, queried_id
+from domogate.http_api.operations import OperationTable
+from domogate.http_api.paging import Listing, Page, first_page, page_of
+from domogate.http_api.requests import read_optional_id
+from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.webhooks.administration import WebhookAdministration
-from domogate.wire.webhooks import (
-    Replay,
-    Replayed,
-    ShownDeadLetter,
-    ShownWebhook,
-    read_cursors,
-    show_dead_letter,
-    show_webhook,
-)
+from domogate.wire.webhooks import DeadLetterOut, ReplayedOut, ReplayRequest, WebhookOut, dead_letter_out, webhook_out
+
+OPERATIONS = OperationTable("webhooks")
 
 
 class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    plant_id: Annotated[str, msgspec.Meta(description="Only webhooks for this plant.")] | None = None
+    plant_id: Annotated[str, Meta(description="Only webhooks for this plant.")] | None = None
 
 
-def _of(desk: Desk) -> WebhookAdministration:
-    """Whoever delivers, in this process or another, notices within seconds."""
-    return WebhookAdministration(desk.store, desk.clock, desk.audit)
+def _administration(services: ManagementServices) -> WebhookAdministration:
+    """The process that delivers, this or another one, notices a change within seconds."""
+    return WebhookAdministration(services.store, services.clock, services.audit)
 
 
-async def list_webhooks(desk: Desk, call: Call) -> Listing[ShownWebhook]:
-    query: WebhookPage = call.query
-    found = await _of(desk).list(queried_id("plantId", query.plant_id))
-    kept, following = page_of(found, query, lambda webhook: webhook.id)
-    return Listing([show_webhook(webhook) for webhook in kept], following)
+@OPERATIONS.add("GET", "/webhooks", "Webhooks of all applications and their health, by id")
+async def list_webhooks(services: ManagementServices, _call: OperatorCall, query: WebhookPage) -> Listing[WebhookOut]:
+    found = await _administration(services).list(read_optional_id("query", "plantId", query.plant_id))
+    return page_of(found, query, lambda webhook: webhook.id, webhook_out)
 
 
-async def get_webhook(desk: Desk, call: Call) -> ShownWebhook:
-    return show_webhook(await _of(desk).get(call.id_of("webhookId")))
+@OPERATIONS.add("GET", "/webhooks/{webhookId}", "One webhook, without its secret")
+async def get_webhook(services: ManagementServices, call: OperatorCall) -> WebhookOut:
+    return webhook_out(await _administration(services).get(call.id_of("webhookId")))
 
 
-async def remove_webhook(desk: Desk, call: Call) -> None:
-    await _of(desk).remove(call.id_of("webhookId"), who=call.operator.id, address=call.address)
+@OPERATIONS.add("DELETE", "/webhooks/{webhookId}", "Remove a webhook and everything that was kept for it")
+async def remove_webhook(services: ManagementServices, call: OperatorCall) -> None:
+    await _administration(services).remove(call.id_of("webhookId"), who=call.caller.user_id, address=call.address)
 
 
-async def list_dead_letters(desk: Desk, call: Call) -> Listing[ShownDeadLetter]:
-    query: Page = call.query
-    found = await _of(desk).list_dead(call.id_of("webhookId"), after=_after(query.after), limit=query.limit + 1)
-    kept, following = cut(found, query.limit, lambda letter: str(letter.change.cursor))
-    return Listing([show_dead_letter(letter) for letter in kept], following)
+@OPERATIONS.add("GET", "/webhooks/{webhookId}/dead-letters", "Events whose delivery to the receiver was given up, by id")
+async def list_dead_letters(services: ManagementServices, call: OperatorCall, query: Page) -> Listing[DeadLetterOut]:
+    webhook_id = call.id_of("webhookId")
+    found = await _administration(services).list_dead(webhook_id, after=query.after_number, limit=query.limit + 1)
+    return first_page(found, query.limit, lambda letter: str(letter.change.cursor), dead_letter_out)
 
 
-async def replay_dead_letters(desk: Desk, call: Call) -> Replayed:
-    wanted: Replay = call.body
-    try:
-        cursors = read_cursors(wanted.ids)
-    except ValueError as error:
-        raise Problem(400, f"The body is not as expected: {error}.") from None
-    replayed = await _of(desk).replay(call.id_of("webhookId"), cursors, who=call.operator.id, address=call.address)
-    return Replayed(replayed)
-
-
-def _after(text: str | None) -> int:
-    if text is None:
-        return 0
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise Problem(400, "The query is not as expected: `after` must be `next` of the page before.")
-    return int(text)
-
-
-OPERATIONS = (
-    Operation(
-        id="listWebhooks", tag="webhooks", summary="Webhooks of all applications and how they fare, by id",
-        method="GET", path="/webhooks", handler=list_webhooks, query=WebhookPage, answer=Listing[ShownWebhook],
-    ),
-    Operation(
-        id="getWebhook", tag="webhooks", summary="One webhook; never its secret",
-        method="GET", path="/webhooks/{webhookId}", handler=get_webhook, answer=ShownWebhook, errors=frozenset({404}),
-    ),
-    Operation(
-        id="removeWebhook", tag="webhooks", summary="Remove a webhook with everything that was kept for it",
-        method="DELETE", path="/webhooks/{webhookId}", handler=remove_webhook, status=204, errors=frozenset({404}),
-    ),
-    Operation(
-        id="listDeadLetters", tag="webhooks", summary="Events that a webhook's receiver did not take, by id",
-        method="GET", path="/webhooks/{webhookId}/dead-letters", handler=list_dead_letters,
-        query=Page, answer=Listing[ShownDeadLetter], errors=frozenset({404}),
-    ),
-    Operation(
-        id="replayDeadLetters", tag="webhooks", summary="Try dead letters again: those with these ids, or all",
-        method="POST", path="/webhooks/{webhookId}/dead-letters/replay", handler=replay_dead_letters,
-        body=Replay, answer=Replayed, errors=frozenset({404, 409}),
-    ),
-)  # fmt: skip
+@OPERATIONS.add("POST", "/webhooks/{webhookId}/dead-letters/replay", "Deliver dead letters again: these, or all", errors=(409,))
+async def replay_dead_letters(services: ManagementServices, call: OperatorCall, body: ReplayRequest) -> ReplayedOut:
+    webhook_id, who = call.id_of("webhookId"), call.caller.user_id
+    return ReplayedOut(await _administration(services).replay(webhook_id, body.cursors, who=who, address=call.address))

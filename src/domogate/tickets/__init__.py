@@ -1,5 +1,5 @@
-"""Surface: where an SDK takes its tickets (/tickets). The ticket is the credential: there is no key and no token beside it."""
+"""Surface: redeems tickets (/tickets). The ticket is the credential: no key and no token is needed beside it."""
 
-from domogate.tickets.surface import TicketsApp, build
+from domogate.tickets.surface import build
 
-__all__ = ["TicketsApp", "build"]
+__all__ = ["build"]

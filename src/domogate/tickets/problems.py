@@ -1,4 +1,4 @@
-"""Refusals as an SDK tells them apart: by `type`, which never changes, and by a status that means about the same."""
+"""Refusals of tickets. An SDK tells them apart by `type`, which never changes; the status has about the same meaning."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ TYPE_PREFIX = "urn:domogate:ticket:"
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """How a reason is said: its status, and a title that is the same each time (RFC 9457 §3.1.3)."""
+    """The status of a reason, and its title, which is always the same (RFC 9457 §3.1.3)."""
 
     status: int
     title: str
@@ -28,16 +28,15 @@ KINDS: dict[Reason, Kind] = {
     Reason.SLOW_DOWN: Kind(429, "Too many refusals"),
     Reason.DEVICE_REFUSED: Kind(502, "Device refused"),
     Reason.DEVICE_OFFLINE: Kind(503, "Device offline"),
-    # Not 408: that one invites a client to send the request again by itself (RFC 9110 §15.5.9).
+    # Not 408: a client may repeat such a request without being told to (RFC 9110 §15.5.9).
     Reason.DEVICE_TIMEOUT: Kind(504, "Device did not confirm"),
 }
 
 
 class TicketProblem(Problem):
-    """A refusal with a type of its own."""
+    """A refusal with its own type. `scheme` is the credential that a 401 asks for (RFC 9110 §11.6.1)."""
 
     def __init__(self, refused: NotRedeemed, scheme: str) -> None:
-        """`scheme`: what is to be shown instead, for a 401 (RFC 9110 §11.6.1)."""
         self._reason = refused.reason
         self._kind = KINDS[refused.reason]
         headers: dict[str, str] = {}
@@ -49,3 +48,12 @@ class TicketProblem(Problem):
 
     def details(self) -> ProblemDetails:
         return ProblemDetails(self._kind.title, self.status, self.detail, f"{TYPE_PREFIX}{self._reason}")
+
+
+def errors_for(reasons: frozenset[Reason]) -> dict[int, str]:
+    """The statuses of these reasons, for the OpenAPI document."""
+    titles: dict[int, list[str]] = {}
+    for reason, kind in KINDS.items():
+        if reason in reasons:
+            titles.setdefault(kind.status, []).append(f"{kind.title} (`{TYPE_PREFIX}{reason}`)")
+    return {status: "; ".join(found) for status, found in titles.items()}

@@ -1,57 +1,52 @@
-"""What is sent to /tickets and what is answered."""
+"""JSON models of /tickets."""
 
 from datetime import datetime
 from typing import Literal
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from domogate.domain.states import State
 from domogate.services.tickets import Redeemed
 from domogate.services.tickets.issuing import TicketAction
-from domogate.wire import Shown, moment
-from domogate.wire.states import CameraState, LockState, show_state
+from domogate.wire import InputModel, OutputModel
+from domogate.wire.states import CameraStateOut, LockStateOut, state_out
 
 
-class Shows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be redeemed."""
-
+class RedemptionRequest(InputModel, frozen=True):
     ticket: str
 
 
-class ShownPicture(Shown, frozen=True):
-    """Where the camera's pictures are, and by what bearer token; good until then or until the camera is off."""
+class PictureOut(OutputModel, frozen=True):
+    """The URL of the camera's pictures and the bearer token for it. Both end at `expiresAt`, or when the camera is off."""
 
     url: str
     token: str
     expires_at: datetime
 
 
-class ShownRedemption(Shown, frozen=True):
-    """What the ticket did. `state` is what the device confirmed that it is in; `picture` is there for cameras."""
+class RedemptionOut(OutputModel, frozen=True):
+    """The effect of the ticket. `state` is the state that the device confirmed; only cameras have `picture`."""
 
     plant_id: str
     module_id: str
     action: TicketAction
     outcome: Literal["confirmed"]
     at: datetime
-    state: LockState | CameraState | None
-    picture: ShownPicture | UnsetType = UNSET
+    state: LockStateOut | CameraStateOut | None
+    picture: PictureOut | UnsetType = UNSET
 
 
-def show_redemption(redeemed: Redeemed, picture_url: str) -> ShownRedemption:
-    permit, report, picture = redeemed.permit, redeemed.report, redeemed.picture
-    return ShownRedemption(
-        plant_id=permit.plant_id,
-        module_id=permit.module_id,
-        action=permit.action,
+def redemption_out(redeemed: Redeemed, picture_url: str) -> RedemptionOut:
+    report, picture = redeemed.report, redeemed.picture
+    return RedemptionOut.of(
+        redeemed.permit,
         outcome="confirmed",
-        at=moment(report.at),
-        state=_show_state(report.state),
-        picture=UNSET if picture is None else ShownPicture(picture_url, picture.token, moment(picture.expires_at)),
+        at=report.at,
+        state=_state_out(report.state),
+        picture=UNSET if picture is None else PictureOut.of(picture, url=picture_url),
     )
 
 
-def _show_state(state: State | None) -> LockState | CameraState | None:
-    shown = None if state is None else show_state(state)
-    return shown if isinstance(shown, LockState | CameraState) else None
+def _state_out(state: State | None) -> LockStateOut | CameraStateOut | None:
+    shown = None if state is None else state_out(state)
+    return shown if isinstance(shown, LockStateOut | CameraStateOut) else None

@@ -1,1 +1,5 @@
 """Surface: the webhooks that applications register (/webhooks)."""
+
+from domogate.webhooks.surface import build
+
+__all__ = ["build"]

@@ -1,22 +1,34 @@
-"""The core's values as JSON on the surfaces of our own (management API, events): camel case, times that a person can read.
+"""JSON models of our own surfaces (management, events, webhooks, tickets): camel case, times in ISO 8601.
 
-The families spell everything as the contract does and use none of this.
+Models that a surface sends end in `Out`; OpenAPI documents leave the ending out. Models that it takes are named for what is
+asked: `NewUser`, `UserChange`, `ReplayRequest`. The families follow the specification and use none of this.
 """
 
 from datetime import UTC, datetime
+from typing import Any, Self
 
 import msgspec
 
-__all__ = ["Shown", "moment", "moment_or_none"]
+__all__ = ["InputModel", "OutputModel", "to_datetime"]
 
 
-class Shown(msgspec.Struct, frozen=True, rename="camel"):
+class InputModel(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Base of request bodies. An unknown field is refused, so that a typing error is noticed."""
+
+
+class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
     """Base of what is sent."""
 
+    @classmethod
+    def of(cls, source: object, **given: Any) -> Self:
+        """Copies the fields of `source` that have the same names; `given` holds the others. Seconds become datetimes."""
+        values = {
+            field.encode_name: given[field.name] if field.name in given else getattr(source, field.name)
+            for field in msgspec.structs.fields(cls)
+            if given.get(field.name) is not msgspec.UNSET
+        }
+        return msgspec.convert(values, cls, from_attributes=True, strict=False)
 
-def moment(at: float) -> datetime:
+
+def to_datetime(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC)
-
-
-def moment_or_none(at: float | None) -> datetime | None:
-    return None if at is None else moment(at)

@@ -1,83 +1,82 @@
-"""States as they are shown: the core's own, with times that a person can read."""
+"""States of modules in JSON: as in the domain, with times in ISO 8601."""
 
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from domogate.domain import states as domain
-from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.domain.reachability import AbsenceReason
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode, Unit
-from domogate.wire import Shown, moment
+from domogate.wire import OutputModel
 
 
-class ShownReading(Shown, frozen=True):
+class ReadingOut(OutputModel, frozen=True):
     value: float
     unit: Unit
     at: datetime
 
 
-class ShownColor(Shown, frozen=True):
+class ColorOut(OutputModel, frozen=True):
     hue: float
     saturation: float
     value: float
 
 
-class _State(Shown, frozen=True, tag_field="of"):
+class _State(OutputModel, frozen=True, tag_field="of"):
     pass
 
 
-class LightState(_State, frozen=True, tag="light"):
+class LightStateOut(_State, frozen=True, tag="light"):
     on: bool
     level: int | None
-    color: ShownColor | None
+    color: ColorOut | None
 
 
-class AutomationState(_State, frozen=True, tag="automation"):
+class AutomationStateOut(_State, frozen=True, tag="automation"):
     """0 is closed, 100 is open."""
 
     position: int
 
 
-class PlugState(_State, frozen=True, tag="plug"):
+class PlugStateOut(_State, frozen=True, tag="plug"):
     on: bool
-    power: ShownReading | None
-    energy: ShownReading | None
+    power: ReadingOut | None
+    energy: ReadingOut | None
 
 
-class HeaterState(_State, frozen=True, tag="heater"):
+class HeaterStateOut(_State, frozen=True, tag="heater"):
     on: bool
 
 
-class EnergyMeterState(_State, frozen=True, tag="energymeter"):
-    power: ShownReading | None
-    energy: ShownReading | None
+class EnergyMeterStateOut(_State, frozen=True, tag="energymeter"):
+    power: ReadingOut | None
+    energy: ReadingOut | None
 
 
-class RemoteState(_State, frozen=True, tag="remote"):
+class RemoteStateOut(_State, frozen=True, tag="remote"):
     battery: Battery
     firmware: int | None
 
 
-class GatewayState(_State, frozen=True, tag="gateway"):
+class GatewayStateOut(_State, frozen=True, tag="gateway"):
     firmware: int | None
 
 
-class LockState(_State, frozen=True, tag="lock"):
+class LockStateOut(_State, frozen=True, tag="lock"):
     locked: bool
 
 
-class ActivationState(_State, frozen=True, tag="activation"):
+class ActivationStateOut(_State, frozen=True, tag="activation"):
     active: bool
 
 
-class CameraState(_State, frozen=True, tag="camera"):
+class CameraStateOut(_State, frozen=True, tag="camera"):
     on: bool
 
 
-class ThermostatState(_State, frozen=True, tag="chronothermostat"):
-    """The set point is in Celsius; `scale` is what the thermostat itself displays and measures in."""
+class ThermostatStateOut(_State, frozen=True, tag="chronothermostat"):
+    """The set point is in Celsius; `scale` is the unit in which the thermostat itself displays and measures."""
 
     function: ThermostatFunction
     mode: ThermostatMode
@@ -88,21 +87,21 @@ class ThermostatState(_State, frozen=True, tag="chronothermostat"):
     former_mode: ThermostatMode | None
     load_active: bool
     utc_offset_minutes: int
-    temperature: ShownReading | None
-    humidity: ShownReading | None
+    temperature: ReadingOut | None
+    humidity: ReadingOut | None
 
 
-class MultisocketState(_State, frozen=True, tag="multisocket"):
+class MultisocketStateOut(_State, frozen=True, tag="multisocket"):
     sockets: tuple[bool, ...]
 
 
-class ShownFailure(Shown, frozen=True):
+class FailureOut(OutputModel, frozen=True):
     type: FailureType
     flag: str | None
 
 
-class ShownTest(Shown, frozen=True):
-    """A test of an emergency unit, over and done; `lit` is for how many seconds its lamp was."""
+class EmergencyTestOut(OutputModel, frozen=True):
+    """A test of an emergency unit that has ended; `lit` is how many seconds its lamp was on."""
 
     kind: EmergencyTestKind
     began_at: datetime
@@ -112,63 +111,46 @@ class ShownTest(Shown, frozen=True):
     failure: FailureType | None
 
 
-class EmergencyState(_State, frozen=True, tag="emergency"):
-    failures: tuple[ShownFailure, ...]
+class EmergencyStateOut(_State, frozen=True, tag="emergency"):
+    failures: tuple[FailureOut, ...]
     alert: bool | None
     alert_changed_at: datetime | None
     charge: int | None
     charging_since: datetime | None
     testing: EmergencyTestKind | None
-    function_test: ShownTest | None
-    duration_test: ShownTest | None
+    function_test: EmergencyTestOut | None
+    duration_test: EmergencyTestOut | None
 
 
-ShownState = (
-    LightState
-    | AutomationState
-    | PlugState
-    | HeaterState
-    | EnergyMeterState
-    | RemoteState
-    | GatewayState
-    | LockState
-    | ActivationState
-    | CameraState
-    | ThermostatState
-    | MultisocketState
-    | EmergencyState
+StateOut = (
+    LightStateOut
+    | AutomationStateOut
+    | PlugStateOut
+    | HeaterStateOut
+    | EnergyMeterStateOut
+    | RemoteStateOut
+    | GatewayStateOut
+    | LockStateOut
+    | ActivationStateOut
+    | CameraStateOut
+    | ThermostatStateOut
+    | MultisocketStateOut
+    | EmergencyStateOut
 )
 
-SHOWN: dict[type[Any], type[Any]] = {
-    domain.LightState: LightState,
-    domain.AutomationState: AutomationState,
-    domain.PlugState: PlugState,
-    domain.HeaterState: HeaterState,
-    domain.EnergyMeterState: EnergyMeterState,
-    domain.RemoteState: RemoteState,
-    domain.GatewayState: GatewayState,
-    domain.LockState: LockState,
-    domain.ActivationState: ActivationState,
-    domain.CameraState: CameraState,
-    domain.ThermostatState: ThermostatState,
-    domain.MultisocketState: MultisocketState,
-    domain.EmergencyState: EmergencyState,
+_MODEL_OF: dict[type[domain.State], type[StateOut]] = {
+    getattr(domain, model.__name__.removesuffix("Out")): model for model in StateOut.__args__
 }
 
 
-def show_state(state: domain.State) -> ShownState:
-    # Not strict: seconds since the epoch become moments.
-    shown: ShownState = msgspec.convert(state, SHOWN[type(state)], from_attributes=True, strict=False)
-    return shown
+def state_out(state: domain.State) -> StateOut:
+    # Not strict: seconds since the epoch become datetimes.
+    return msgspec.convert(state, _MODEL_OF[type(state)], from_attributes=True, strict=False)
 
 
-class ShownAbsence(Shown, frozen=True):
-    """Why a module cannot be reached, since when, and what shows it."""
+class AbsenceOut(OutputModel, frozen=True):
+    """Why a module cannot be reached, since when, and the evidence for it."""
 
     why: AbsenceReason
     since: datetime
     evidence: str
-
-
-def show_absence(absence: Absence) -> ShownAbsence:
-    return ShownAbsence(absence.why, moment(absence.since), absence.evidence)

@@ -1,17 +1,20 @@
-"""Webhooks and dead letters as they are shown to their applications and to operators; never the secret."""
+"""Webhooks and dead letters in JSON, for their applications and for operators."""
 
 from datetime import datetime
+from typing import Annotated, Any
 
-import msgspec
+from msgspec import Meta
 
 from domogate.domain.events import StateChanged
 from domogate.domain.notices import NoticeKind
 from domogate.domain.webhooks import PendingDelivery, Webhook, WebhookFormat
-from domogate.wire import Shown, moment, moment_or_none
+from domogate.wire import InputModel, OutputModel
+
+DeadLetterId = Annotated[str, Meta(pattern="^[0-9]{1,18}$")]
 
 
-class ShownWebhook(Shown, frozen=True):
-    """Everything up to the event `lastCursor` is delivered, parked, or none of its business."""
+class WebhookOut(OutputModel, frozen=True):
+    """Every event up to `lastCursor` was delivered, was given up, or is not for this webhook."""
 
     id: str
     client_id: str
@@ -23,7 +26,7 @@ class ShownWebhook(Shown, frozen=True):
     created_at: datetime
     last_cursor: str
     failing_since: datetime | None
-    """Since when the receiver has not been reached; null: it was, the last time."""
+    """Since when deliveries fail; null when the last one succeeded."""
     failures: int
     next_attempt_at: datetime | None
     problem: str
@@ -31,28 +34,26 @@ class ShownWebhook(Shown, frozen=True):
     ended_why: str
 
 
-def show_webhook(webhook: Webhook) -> ShownWebhook:
-    return ShownWebhook(
-        id=webhook.id,
-        client_id=webhook.client_id,
-        user_id=webhook.user_id,
-        plant_id=webhook.plant_id,
-        url=webhook.url,
-        kinds=webhook.kinds,
-        form=webhook.form,
-        created_at=moment(webhook.created_at),
-        last_cursor=str(webhook.position),
-        failing_since=moment_or_none(webhook.failing_since),
-        failures=webhook.failures,
-        next_attempt_at=moment(webhook.next_at) if webhook.next_at > 0 else None,
-        problem=webhook.problem,
-        ended_at=moment_or_none(webhook.ended_at),
-        ended_why=webhook.ended_why,
-    )
+class CreatedWebhookOut(WebhookOut, frozen=True):
+    """With the secret that signs deliveries, shown only here."""
+
+    secret: str
 
 
-class ShownDeadLetter(Shown, frozen=True):
-    """An event that was given up. `id` is the event's own; what it tells is sent when it is replayed, if it may be then."""
+def webhook_out(webhook: Webhook) -> WebhookOut:
+    return WebhookOut.of(webhook, **_differing_fields(webhook))
+
+
+def created_webhook_out(webhook: Webhook) -> CreatedWebhookOut:
+    return CreatedWebhookOut.of(webhook, **_differing_fields(webhook))
+
+
+def _differing_fields(webhook: Webhook) -> dict[str, Any]:
+    return {"last_cursor": str(webhook.position), "next_attempt_at": webhook.next_at if webhook.next_at > 0 else None}
+
+
+class DeadLetterOut(OutputModel, frozen=True):
+    """An event whose delivery was given up. `id` is the event's own. A replay sends it if the application may see it then."""
 
     id: str
     time: datetime
@@ -63,32 +64,21 @@ class ShownDeadLetter(Shown, frozen=True):
     dead_at: datetime | None
 
 
-def show_dead_letter(parked: PendingDelivery) -> ShownDeadLetter:
-    return ShownDeadLetter(
-        id=str(parked.change.cursor),
-        time=moment(parked.change.at),
-        module_id=parked.module_id,
-        what="module" if isinstance(parked.change.event, StateChanged) else "plant",
-        attempts=parked.attempts,
-        problem=parked.problem,
-        dead_at=moment_or_none(parked.dead_at),
-    )
+def dead_letter_out(delivery: PendingDelivery) -> DeadLetterOut:
+    change = delivery.change
+    what = "module" if isinstance(change.event, StateChanged) else "plant"
+    return DeadLetterOut.of(delivery, id=str(change.cursor), time=change.at, what=what)
 
 
-class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which dead letters, by their ids; left out: all."""
+class ReplayRequest(InputModel, frozen=True):
+    """The ids of dead letters; without them: all."""
 
-    ids: tuple[str, ...] | None = None
+    ids: tuple[DeadLetterId, ...] | None = None
+
+    @property
+    def cursors(self) -> list[int] | None:
+        return None if self.ids is None else [int(text) for text in self.ids]
 
 
-class Replayed(Shown, frozen=True):
+class ReplayedOut(OutputModel, frozen=True):
     replayed: int
-
-
-def read_cursors(ids: tuple[str, ...] | None) -> list[int] | None:
-    """Raises ValueError for what is no id of an event."""
-    if ids is None:
-        return None
-    if not all(text.isascii() and text.isdecimal() and len(text) < 19 for text in ids):
-        raise ValueError("an id of a dead letter is a whole number")
-    return [int(text) for text in ids]

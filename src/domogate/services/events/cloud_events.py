@@ -9,15 +9,15 @@ from domogate.domain.events import PlantChanged, StateChanged
 from domogate.domain.notices import Notice
 from domogate.domain.plants import Module
 from domogate.services.plants.read_model import PlantView
-from domogate.wire import Shown, moment
-from domogate.wire.states import ShownState, show_state
+from domogate.wire import OutputModel, to_datetime
+from domogate.wire.states import StateOut, state_out
 
 MEDIA_TYPE = "application/cloudevents+json"
 
 _encode = msgspec.json.Encoder().encode
 
 
-class ModuleData(Shown, frozen=True):
+class ModuleData(OutputModel, frozen=True):
     """The state of a module; `state` is null when the module never reported one.
 
     The reason why a module cannot be reached is for operators: it may name machines of the network.
@@ -29,10 +29,10 @@ class ModuleData(Shown, frozen=True):
     name: str
     reachable: bool
     absent_since: datetime | None
-    state: ShownState | None
+    state: StateOut | None
 
 
-class PlantData(Shown, frozen=True):
+class PlantData(OutputModel, frozen=True):
     plant_id: str
 
 
@@ -51,7 +51,7 @@ class CloudEvent(msgspec.Struct, frozen=True):
 
 def encode_event(*, id: str, source: str, type: str, subject: str, at: float, data: msgspec.Struct) -> bytes:
     """`source` is the gateway's own URL."""
-    return _encode(CloudEvent("1.0", id, source, type, subject, moment(at), "application/json", data))
+    return _encode(CloudEvent("1.0", id, source, type, subject, to_datetime(at), "application/json", data))
 
 
 def print_notice(notice: Notice, plant: PlantView, source: str) -> bytes:
@@ -74,8 +74,8 @@ def show_module(module: Module, event: StateChanged) -> ModuleData:
         kind=module.kind,
         name=module.name,
         reachable=event.reachable,
-        absent_since=None if event.absence is None else moment(event.absence.since),
-        state=None if event.state is None else show_state(event.state),
+        absent_since=None if event.absence is None else to_datetime(event.absence.since),
+        state=None if event.state is None else state_out(event.state),
     )
 
 

@@ -11,21 +11,25 @@ class EndCode(StrEnum):
     """For programs. After the first three a client connects again with `Last-Event-ID` and misses nothing."""
 
     DRAINING = "draining"
-    """The gateway stops or is updated."""
     SLOW = "slow"
-    """The client did not read its events fast enough."""
     INTERRUPTED = "interrupted"
-    """The gateway could not read the events."""
     PLANT = "plant"
-    """The person lost the rights on a plant of the stream. The client can open a stream for the other plants."""
     TOKEN = "token"
-    """The token expired or was revoked, or its user or client was deleted."""
     KEY = "key"
-    """The subscription key expired or was revoked."""
     PASSWORD = "password"
-    """The user must renew their password (469)."""
     TERMS = "terms"
-    """The user must accept the terms (470)."""
+
+
+MEANING_OF = {
+    EndCode.DRAINING: "The gateway stops or is updated",
+    EndCode.SLOW: "The client did not read its events fast enough",
+    EndCode.INTERRUPTED: "The gateway could not read the events",
+    EndCode.PLANT: "The user lost the rights on a plant of the stream; a new stream can have the other plants",
+    EndCode.TOKEN: "The token expired or was revoked, or its user or client was deleted",
+    EndCode.KEY: "The subscription key expired or was revoked",
+    EndCode.PASSWORD: "The user must renew their password (469)",
+    EndCode.TERMS: "The user must accept the terms (470)",
+}
 
 
 class End(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from domogate.domain.notices import Notice
 from domogate.domain.webhooks import Webhook, WebhookFormat
 from domogate.services.events.cloud_events import MEDIA_TYPE, encode_event, print_notice
 from domogate.services.plants.read_model import PlantView
-from domogate.wire import Shown
+from domogate.wire import OutputModel
 
 
 class Printed(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ Printer = Callable[[Notice, PlantView], Printed | None]
 """None: a notice that this form has no words for."""
 
 
-class PingData(Shown, frozen=True):
+class PingData(OutputModel, frozen=True):
     webhook_id: str
     plant_id: str
 

@@ -1,0 +1,58 @@
+"""Writes an event stream as a response, until the stream ends or the client disconnects (Decision 0044)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response
+
+from domogate.services.events.stream import Stream
+
+MEDIA_TYPE = "text/event-stream"
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_TAKEN = "domogate.taken"
+"""Scope key of a function of our server. It waits until the client has read enough of what was written."""
+# For other servers: this writes nothing, and returns only when more can be written.
+_NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
+
+
+class EventStreamResponse(Response):
+    """Server-sent events, each written when the client can take it."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, stream: Stream) -> None:
+        self.status_code = 200
+        self._stream = stream
+        # x-accel-buffering: a proxy must not collect events before it passes them on.
+        self.init_headers({"cache-control": "no-store", "x-accel-buffering": "no"})
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        scope["domogate.stream"] = True
+        until_taken = scope.get(_TAKEN) or partial(send, _NOTHING)
+        watcher = asyncio.create_task(self._close_on_disconnect(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            async with aclosing(self._stream.frames()) as frames:
+                while True:
+                    # Wait first, then ask: rights are checked when the frame is made, and it is written at once.
+                    await until_taken()
+                    frame = await anext(frames, None)
+                    if frame is None:
+                        break
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._stream.close()
+            watcher.cancel()
+
+    async def _close_on_disconnect(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._stream.close()

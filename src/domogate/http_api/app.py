@@ -1,0 +1,134 @@
+"""The ASGI app of a surface: finds the operation, checks credentials, reads the request, and answers."""
+
+from collections.abc import MutableMapping, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+
+from domogate.domain.faults import Fault
+from domogate.http_api.credentials import OPERATION, Credentials
+from domogate.http_api.openapi import describe_surface
+from domogate.http_api.operations import JSON, Call, Operation, Surface
+from domogate.http_api.problems import Problem, problem_of
+from domogate.http_api.requests import address_of, read_body, read_header, read_query
+from domogate.services.refusals import Refused
+
+S = TypeVar("S")
+C = TypeVar("C")
+
+_NO_STORE = {"cache-control": "no-store"}
+
+_log = structlog.get_logger(__name__)
+
+
+class SurfaceApp(Generic[S, C]):
+    """Serves a surface. It is given whole paths: /manage/v1/users, not /users. `services` is handed to every handler."""
+
+    def __init__(
+        self,
+        surface: Surface,
+        services: S,
+        credentials: Credentials[C],
+        *,
+        base_url: str,
+        version: str,
+        max_body: int = 65_536,
+    ) -> None:
+        self._surface = surface
+        self._services = services
+        self._credentials = credentials
+        self._base_url = base_url
+        self._version = version
+        self._max_body = max_body
+        self._routes: dict[str, dict[str, Operation]] = {}
+        for operation in surface.operations:
+            methods = self._routes.setdefault(operation.path, {})
+            if operation.method in methods:
+                raise ValueError(f"{operation.id}: {operation.method} {operation.path} is declared twice")
+            methods[operation.method] = operation
+            if operation.method == "GET" and surface.serves_head:
+                methods["HEAD"] = operation
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        request = Request(scope, receive)
+        caller: C | None = None
+        try:
+            path: bytes = scope.get("raw_path") or scope["path"].encode()
+            if path == self._surface.document.encode():
+                _check_method(request, ("GET", "HEAD"))
+                response = Response(self._document, media_type=JSON)
+            else:
+                operation, parameters = self._find(path, request)
+                scope[OPERATION] = operation.label
+                if not operation.anonymous:
+                    caller = await self._credentials.check(request)
+                response = await self._answer(operation, request, caller, parameters)
+        except (Problem, Refused, Fault) as error:
+            response = problem_of(error).to_response()
+            if caller is not None:
+                self._credentials.note_refusal(caller, error, request)
+        except Exception:
+            _log.exception("operation failed", surface=self._surface.name, operation=scope.get(OPERATION))
+            response = Problem(500, "The gateway failed to answer; its log says why.").to_response()
+        if caller is not None:
+            response.raw_headers += self._credentials.headers_for(caller)
+        await response(scope, receive, send)
+
+    async def _answer(self, operation: Operation, request: Request, caller: C | None, parameters: dict[str, str]) -> Response:
+        header = None if operation.header is None else read_header(request, operation.header.name)
+        read: dict[str, Any] = {}
+        if operation.query is not None:
+            read["query"] = read_query(request.scope["query_string"], operation.query)
+        if operation.body is not None:
+            read["body"] = await read_body(request, operation.body, self._max_body)
+        call = Call(caller, address_of(request), parameters, header)
+        answer = await operation.handler(self._services, call, **read)
+        if isinstance(answer, Response):
+            answer.headers.setdefault("cache-control", "no-store")
+            return answer
+        content = b"" if operation.answer is None else msgspec.json.encode(answer)
+        return Response(content, operation.status, _NO_STORE, None if operation.answer is None else JSON)
+
+    @cached_property
+    def _document(self) -> bytes:
+        """Made for the first request: making it takes as long as the rest of the gateway's start."""
+        document = describe_surface(self._surface, base_url=self._base_url, version=self._version)
+        return msgspec.json.encode(document)
+
+    def _find(self, path: bytes, request: Request) -> tuple[Operation, dict[str, str]]:
+        """Compares the segments as they were sent: a client id may hold a slash, written %2F."""
+        prefix = self._surface.prefix.encode()
+        rest = path.removeprefix(prefix)
+        if path.startswith(prefix) and rest[:1] in (b"", b"/"):
+            given = rest.split(b"/")[1:]
+            for template, methods in self._routes.items():
+                parameters = _match(template.split("/")[1:], given)
+                if parameters is not None:
+                    _check_method(request, methods)
+                    return methods[request.method], parameters
+        raise Problem(404, f"There is nothing at this URL; {self._surface.document} lists what there is.")
+
+
+def _check_method(request: Request, allowed: Any) -> None:
+    if request.method not in allowed:
+        raise Problem(405, f"{request.method} is not a method of this URL.", {"allow": ", ".join(sorted(allowed))})
+
+
+def _match(segments: Sequence[str], given: Sequence[bytes]) -> dict[str, str] | None:
+    if len(segments) != len(given):
+        return None
+    parameters: dict[str, str] = {}
+    for segment, sent in zip(segments, given, strict=True):
+        if segment.startswith("{"):
+            try:
+                parameters[segment[1:-1]] = unquote_to_bytes(sent).decode()
+            except UnicodeDecodeError:
+                return None
+        elif segment.encode() != sent:
+            return None
+    return parameters if all(parameters.values()) else None

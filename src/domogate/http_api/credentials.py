@@ -1,0 +1,153 @@
+"""Ways to check credentials: an operator's token, or a subscription key with an application's token."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from starlette.requests import Request
+
+from domogate.domain.faults import NotYourPlant, ScopeMissing
+from domogate.domain.ids import Id
+from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
+from domogate.http_api.problems import Problem, bearer_challenge
+from domogate.http_api.requests import address_of
+from domogate.ports import Admission, Audit, Verifier
+from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.people import Actor
+from domogate.services.rights.access import may_manage
+from domogate.services.rights.credentials import Caller, let_in
+from domogate.wire.openapi import KEY_SCHEME
+
+C = TypeVar("C")
+
+OPERATION = "domogate.operation"
+"""Scope key of the operation's label, which metrics and the audit log show."""
+
+# The caller is known and asked for more than their rights allow. The families note the same refusals.
+_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
+
+
+class Credentials(Generic[C]):
+    """Checks who is calling."""
+
+    schemes: Mapping[str, Any] = {}
+    """OpenAPI security schemes; a request needs all of them."""
+    errors: Mapping[int, str] = {}
+    """Refusals that every operation has because of its credentials."""
+
+    async def check(self, request: Request) -> C:
+        """Raises Problem or Fault."""
+        raise NotImplementedError
+
+    def headers_for(self, _caller: C) -> Sequence[tuple[bytes, bytes]]:
+        """Headers of every answer to this caller."""
+        return ()
+
+    def note_refusal(self, caller: C, error: Exception, request: Request) -> None:
+        """Writes an audit entry, if the refusal needs one."""
+
+
+class Operator(Actor, frozen=True, kw_only=True):
+    """An operator and the address that they call from."""
+
+    user_id: Id
+
+
+class Users(Protocol):
+    async def find_user(self, user_id: Id) -> User | None: ...
+
+
+class OperatorToken(Credentials[Operator]):
+    """An access token with the management scope, whose user is an operator at the time of the request."""
+
+    schemes = {
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "JWT",
+            "description": f"An access token with the scope {MANAGE_SCOPE}",
+        }
+    }
+    errors = {
+        401: f"No access token, or one that is not valid; it needs the scope {MANAGE_SCOPE}",
+        403: f"The token lacks the scope {MANAGE_SCOPE}, or its user is not an operator",
+    }
+
+    def __init__(self, verifier: Verifier, users: Users, audit: Audit) -> None:
+        self._verifier = verifier
+        self._users = users
+        self._audit = audit
+
+    async def check(self, request: Request) -> Operator:
+        unverified_token = read_bearer_token(request, "an access token").encode("latin-1")
+        principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
+        if principal.kind is not TokenKind.ACCESS:
+            raise _invalid("The management API takes an access token, and this is an id token.")
+        if principal.flow is GrantType.IMPLICIT:
+            raise _invalid("The management API does not take tokens of the implicit grant.")
+        if MANAGE_SCOPE not in principal.scopes:
+            detail = f"The token lacks the scope {MANAGE_SCOPE}; the client must ask for it and be registered with it."
+            raise Problem(403, detail, {"www-authenticate": bearer_challenge("insufficient_scope", MANAGE_SCOPE)})
+        user = await self._users.find_user(principal.user_id)
+        if user is None:
+            raise _invalid("The token's user does not exist here.")
+        operator = Operator(user_id=user.id, address=address_of(request))
+        if not may_manage(user):
+            what = f"management:{request.scope[OPERATION]}"
+            self._audit.note(AuditAction.REFUSAL, who=user.id, what=what, result=AuditResult.REFUSED, address=operator.address)
+            raise Problem(403, "The token's user is not an operator; another operator can make them one.")
+        return operator
+
+
+class KeyAndToken(Credentials[Caller]):
+    """A subscription key and a token of either kind, as in the families."""
+
+    schemes = {
+        "key": KEY_SCHEME,
+        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An access token or an id token"},
+    }
+    errors = {
+        401: "No subscription key or token, one that is not valid, or none of the scopes that show any of this",
+        429: "The key's rate or daily quota is used up",
+        469: "The user must renew their password",
+        470: "The user must accept the terms and conditions",
+    }
+
+    def __init__(self, admission: Admission, verifier: Verifier, audit: Audit) -> None:
+        self._admission = admission
+        self._verifier = verifier
+        self._audit = audit
+
+    async def check(self, request: Request) -> Caller:
+        return await let_in(request.scope["headers"], self._admission, self._verifier)
+
+    def headers_for(self, caller: Caller) -> Sequence[tuple[bytes, bytes]]:
+        return caller.admitted.headers
+
+    def note_refusal(self, caller: Caller, error: Exception, request: Request) -> None:
+        if isinstance(error, _NOTED_REFUSALS):
+            self._audit.note(
+                AuditAction.REFUSAL,
+                who=caller.principal.user_id,
+                what=f"{request.scope[OPERATION]} {type(error).__name__} by {client_ref(caller.principal.client_id)}",
+                result=AuditResult.REFUSED,
+                address=address_of(request),
+            )
+
+
+def read_bearer_token(request: Request, what: str) -> str:
+    """The token of RFC 6750 §2.1. Forms and queries are not read: URLs are logged. Raises Problem."""
+    sent = request.headers.getlist("authorization")
+    if len(sent) > 1:
+        raise _missing("The header Authorization is there more than once.")
+    scheme, _, token = (sent[0] if sent else "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise _missing(f"The header Authorization with `Bearer` and {what} is missing.")
+    return token.strip(" ")
+
+
+def _missing(detail: str) -> Problem:
+    return Problem(401, detail, {"www-authenticate": bearer_challenge()})
+
+
+def _invalid(detail: str) -> Problem:
+    return Problem(401, detail, {"www-authenticate": bearer_challenge("invalid_token")})

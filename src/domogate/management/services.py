@@ -1,0 +1,97 @@
+"""What the operations of the management API work with."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.people import Subscription
+from domogate.http_api.credentials import Operator
+from domogate.http_api.operations import Call
+from domogate.ports import (
+    ClientStore,
+    Clock,
+    GrantStore,
+    LogbookStore,
+    OrderStore,
+    PeopleStore,
+    PlantStore,
+    SessionStore,
+    SparePartStore,
+    SubscriptionStore,
+    WebhookStore,
+)
+from domogate.services.audit import AuditLog
+from domogate.services.driving.supervisor import DriverHealth
+from domogate.services.people import People
+from domogate.services.plants.control import Control
+from domogate.services.plants.fault_injection import FaultInjector
+from domogate.services.plants.history import History
+from domogate.services.plants.read_model import ReadModel
+from domogate.services.plants.scenes import Scenes
+
+OperatorCall = Call[Operator]
+
+
+class SigningKeyPlace(Protocol):
+    """A signing key and its place in the rotation, without its private part."""
+
+    @property
+    def kid(self) -> str: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def signs_from(self) -> float: ...
+    @property
+    def retired_at(self) -> float | None: ...
+
+
+class SigningKeys(Protocol):
+    async def list_places(self) -> Sequence[SigningKeyPlace]: ...
+    async def rotate(self, *, now: bool) -> str:
+        """The id of the new key. `now`: it signs at once, and no other key is trusted any more."""
+        ...
+
+
+NewSubscriptionKey = Callable[[str, str | None, int | None, float | None, float], tuple[str, Subscription]]
+"""Takes name, rate, daily quota, time of expiry and the present time. Returns the key, to be shown once, and what is stored
+of it. Raises ValueError."""
+
+
+class Devices(msgspec.Struct, frozen=True):
+    """Services for plants and their devices."""
+
+    read_model: ReadModel
+    control: Control
+    scenes: Scenes
+    fault_injector: FaultInjector
+    history: History
+    list_drivers: Callable[[], Sequence[DriverHealth]]
+
+
+class ManagementStore(
+    PeopleStore,
+    ClientStore,
+    GrantStore,
+    SessionStore,
+    PlantStore,
+    OrderStore,
+    SubscriptionStore,
+    WebhookStore,
+    LogbookStore,
+    SparePartStore,
+    Protocol,
+):
+    """Everything that operators see and change."""
+
+
+class ManagementServices(msgspec.Struct, frozen=True):
+    people: People
+    store: ManagementStore
+    clock: Clock
+    audit: AuditLog
+    new_subscription: NewSubscriptionKey
+    signing_keys: SigningKeys
+    devices: Devices
