@@ -62,7 +62,7 @@ class TestTheCommands:
         assert "no such dead letters" in webhook("replay", an_id(700), ends_with=1)
         assert "whole number" in webhook("replay", an_id(700), "x", ends_with=1)
         assert "There is no webhook" in webhook("show", an_id(701), ends_with=1)
-        assert "is no id" in webhook("show", "x", ends_with=1)
+        assert "is not the id" in webhook("show", "x", ends_with=1)
         webhook("remove", an_id(700))
         assert "receiver.example" not in webhook("list")
 
