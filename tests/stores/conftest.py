@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from domogate.stores import SqlStore, lifecycle, sqlite_url, writer
+from domogate.stores import SqlStore, sqlite_url, subject, writer
 from domogate.stores.engine import Database, open_database
 from domogate.stores.migrate import HEAD, migrate
 from support.postgres import PostgresServer, postgres_server
@@ -68,7 +68,7 @@ def database_url(
     request: pytest.FixtureRequest, migrated_file: Path, kept_databases: KeptDatabases, monkeypatch: pytest.MonkeyPatch
 ) -> str:
     """Of a database with empty tables; always the same one."""
-    monkeypatch.setattr(lifecycle, "open_database", kept_databases.open)
+    monkeypatch.setattr(subject, "open_database", kept_databases.open)
     if request.param == "sqlite":
         path = migrated_file.with_name("used.db")
         for leftover in path.parent.glob(f"{path.name}*"):

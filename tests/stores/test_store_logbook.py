@@ -14,7 +14,7 @@ from domogate.domain.plants import ControllerDetail, Module, Topology, UnitDetai
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType
 from domogate.domain.states import EmergencyState, LightState, Report
 from domogate.stores import SqlStore
-from domogate.stores.transaction import Transaction
+from domogate.stores.engine import Transaction
 from support.stores import HOUSE, LAMP, NOW, SMALL, HandClock, OpenStore, an_id
 
 SITE = replace(HOUSE, id=an_id(70), internal_id=an_id(71), name="Clinic", allowed=(), invited=(), emergency_lighting=True)
@@ -217,7 +217,7 @@ class TestWritingByHand:
             replace(note, at=float("nan")),
             replace(note, by="\ud800"),
         ):
-            with pytest.raises(ValueError, match=r"there is no|cannot be kept|surrogates"):
+            with pytest.raises(ValueError, match=r"there is no|cannot be stored|surrogates"):
                 await site.add_logbook_entry(wrong)
         assert await entries(site) == []
 

@@ -147,7 +147,7 @@ class TestEnding:
 
     @pytest.mark.parametrize("state", [OrderState.QUEUED, OrderState.SENT])
     async def test_what_is_no_end_is_refused(self, store: SqlStore, state: OrderState) -> None:
-        with pytest.raises(ValueError, match="does not end so"):
+        with pytest.raises(ValueError, match="not an end of an order"):
             await store.end_order(OrderEnd("one", state, NOW))
 
 
@@ -282,12 +282,13 @@ class TestMerging:
         assert states == {"one": OrderState.SENT, "two": OrderState.CONFIRMED}
 
 
+ENDS = (OrderState.CONFIRMED, OrderState.FAILED, OrderState.EXPIRED, OrderState.UNKNOWN)
 _names = st.sampled_from("abc")
 _times = st.integers(0, 8).map(lambda n: NOW + n)
 _steps = st.one_of(
     st.tuples(st.just("add"), st.lists(_names, min_size=1, max_size=3), _times, st.booleans()),
     st.tuples(st.just("mark"), _names, _times),
-    st.tuples(st.just("end"), _names, _times, st.sampled_from(sorted(orders.ENDS))),
+    st.tuples(st.just("end"), _names, _times, st.sampled_from(ENDS)),
     st.tuples(st.just("settle"), _times),
 )
 

@@ -5,7 +5,7 @@ import pytest
 from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Report
-from domogate.stores import SqlStore, states
+from domogate.stores import SqlStore, recorder
 from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, Ear, OpenStore, an_id
 
 ON = LightState(on=True)
@@ -115,7 +115,7 @@ class TestWhoeverReportedBefore:
         """A recorder that forgets looks again."""
         ear = Ear()
         house.listen(ear)
-        monkeypatch.setattr(states, "KNOWN_LIMIT", 1)
+        monkeypatch.setattr(recorder, "KNOWN_LIMIT", 1)
         for each in (GONE, report(reachable=True, module_id=PLUG.id, state=ON), STATED, Report(HOUSE.id, an_id(404), NOW, ON)):
             await house.record([each])
         assert turns(ear) == [(False, True), (True, False), (True, True)]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
-from domogate.stores import SqlStore, readings, retention, sqlite_url
+from domogate.stores import SqlStore, recorder, retention, sqlite_url
 from support.examples import examples
 from support.stores import GROUND, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, NOW, PLUG, SMALL, HandClock, OpenStore, an_id
 
@@ -170,7 +170,7 @@ class TestSummaries:
 
     @pytest.mark.parametrize("resolution", [0.0, 59.9, -60.0, float("nan"), float("inf")])
     async def test_a_resolution_that_cannot_be_is_refused(self, house: SqlStore, resolution: float) -> None:
-        with pytest.raises(ValueError, match="60 seconds or more"):
+        with pytest.raises(ValueError, match="at least 60 seconds"):
             await house.list_summaries(PLUG.id, 0, FOR_EVER, resolution, 10)
 
     async def test_they_go_in_pieces_that_may_end_in_the_middle_of_an_hour(
@@ -297,4 +297,4 @@ class TestAgainstAPlainCount:
 class TestMoments:
     @given(st.integers(0, 4_000_000_000_000))
     def test_every_millisecond_is_read_back_as_it_was(self, moment: int) -> None:
-        assert readings.to_moment(moment / 1000) == moment
+        assert recorder.to_moment(moment / 1000) == moment

@@ -6,7 +6,7 @@ from domogate.domain.events import StateChanged
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
-from domogate.stores import SqlStore, states
+from domogate.stores import SqlStore, changes, recorder
 from support.stores import HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, Ear, HandClock, an_id
 
 
@@ -84,16 +84,14 @@ class TestRecord:
         await house.record([])
         assert house.commits == before
 
-    async def test_more_modules_than_are_remembered_are_all_recorded(self, house: SqlStore) -> None:
-        states_module = states
-        limit, states_module.KNOWN_LIMIT = states_module.KNOWN_LIMIT, 1
-        try:
-            for on in (True, False):
-                await house.record(
-                    [Report(HOUSE.id, LAMP.id, NOW, LightState(on=on)), Report(HOUSE.id, PLUG.id, NOW, PlugState(on=on))]
-                )
-        finally:
-            states_module.KNOWN_LIMIT = limit
+    async def test_more_modules_than_are_remembered_are_all_recorded(
+        self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(recorder, "KNOWN_LIMIT", 1)
+        for on in (True, False):
+            await house.record(
+                [Report(HOUSE.id, LAMP.id, NOW, LightState(on=on)), Report(HOUSE.id, PLUG.id, NOW, PlugState(on=on))]
+            )
         assert await state_of(house, LAMP.id) == StoredState(LightState(on=False), True, NOW)
         assert await state_of(house, PLUG.id) == StoredState(PlugState(on=False), True, NOW)
 
@@ -151,7 +149,7 @@ class TestPrune:
         assert await house.newest_cursor() == newest + 1
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(self, house: SqlStore) -> None:
-        count = states.PRUNE_CHUNK * 2 + 7
+        count = changes.PRUNE_CHUNK * 2 + 7
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100)) for n in range(count)])
         before = house.commits
         await house.prune_changes(NOW + 1)

@@ -86,7 +86,7 @@ class TestAdding:
 
     @pytest.mark.parametrize("nobody", [{"user_id": an_id(999)}, {"plant_id": an_id(999)}])
     async def test_nobody_and_nowhere_have_none(self, house: SqlStore, nobody: dict[str, Any]) -> None:
-        with pytest.raises(ValueError, match="nothing with the id"):
+        with pytest.raises(ValueError, match="no row with the id"):
             await house.add_webhook(a_webhook(**nobody))
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 from domogate.domain.people import User
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url, writer
-from domogate.stores.transaction import Transaction
+from domogate.stores.engine import Transaction
 from support.postgres import PostgresServer
 from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, Ear, HeldStore, OpenStore, an_id
 

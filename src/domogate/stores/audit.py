@@ -1,4 +1,4 @@
-"""The audit log: appended to, never changed, its oldest records removed in time; and the pseudonyms of people in it."""
+"""The audit log, and the pseudonyms of users in it. Records are appended, never changed; the oldest are pruned."""
 
 import secrets
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, Removal, UnreadableRecord, chain
 from domogate.domain.ids import Id
 from domogate.stores.codec import to_json
-from domogate.stores.engine import execute_many
+from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import require_user
+from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import audit, pseudonyms
-from domogate.stores.transaction import Transaction
 
 _decode_entry = msgspec.json.Decoder(AuditEntry).decode
 _LAST = select(audit.c.number, audit.c.hash).order_by(audit.c.number.desc()).limit(1)
@@ -30,7 +30,7 @@ def append_audit(tx: Transaction, entries: Sequence[AuditEntry]) -> None:
     number, previous = (0, GENESIS) if last is None else (last.number, last.hash)
     rows = []
     for entry in entries:
-        # A whole number of seconds is read back as a float, and must have been hashed as one.
+        # An int would be read back as a float, with another hash.
         kept = msgspec.structs.replace(entry, at=float(entry.at))
         number += 1
         previous = chain(previous, number, kept)
@@ -51,7 +51,7 @@ def _record_from_row(row: Row[Any]) -> AuditRecord:
 
 
 def prune_audit(tx: Transaction, before: float) -> bool:
-    """Remove the oldest, a piece at a time, each with a record of it; True: there is more. Raises UnreadableRecord."""
+    """Remove some of the oldest records and log that; return True if there are more. Raises UnreadableRecord."""
     first, last = tx.connection.execute(_ENDS).one()
     if first is None:
         return False
@@ -65,7 +65,7 @@ def prune_audit(tx: Transaction, before: float) -> bool:
 
 
 def _find_last_before(connection: Connection, first: int, last: int, before: float) -> AuditRecord | None:
-    """By halves: records are in the order of their times, but for moments."""
+    """Binary search, because the records are nearly in the order of their times."""
     found: AuditRecord | None = None
     while first <= last:
         middle = (first + last) // 2
@@ -84,7 +84,7 @@ def find_pseudonym(connection: Connection, user_id: Id) -> str | None:
 
 
 def make_pseudonym(tx: Transaction, user_id: Id) -> str:
-    """The one that another caller made meanwhile, or else a new one, which tells nothing about the user."""
+    """Return the pseudonym; create a random one if there is none."""
     known = find_pseudonym(tx.connection, user_id)
     if known is not None:
         return known
@@ -92,3 +92,15 @@ def make_pseudonym(tx: Transaction, user_id: Id) -> str:
     pseudonym = secrets.token_hex(16)
     tx.connection.execute(insert(pseudonyms), {"user_id": user_id, "pseudonym": pseudonym})
     return pseudonym
+
+
+class SqlAudit(SqlSubject):
+    """AuditStore."""
+
+    append_audit = writes(append_audit)
+    list_audit = reads(list_audit)
+    prune_audit = repeats(prune_audit)
+
+    async def find_pseudonym(self, user_id: Id) -> str:
+        known = await self._read(find_pseudonym, user_id)
+        return known if known is not None else await self._write(make_pseudonym, user_id)

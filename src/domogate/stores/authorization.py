@@ -1,6 +1,6 @@
-"""Codes, refresh tokens and one-time links: whatever is consumed is consumed in the one write transaction of its moment.
+"""Authorization codes and refresh tokens. Each is consumed in one write transaction.
 
-All processes take turns at writing, so of many who present the same thing at once exactly one comes first.
+Only one process writes at a time, so that exactly one of several concurrent callers consumes it.
 """
 
 from typing import Any
@@ -9,23 +9,23 @@ from sqlalchemy import Column, Connection, Row, Table, bindparam, delete, insert
 
 from domogate.domain.authorization import (
     AuthorizationCode,
-    LinkPurpose,
-    OneTimeLink,
     RedeemedCode,
     RefreshToken,
     Rotation,
     RotationOutcome,
 )
 from domogate.domain.people import Grant
+from domogate.stores import attempts as counted
 from domogate.stores.codec import decode_text, to_json_or_none
-from domogate.stores.grants import add_grant, find_grant, grant_from_row, require_user, revoke_grant
+from domogate.stores.engine import Transaction
+from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_row, revoke_grant
+from domogate.stores.subject import reads, writes
 from domogate.stores.tables import attempts, grants, links, refresh_tokens, sessions
 from domogate.stores.tables import authorization_codes as codes
-from domogate.stores.transaction import Transaction
 
 PRUNE_CHUNK = 1_000
 REMEMBERED = 3600.0
-"""How long codes and refresh tokens outlive their expiry, so that one presented again is still known for what it is."""
+"""Seconds that codes and refresh tokens are kept after expiry, to detect reuse."""
 
 _CODE = select(codes).where(codes.c.code_hash == bindparam("code_hash"))
 _USE_CODE = (
@@ -59,9 +59,6 @@ _REPLACE = (
 )
 _INSERT_REFRESH_TOKEN = insert(refresh_tokens)
 
-_LINK = select(links).where(links.c.token_hash == bindparam("token_hash"))
-_TAKE_LINK = delete(links).where(links.c.token_hash == bindparam("token_hash")).returning(*links.c)
-
 
 # --- Codes ------------------------------------------------------------------------------------------------------------
 
@@ -84,7 +81,7 @@ def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
 
 
 def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
-    """An expired code is consumed too, and one whose grant was revoked: what comes of it is for the caller to judge."""
+    """Expired codes and codes of revoked grants are consumed too; the caller checks for both."""
     row = tx.connection.execute(_USE_CODE, {"of_hash": code_hash, "at": at}).first()
     first = row is not None
     if row is None:
@@ -93,7 +90,7 @@ def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | No
             return None
         revoke_grant(tx, row.grant_id, at)
     grant = find_grant(tx.connection, row.grant_id)
-    assert grant is not None, "a code goes with its grant"
+    assert grant is not None, "the grant of a code exists as long as the code"
     return RedeemedCode(_code_from_row(row, grant), grant, first)
 
 
@@ -144,12 +141,12 @@ def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken 
 def rotate_refresh_token(
     tx: Transaction, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
 ) -> Rotation:
-    """The successor joins the family of the token it replaces, whatever grant and client it names."""
+    """The successor gets the grant of the token that it replaces; its own grant and client are ignored."""
     row = tx.connection.execute(_PRESENTED, {"token_hash": token_hash}).first()
     if row is None or row.client_id != client_id or row.revoked_at is not None:
         return Rotation(RotationOutcome.UNKNOWN)
     grant = grant_from_row(row)
-    # Before the expiry: who lost an answer just before it still gets the successor that was made then.
+    # Checked before the expiry, so that a client that lost the answer just before it still gets its successor.
     if row.replaced_at is not None and at - row.replaced_at <= grace and _is_newest(row):
         return Rotation(RotationOutcome.REPEATED, grant)
     if row.expires_at <= at:
@@ -163,53 +160,19 @@ def rotate_refresh_token(
 
 
 def _is_newest(row: Row[Any]) -> bool:
-    """Whether the token's successor is the newest of its family."""
+    """Return whether the successor of the token is the newest token of the grant."""
     return bool(row.has_successor) and row.successor_replaced_at is None
 
 
-# --- One-time links ---------------------------------------------------------------------------------------------------
-
-
-def add_link(tx: Transaction, link: OneTimeLink) -> None:
-    require_user(tx, link.user_id)
-    tx.connection.execute(delete(links).where(links.c.user_id == link.user_id, links.c.purpose == link.purpose.value))
-    tx.connection.execute(
-        insert(links),
-        {
-            "token_hash": link.token_hash,
-            "user_id": link.user_id,
-            "purpose": link.purpose.value,
-            "expires_at": link.expires_at,
-            "sent_to": link.sent_to,
-        },
-    )
-
-
-def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
-    row = connection.execute(_LINK, {"token_hash": token_hash}).first()
-    return None if row is None else _link_from_row(row)
-
-
-def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
-    """An expired one too: that is for the caller to judge."""
-    row = tx.connection.execute(_TAKE_LINK, {"token_hash": token_hash}).first()
-    return None if row is None else _link_from_row(row)
-
-
-def _link_from_row(row: Row[Any]) -> OneTimeLink:
-    return OneTimeLink(row.token_hash, row.user_id, LinkPurpose(row.purpose), row.expires_at, row.sent_to)
-
-
-# --- Forgetting -------------------------------------------------------------------------------------------------------
+# --- Pruning ----------------------------------------------------------------------------------------------------------
 
 _KEPT_FOR: dict[Table, float] = {sessions: 0.0, links: 0.0, attempts: 0.0, codes: REMEMBERED, refresh_tokens: REMEMBERED}
-EXPIRING = tuple(_KEPT_FOR)
 
 
 def prune_unredeemed(tx: Transaction, at: float) -> bool:
-    """Remove grants whose code expired unredeemed, with the code, when codes are forgotten; True: there is more.
+    """Remove some of the grants whose code expired unredeemed; return True if there are more.
 
-    Nobody is told: no token was ever made of them.
+    No event is emitted, because these grants never had a token.
     """
     unredeemed = (
         select(codes.c.grant_id)
@@ -221,7 +184,23 @@ def prune_unredeemed(tx: Transaction, at: float) -> bool:
 
 
 def prune_expired(tx: Transaction, table: Table, at: float) -> bool:
-    """Remove what expired long enough ago, a piece at a time; True: there is more."""
+    """Remove some rows that expired long enough ago; return True if there are more."""
     key: Column[Any] = next(iter(table.primary_key))
     oldest = select(key).where(table.c.expires_at <= at - _KEPT_FOR[table]).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
     return tx.connection.execute(delete(table).where(key.in_(oldest))).rowcount == PRUNE_CHUNK
+
+
+class SqlTokens(SqlGrants):
+    """TokenStore."""
+
+    add_code = writes(add_code)
+    redeem_code = writes(redeem_code)
+    add_refresh_token = writes(add_refresh_token)
+    find_refresh_token = reads(find_refresh_token)
+    rotate_refresh_token = writes(rotate_refresh_token)
+
+    async def prune_authorization(self, at: float) -> None:
+        await self._repeat(prune_unredeemed, at)
+        await self._repeat(counted.prune_surplus, counted.MOST_KEPT)
+        for table in _KEPT_FOR:
+            await self._repeat(prune_expired, table, at)

@@ -1,18 +1,130 @@
-"""What a batch is made of, and how its parts share a transaction without sharing their failures."""
+"""The writes of concurrent callers in one transaction.
+
+Orders that follow each other are merged: all that begin, are sent or end in a batch take one statement for each of the three
+steps. For each caller the result is the same as if the callers had come one after the other. Reports are merged too.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, insert, select, update
+
+from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.states import Report
-from domogate.stores.orders import OrderChange, change_orders
-from domogate.stores.states import Prepared, Recorder, prepare
-from domogate.stores.transaction import Transaction
+from domogate.stores.codec import NUL, decode_command
+from domogate.stores.engine import Transaction, chunked
+from domogate.stores.recorder import Prepared, Recorder, prepare
+from domogate.stores.tables import orders
+
+_OF_ID: ColumnElement[bool] = orders.c.id == bindparam("of_id")
+_FIND_ALL = select(orders).where(orders.c.id.in_(bindparam("ids", expanding=True)))
+_INSERT = insert(orders)
+_MARK = (
+    update(orders)
+    .where(_OF_ID, orders.c.state == OrderState.QUEUED.value)
+    .values(state=OrderState.SENT.value, sent_at=bindparam("at"))
+)
+_END = (
+    update(orders)
+    .where(_OF_ID, orders.c.ended_at.is_(None))
+    .values(state=bindparam("end"), ended_at=bindparam("at"), problem=bindparam("words"))
+)
+
+
+class AddOrders(msgspec.Struct, frozen=True):
+    """New orders, and their commands as text."""
+
+    records: tuple[OrderRecord, ...]
+    commands: tuple[str, ...]
+
+
+class MarkSent(msgspec.Struct, frozen=True):
+    order_id: str
+    at: float
+
+
+OrderChange = AddOrders | MarkSent | OrderEnd
+
+
+def change_orders(tx: Transaction, changes: Sequence[OrderChange]) -> list[Any]:
+    """Make all changes in order. The answers: the records that existed; whether to send the order; None for an end."""
+    known = _find_all(tx.connection, _ids_to_know(changes))
+    texts: dict[str, str] = {}
+    marked: list[dict[str, Any]] = []
+    ended: list[dict[str, Any]] = []
+    answers: list[Any] = []
+    for change in changes:
+        if isinstance(change, AddOrders):
+            existing = []
+            for record, text in zip(change.records, change.commands, strict=True):
+                order_id = record.order.id
+                existing.append(known.get(order_id))
+                if existing[-1] is None:
+                    known[order_id] = record
+                    texts[order_id] = text
+            answers.append(existing)
+        elif isinstance(change, MarkSent):
+            found = known.get(change.order_id)
+            to_send = found is not None and found.state is OrderState.QUEUED and change.at < found.order.deadline
+            if found is not None and to_send:
+                known[change.order_id] = msgspec.structs.replace(found, state=OrderState.SENT, sent_at=change.at)
+                marked.append({"of_id": change.order_id, "at": change.at})
+            answers.append(to_send)
+        else:
+            found = known.get(change.order_id)
+            if found is not None and found.ended_at is None:
+                known[change.order_id] = msgspec.structs.replace(
+                    found, state=change.state, ended_at=change.at, problem=change.problem
+                )
+            # Executed for unknown orders too: the statement skips orders that have ended.
+            ended.append({"of_id": change.order_id, "end": change.state.value, "at": change.at, "words": change.problem})
+            answers.append(None)
+    tx.execute_bulk(_INSERT, [_to_row(known[order_id], text) for order_id, text in texts.items()])
+    tx.execute_bulk(_MARK, [row for row in marked if row["of_id"] not in texts])
+    tx.execute_bulk(_END, [row for row in ended if row["of_id"] not in texts])
+    return answers
+
+
+def _ids_to_know(changes: Iterable[OrderChange]) -> set[str]:
+    ids: set[str] = set()
+    for change in changes:
+        if isinstance(change, AddOrders):
+            ids.update([record.order.id for record in change.records])
+        elif isinstance(change, MarkSent) and NUL not in change.order_id:
+            ids.add(change.order_id)
+    return ids
+
+
+def _find_all(connection: Connection, ids: set[str]) -> dict[str, OrderRecord]:
+    return {row.id: order_from_row(row) for some in chunked(ids) for row in connection.execute(_FIND_ALL, {"ids": some})}
+
+
+def _to_row(record: OrderRecord, command: str) -> dict[str, Any]:
+    order = record.order
+    return {
+        "id": order.id,
+        "plant_id": order.plant_id,
+        "module_id": order.module_id,
+        "command": command,
+        "deadline": order.deadline,
+        "state": record.state.value,
+        "queued_at": record.queued_at,
+        "sent_at": record.sent_at,
+        "ended_at": record.ended_at,
+        "problem": record.problem,
+    }
+
+
+def order_from_row(row: Row[Any]) -> OrderRecord:
+    order = Order(row.id, row.plant_id, row.module_id, decode_command(row.command), row.deadline)
+    return OrderRecord(order, OrderState(row.state), row.queued_at, row.sent_at, row.ended_at, row.problem)
 
 
 class Unit:
-    """A caller's write and where to answer it; general work is a callable, reports and orders are data that can be merged."""
+    """The write of one caller, and the future for its answer. Work is a callable; reports and orders can be merged."""
 
     __slots__ = ("change", "error", "future", "reports", "result", "work")
 
@@ -40,7 +152,7 @@ class Unit:
 
 
 class Batch:
-    """The writes of several callers, in the order they came; reports and orders that follow each other become one write."""
+    """The writes of several callers, in the order they came. One caller's failure does not affect the others."""
 
     def __init__(self, units: list[Unit], recorder: Recorder) -> None:
         self._units = units
@@ -57,19 +169,19 @@ class Batch:
 
     def _merge(self, tx: Transaction, units: list[Unit], *, guarded: bool) -> None:
         calls: list[Prepared] = []
-        sound = []
+        valid = []
         for unit in units:
             try:
                 if unit.reports:
                     calls.append(prepare(unit.reports))
-                sound.append(unit)
+                valid.append(unit)
             except Exception as error:
                 unit.error = error
-        if not sound:
+        if not valid:
             return
 
         def write() -> None:
-            ordering = [unit for unit in sound if unit.change is not None]
+            ordering = [unit for unit in valid if unit.change is not None]
             if ordering:
                 answers = change_orders(tx, [unit.change for unit in ordering if unit.change is not None])
                 for unit, answer in zip(ordering, answers, strict=True):
@@ -78,7 +190,7 @@ class Batch:
                 self._recorder.record(tx, calls)
 
         failed = self._guard(tx, write, guarded=guarded)
-        for unit in sound:
+        for unit in valid:
             unit.error = failed
 
     def _run_unit(self, tx: Transaction, unit: Unit, *, guarded: bool) -> None:
@@ -93,7 +205,7 @@ class Batch:
         self._recorder.forget_after(tx.events[before:])
 
     def _guard(self, tx: Transaction, run: Callable[[], None], *, guarded: bool) -> Exception | None:
-        """In a savepoint unless it has the transaction to itself, so that one caller's failure is not everybody's."""
+        """Run in a savepoint if other callers share the transaction, so that only this caller fails."""
         before = len(tx.events)
         savepoint = tx.connection.begin_nested() if guarded else None
         try:
@@ -104,7 +216,7 @@ class Batch:
             if savepoint is not None:
                 try:
                     savepoint.rollback()
-                except Exception:  # the database gave up the whole transaction, as SQLite does when the disk is full
+                except Exception:  # the database has ended the whole transaction, as SQLite does when the disk is full
                     raise error from None
             return error
         if savepoint is not None:

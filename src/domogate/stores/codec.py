@@ -1,4 +1,4 @@
-"""How values that have no column of their own are written as JSON text, and e-mails as keys."""
+"""Encodes values as JSON text for columns, and e-mails as keys."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from domogate.domain.reachability import Absence
 from domogate.domain.safety import EmergencyTest, SparePart
 from domogate.domain.states import State
 
-# Deterministic, so that an import can tell by the text alone whether anything differs.
+# Deterministic, so that an import can compare texts.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 NUL = "\0"
-"""No name holds it: PostgreSQL refuses even to look for a text that does."""
+"""PostgreSQL refuses text with this character, even as a parameter of a search."""
 
 
 def to_json(value: Any) -> str:
@@ -44,5 +44,10 @@ decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
 
 
 def email_key(email: str) -> str:
-    """What two spellings of one e-mail have in common."""
+    """Return the same key for all spellings of an e-mail."""
     return email.casefold()
+
+
+def storable(words: str) -> str:
+    """Replace characters that PostgreSQL refuses. Texts of devices and receivers may contain any character."""
+    return words.encode("utf-8", "replace").decode().replace(NUL, "\N{REPLACEMENT CHARACTER}")

@@ -1,7 +1,7 @@
-"""Opening a database, and all that SQLite and PostgreSQL do differently.
+"""Opens a database, and hides the differences between SQLite and PostgreSQL.
 
-Each database has two engines: one whose transactions write (there is one such connection in a process, the writer's),
-and one whose transactions are read-only snapshots.
+Each database has two engines. The transactions of `writing` write; a process has one such connection, in the writer thread.
+The transactions of `reading` are read-only snapshots.
 """
 
 import os
@@ -14,28 +14,44 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import Connection, Dialect, Engine, Executable, Insert, Table, create_engine, event, func, make_url, select
+from sqlalchemy import (
+    Connection,
+    Dialect,
+    Engine,
+    Executable,
+    Insert,
+    Table,
+    create_engine,
+    event,
+    func,
+    insert,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.sql.compiler import SQLCompiler
 
+from domogate.domain.events import Change, Event
+from domogate.stores.codec import to_json
 from domogate.stores.tables import changes
 
 T = TypeVar("T")
 
 READERS = 4
 _BUSY_SECONDS = 30.0
-# An error may end in a log, and parameters hold hashes and keys.
+# Errors are logged, and parameters contain hashes and keys.
 _COMMON: dict[str, Any] = {"max_overflow": 0, "hide_parameters": True}
-# One number all Domogate processes agree on; whoever holds it may write changes.
+# The same number in all Domogate processes. Only the process that holds this lock may write.
 _WRITE_LOCK = 0x646F6D6F67617465
 
 _NEWEST = select(func.max(changes.c.cursor))
+_INSERT_CHANGES = insert(changes)
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a database kept in this file."""
+    """Return the URL of the database in this file."""
     return URL.create("sqlite", database=str(path.absolute())).render_as_string(hide_password=False)
 
 
@@ -44,15 +60,15 @@ def newest_cursor(connection: Connection) -> int:
 
 
 class Bulk:
-    """A statement for many rows, spelled out once: the driver is given them without a detour through SQLAlchemy.
+    """A statement that is compiled once and executed for many rows by the database driver, without SQLAlchemy.
 
-    Its parameters are the columns of an INSERT, or what a `bindparam` names. Measured: half the time of many small rows.
+    Its parameters are the columns of an INSERT, or the names of bindparams. For many small rows it takes half the time.
     """
 
     def __init__(self, statement: Executable, dialect: Dialect) -> None:
         compiled = cast(SQLCompiler, statement.compile(dialect=dialect))  # type: ignore[attr-defined]  # every executable has it
         self._text = str(compiled)
-        # None where the driver knows parameters by their names.
+        # None if the driver takes parameters by name.
         self._order = compiled.positiontup if compiled.positional else None
         self._constants = {name: value for name, value in compiled.params.items() if value is not None}
 
@@ -67,7 +83,7 @@ class Bulk:
 
 
 class Database(ABC):
-    """An opened database: `writing` and `reading` connect to it."""
+    """An opened database."""
 
     writing: Engine
     reading: Engine
@@ -78,18 +94,18 @@ class Database(ABC):
 
     @abstractmethod
     def lock(self, connection: Connection) -> None:
-        """Wait until no other process is in a write transaction; cursors are therefore given in the order of commits."""
+        """Wait until no other process is in a write transaction. Therefore cursors are in the order of commits."""
 
     @abstractmethod
     def news_token(self, connection: Connection) -> object:
-        """Something cheap that differs once any other connection has committed a change."""
+        """Return a value that changes when another connection commits. It is cheap to get."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:
-        """An INSERT that can be told what to do on conflict."""
+        """Return an INSERT that supports ON CONFLICT."""
 
     def upsert(self, table: Table) -> Insert:
-        """INSERT, or replace every column of the row with the same key."""
+        """Return an INSERT that replaces all columns of a row with the same key."""
         if table.name in self._upserts:
             return self._upserts[table.name]
         statement = self.insert(table)
@@ -99,7 +115,7 @@ class Database(ABC):
         return self._upserts.setdefault(table.name, upserting)
 
     def bulk(self, statement: Executable) -> Bulk:
-        """For statements that are made once and kept: it remembers each."""
+        """Return the compiled statement. It is cached permanently, so pass module constants only."""
         bulk = self._bulks.get(statement)
         if bulk is None:
             bulk = self._bulks[statement] = Bulk(statement, self.writing.dialect)
@@ -111,7 +127,7 @@ class Database(ABC):
 
 
 class SqliteDatabase(Database):
-    """One file, in WAL mode; a commit is on disk when it returns."""
+    """One file in WAL mode. A commit is on disk when it returns."""
 
     def __init__(self, url: URL) -> None:
         super().__init__()
@@ -123,7 +139,7 @@ class SqliteDatabase(Database):
         self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
 
     def _create_privately(self) -> None:
-        # It holds private keys and password hashes; SQLite gives its other files the mode of this one.
+        # The file contains private keys and password hashes. SQLite creates its other files with the same mode.
         self.path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -133,7 +149,7 @@ class SqliteDatabase(Database):
 
         @event.listens_for(engine, "connect")
         def prepare(connection: sqlite3.Connection, _record: Any) -> None:
-            connection.isolation_level = None  # transactions are begun below, not guessed by the driver
+            connection.isolation_level = None  # transactions begin explicitly, see below
             _enter_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -146,10 +162,10 @@ class SqliteDatabase(Database):
         return engine
 
     def lock(self, connection: Connection) -> None:
-        """BEGIN IMMEDIATE took the lock already."""
+        """BEGIN IMMEDIATE has taken the lock."""
 
     def news_token(self, connection: Connection) -> object:
-        # Asked of the driver itself: the pragma tells nothing new inside a transaction.
+        # Executed by the driver itself, because inside a transaction the pragma returns an old value.
         driver = connection.connection.driver_connection
         assert driver is not None
         return driver.execute("PRAGMA data_version").fetchone()[0]
@@ -159,7 +175,7 @@ class SqliteDatabase(Database):
 
 
 def _enter_wal(connection: sqlite3.Connection) -> None:
-    """SQLite does not wait for others here, whatever its time-out: two that find a new file at once would fail."""
+    """Retry, because SQLite ignores its timeout here: two processes that open a new file at the same time would fail."""
     give_up = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -172,7 +188,7 @@ def _enter_wal(connection: sqlite3.Connection) -> None:
 
 
 class PostgresDatabase(Database):
-    """A server; snapshots are REPEATABLE READ, writers take turns by an advisory lock."""
+    """A server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time."""
 
     def __init__(self, url: URL) -> None:
         super().__init__()
@@ -191,13 +207,52 @@ class PostgresDatabase(Database):
             return newest_cursor(connection)
 
     def insert(self, table: Table) -> Any:
-        from sqlalchemy.dialects import postgresql  # an embedded gateway never needs it
+        from sqlalchemy.dialects import postgresql  # not needed with SQLite
 
         return postgresql.insert(table)
 
 
+class Transaction:
+    """The current write transaction. Its events become changes when it commits."""
+
+    __slots__ = ("connection", "database", "events", "now")
+
+    def __init__(self, database: Database, connection: Connection, now: float) -> None:
+        self.database = database
+        self.connection = connection
+        self.now = now
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    def upsert(self, table: Table) -> Insert:
+        return self.database.upsert(table)
+
+    def execute_bulk(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Execute the statement once for each row. The statement must be a module constant."""
+        self.database.bulk(statement).execute(self.connection, rows)
+
+    def write_changes(self, newest: int) -> Sequence[Change]:
+        """Write the events as changes, with consecutive cursors after `newest`."""
+        committed = [Change(cursor, self.now, event) for cursor, event in enumerate(self.events, newest + 1)]
+        self.execute_bulk(
+            _INSERT_CHANGES,
+            [
+                {
+                    "cursor": change.cursor,
+                    "at": change.at,
+                    "plant_id": getattr(change.event, "plant_id", None),
+                    "event": to_json(change.event),
+                }
+                for change in committed
+            ],
+        )
+        return committed
+
+
 def open_database(url: str) -> Database:
-    """SQLite or PostgreSQL, by the URL; nothing else is known here."""
+    """Open a SQLite or PostgreSQL database. Raises ValueError for any other URL."""
     parsed = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
     match parsed.get_backend_name():
         case "sqlite":
@@ -209,13 +264,13 @@ def open_database(url: str) -> Database:
 
 
 def chunked(items: Iterable[T], size: int = 500) -> Iterator[list[T]]:
-    """In pieces small enough for one statement's parameters."""
+    """Split into lists that are small enough for the parameters of one statement."""
     walk = iter(items)
     while piece := list(islice(walk, size)):
         yield piece
 
 
 def execute_many(connection: Connection, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Nothing at all for no rows, which SQLAlchemy would take for one row of defaults."""
+    """Do nothing without rows. SQLAlchemy would insert one row of defaults."""
     if rows:
         connection.execute(statement, rows)

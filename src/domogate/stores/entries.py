@@ -1,4 +1,4 @@
-"""What is added to logbooks as units and controllers report: in the commit that keeps the report, and never twice."""
+"""Adds logbook entries for reports of units and controllers, in the commit that writes the report."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,9 +10,8 @@ from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind, entries_of
 from domogate.domain.states import EmergencyState
 from domogate.stores.codec import decode_state, decode_test, to_json_or_none
-from domogate.stores.engine import chunked
+from domogate.stores.engine import Transaction, chunked
 from domogate.stores.tables import logbook, modules, states
-from domogate.stores.transaction import Transaction
 
 _COLUMNS = [column.name for column in logbook.columns if column.name != "number"]
 _INSERT = insert(logbook).values({name: bindparam(name) for name in _COLUMNS}).inline()
@@ -29,7 +28,7 @@ _WITH_STATES = (
 
 
 def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
-    """What units and controllers reported. A test that an old report tells of again is not logged again."""
+    """Log what units and controllers reported. A test that is logged already is skipped."""
     known = _known_tests(tx.connection, [entry for entry in entries if entry.test is not None])
     rows = []
     for entry in entries:
@@ -43,7 +42,7 @@ def log_entries(tx: Transaction, entries: Sequence[LogbookEntry]) -> None:
 
 
 def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
-    """Modules are about to be given their own state back: failures that only covered it are over."""
+    """Log the end of failures for modules whose own state is about to be restored."""
     entries: list[LogbookEntry] = []
     for ids in chunked(sorted(own)):
         for row in tx.connection.execute(_WITH_STATES, {"ids": ids}):
@@ -55,10 +54,10 @@ def log_restored(tx: Transaction, own: Mapping[Id, str]) -> None:
 
 
 def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set[tuple[Id | None, str, float]]:
-    """Tests that are logged already, from the time of the oldest of these on."""
+    """Return the logged tests since the oldest of these entries."""
     if not entries:
         return set()
-    # One that was to end in the future is logged under the moment when it was first heard of.
+    # A test that ends in the future is logged with the time of its first report.
     since = min(0.0 if entry.test is None or entry.test.ended_at > entry.at else entry.at for entry in entries)
     wanted = {"plants": sorted({entry.plant_id for entry in entries}), "since": since}
     found = [(row.module_id, decode_test(row.test)) for row in connection.execute(_TESTS, wanted)]

@@ -10,9 +10,11 @@ from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.safety import SpareParts
+from domogate.stores.clients import list_clients
 from domogate.stores.codec import decode_absence, decode_parts, decode_state
 from domogate.stores.injections import covered_states
-from domogate.stores.people import list_clients, list_users
+from domogate.stores.keys import list_subscriptions
+from domogate.stores.people import list_users
 from domogate.stores.plants import (
     HAS_CONTROLLER,
     SELECT_AMBIENTS,
@@ -22,7 +24,6 @@ from domogate.stores.plants import (
     SELECT_MODULES,
 )
 from domogate.stores.rows import people_from_rows, plant_from_row, topology_from_rows
-from domogate.stores.subscriptions import list_subscriptions
 from domogate.stores.tables import plants, spare_parts
 
 

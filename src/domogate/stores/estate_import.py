@@ -13,17 +13,17 @@ from domogate.domain.events import PlantChanged, SparePartsChanged
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module, PlantStatus
 from domogate.ports import ImportSummary
+from domogate.stores.clients import remove_clients
 from domogate.stores.codec import to_json
-from domogate.stores.engine import execute_many
+from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.estate_people import import_clients, import_members, import_subscriptions, import_users
+from domogate.stores.keys import remove_subscriptions, subscription_from_values
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
-from domogate.stores.people import remove_clients, remove_users
+from domogate.stores.people import remove_users
 from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, write, write_rows
+from domogate.stores.recorder import state_to_json
 from domogate.stores.rows import module_to_row, plant_to_row
-from domogate.stores.states import state_to_json
-from domogate.stores.subscriptions import remove_subscriptions, subscription_from_values
 from domogate.stores.tables import ambients, floors, injections, modules, plants, spare_parts, states
-from domogate.stores.transaction import Transaction
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 _PLANT_ID = 1

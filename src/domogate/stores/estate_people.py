@@ -15,14 +15,14 @@ from domogate.domain.events import ClientChanged, SubscriptionChanged, UserChang
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Member, Plant
+from domogate.stores.clients import client_to_row, list_clients
 from domogate.stores.codec import email_key
-from domogate.stores.engine import execute_many
+from domogate.stores.engine import Transaction, execute_many
+from domogate.stores.keys import list_subscriptions, subscription_to_row
 from domogate.stores.members import invitation_rows, member_rows
-from domogate.stores.people import client_to_row, list_clients, list_users, user_to_row
+from domogate.stores.people import list_users, user_to_row
 from domogate.stores.reconcile import Difference, collect, compare, write
-from domogate.stores.subscriptions import list_subscriptions, subscription_to_row
 from domogate.stores.tables import clients, invitations, members, subscriptions, users
-from domogate.stores.transaction import Transaction
 
 
 class ImportedUsers(msgspec.Struct):

@@ -1,30 +1,29 @@
-"""The change feed: every change once, in order, whichever process wrote it.
+"""The position of this process in the change feed: it gives every change to the listeners once, in order.
 
-Only the writer thread uses a Feed. Its own batches advance it directly; what others committed in between is read first,
-in the same transaction, and while nothing is written it is found by polling.
+Only the writer thread uses a Feed. Its own batches advance it directly. Changes that other processes committed in between are
+read first, in the same transaction. While this process does not write, it polls for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, Row, bindparam, select
 
 from domogate.domain.events import Change
 from domogate.stores.codec import decode_event
 from domogate.stores.engine import Database, newest_cursor
 from domogate.stores.tables import changes
 
-_SELECT = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
-_AFTER = _SELECT.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
-_BETWEEN = _SELECT.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
+SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
+_BETWEEN = SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
 
 
-def list_changes(connection: Connection, after: int, limit: int) -> Sequence[Change]:
-    rows = connection.execute(_AFTER, {"after": after, "limit": limit})
-    return [Change(cursor, at, decode_event(event)) for cursor, at, event in rows]
+def changes_from_rows(rows: Iterable[Row[Any]]) -> list[Change]:
+    return [Change(row.cursor, row.at, decode_event(row.event)) for row in rows]
 
 
 class Feed:
-    """How far the listeners have come, and what they have not been given yet."""
+    """The cursor of the last change given to the listeners, and the changes after it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -33,16 +32,15 @@ class Feed:
         self.delivered = 0
 
     def start(self) -> None:
-        """From now on: what is committed already is in every snapshot that can still be asked for."""
+        """Begin after the newest change: snapshots that are read from now on include all changes up to it."""
         with self._database.reading.begin() as connection:
             self.delivered = newest_cursor(connection)
 
     def read_missing(self, connection: Connection, newest: int) -> list[Change]:
-        """The changes of other processes up to `newest`; they count as delivered from here on."""
+        """Return the changes of other processes up to `newest`. They count as delivered from now on."""
         if newest <= self.delivered:
             return []
-        rows = connection.execute(_BETWEEN, {"after": self.delivered, "until": newest})
-        missing = [Change(cursor, at, decode_event(event)) for cursor, at, event in rows]
+        missing = changes_from_rows(connection.execute(_BETWEEN, {"after": self.delivered, "until": newest}))
         self.delivered = newest
         return missing
 
@@ -51,7 +49,7 @@ class Feed:
             self.delivered = own[-1].cursor
 
     def poll(self) -> list[Change]:
-        """What others committed since; next to nothing is done when they did not."""
+        """Return the changes that other processes committed. It is cheap if there are none."""
         if self._connection is None:
             self._connection = self._database.reading.connect()
         token = self._database.news_token(self._connection)
@@ -63,7 +61,7 @@ class Feed:
         return missing
 
     def close(self) -> None:
-        """Also after an error: the next poll connects anew."""
+        """Also called after an error; the next poll connects again."""
         connection, self._connection, self._token = self._connection, None, None
         if connection is not None:
             connection.close()

@@ -1,6 +1,6 @@
-"""That a user let an application in; revoking it ends every token that was made of it.
+"""Grants of users to applications. Revoking a grant ends all its tokens.
 
-A grant that was made with a code counts once the code is redeemed: until then nobody has got anything by it.
+A grant with a code counts only after the code is redeemed.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,18 @@ from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant, GrantType
 from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import authorization_codes as codes
 from domogate.stores.tables import clients, grants, users
-from domogate.stores.transaction import Transaction
 
 _GRANT = select(grants).where(grants.c.id == bindparam("grant_id"))
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _CLIENT = select(clients.c.id).where(clients.c.id == bindparam("client_id"))
-_WAITS_FOR_ITS_CODE = select(codes.c.code_hash).where(codes.c.grant_id == grants.c.id, codes.c.used_at.is_(None)).exists()
-_LIVING = (
+_CODE_IS_NOT_REDEEMED = select(codes.c.code_hash).where(codes.c.grant_id == grants.c.id, codes.c.used_at.is_(None)).exists()
+_VALID = (
     select(grants)
-    .where(grants.c.user_id == bindparam("user_id"), grants.c.revoked_at.is_(None), ~_WAITS_FOR_ITS_CODE)
+    .where(grants.c.user_id == bindparam("user_id"), grants.c.revoked_at.is_(None), ~_CODE_IS_NOT_REDEEMED)
     .order_by(grants.c.created_at.desc(), grants.c.id)
 )
 
@@ -72,11 +73,11 @@ def find_grant(connection: Connection, grant_id: Id) -> Grant | None:
 
 
 def list_grants(connection: Connection, user_id: Id) -> Sequence[Grant]:
-    return [grant_from_row(row) for row in connection.execute(_LIVING, {"user_id": user_id})]
+    return [grant_from_row(row) for row in connection.execute(_VALID, {"user_id": user_id})]
 
 
 def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
-    """False when there is no such grant; one revoked before stays revoked since then."""
+    """Return False if the grant does not exist. The time of an earlier revocation stays."""
     return bool(_revoke(tx, grants.c.id == grant_id, at)) or find_grant(tx.connection, grant_id) is not None
 
 
@@ -86,15 +87,25 @@ def revoke_grants(tx: Transaction, user_id: Id, client_id: str | None, at: float
 
 
 def _revoke(tx: Transaction, condition: ColumnElement[bool], at: float) -> int:
-    living = update(grants).where(condition, grants.c.revoked_at.is_(None)).values(revoked_at=at)
-    revoked = sorted(tx.connection.execute(living.returning(grants.c.id)).scalars())
+    valid = update(grants).where(condition, grants.c.revoked_at.is_(None)).values(revoked_at=at)
+    revoked = sorted(tx.connection.execute(valid.returning(grants.c.id)).scalars())
     for grant_id in revoked:
         tx.emit(GrantRevoked(grant_id=grant_id))
     return len(revoked)
 
 
 def remove_grants(tx: Transaction, column: ColumnElement[str], values: Sequence[str]) -> None:
-    """With their codes and refresh tokens, which the database removes."""
+    """Remove grants. The database removes their codes and refresh tokens."""
     for value in values:
         for grant_id in tx.connection.execute(delete(grants).where(column == value).returning(grants.c.id)).scalars():
             tx.emit(GrantRevoked(grant_id=grant_id))
+
+
+class SqlGrants(SqlSubject):
+    """GrantStore."""
+
+    add_grant = writes(add_grant)
+    find_grant = reads(find_grant)
+    list_grants = reads(list_grants)
+    revoke_grant = writes(revoke_grant)
+    revoke_grants = writes(revoke_grants)

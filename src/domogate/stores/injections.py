@@ -1,4 +1,4 @@
-"""Faults on demand: kept beside what drivers report, never mixed with it for good."""
+"""Injected faults. They are stored apart from the reports of drivers."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,14 +22,14 @@ from domogate.domain.events import PlantAspect
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.stores.codec import decode_state
-from domogate.stores.engine import chunked, execute_many
+from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.entries import log_restored
 from domogate.stores.members import changing_plants
+from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import injections, modules, plants, states
-from domogate.stores.transaction import Transaction
 
 COVERING = frozenset({InjectedFault.BATTERY, InjectedFault.FAILURE})
-"""Those under which a module has another state than its own."""
+"""Faults that replace the own state of a module."""
 
 _of_plant: ColumnElement[Any] = func.coalesce(injections.c.plant_id, modules.c.plant_id)
 _ALL = (
@@ -47,7 +47,7 @@ _INSERT = insert(injections)
 _REMOVE = delete(injections).where(injections.c.id == bindparam("of_id"))
 _STATES = select(states.c.module_id, states.c.state).where(states.c.module_id.in_(bindparam("ids", expanding=True)))
 _COVERED: Select[Any] = select(injections.c.module_id, injections.c.covers).where(injections.c.covers.is_not(None))
-_UNCOVER = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("own"), at=0.0)
+_RESTORE = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("own"), at=0.0)
 
 
 def injections_of(connection: Connection, plant_id: Id) -> tuple[Injection, ...]:
@@ -59,7 +59,7 @@ def list_injections(connection: Connection) -> Sequence[tuple[Id, Injection]]:
 
 
 def covered_states(connection: Connection) -> dict[Id, str]:
-    """By module, the state that it had before a fault covered it."""
+    """Return the own state of each module whose state a fault replaces."""
     return {row.module_id: row.covers for row in connection.execute(_COVERED)}
 
 
@@ -77,9 +77,9 @@ def inject(tx: Transaction, plant_id: Id, wanted: Sequence[Injection]) -> bool:
     newest = {(injection.module_id, injection.fault): injection for injection in wanted}
     if not newest:
         return True
-    overlay = sorted({module_id for module_id, fault in newest if module_id is not None and fault in COVERING})
-    # A state that is covered already is not the module's own.
-    own = _stored_states(tx.connection, overlay) | covered_states(tx.connection)
+    replaced_states = sorted({module_id for module_id, fault in newest if module_id is not None and fault in COVERING})
+    # If another fault replaced the state, the stored state is not the module's own.
+    own = _stored_states(tx.connection, replaced_states) | covered_states(tx.connection)
     there = _find_matching(tx, plant_id, None, None, None)
     replaced = [row for row in there if (row.module_id, InjectedFault(row.fault)) in newest]
     with changing_plants(tx, [plant_id], PlantAspect.FAULTS):
@@ -108,12 +108,17 @@ def _stored_states(connection: Connection, module_ids: Sequence[Id]) -> dict[Id,
 
 
 def clear_injections(
-    tx: Transaction, plant_id: Id | None, module_id: Id | None, fault: InjectedFault | None, ended_by: float | None
+    tx: Transaction,
+    plant_id: Id | None,
+    module_id: Id | None = None,
+    fault: InjectedFault | None = None,
+    *,
+    ended_by: float | None = None,
 ) -> int:
     gone = _find_matching(tx, plant_id, module_id, fault, ended_by)
     with changing_plants(tx, {row.of_plant for row in gone}, PlantAspect.FAULTS):
         execute_many(tx.connection, _REMOVE, [{"of_id": row.id} for row in gone])
-        _uncover(tx, gone)
+        _restore(tx, gone)
     return len(gone)
 
 
@@ -132,9 +137,17 @@ def _find_matching(
     return tx.connection.execute(query, {} if plant_id is None else {"here": plant_id}).all()
 
 
-def _uncover(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
-    """Give modules their own state back, unconfirmed: they may have moved on under the fault."""
+def _restore(tx: Transaction, gone: Iterable[Row[Any]]) -> None:
+    """Restore the own states of modules. They are unconfirmed, because they may have changed during the fault."""
     still = covered_states(tx.connection)
     own = {row.module_id: row.covers for row in gone if row.covers is not None and row.module_id not in still}
     log_restored(tx, own)
-    execute_many(tx.connection, _UNCOVER, [{"of_module": module_id, "own": text} for module_id, text in own.items()])
+    execute_many(tx.connection, _RESTORE, [{"of_module": module_id, "own": text} for module_id, text in own.items()])
+
+
+class SqlFaults(SqlSubject):
+    """FaultStore."""
+
+    inject = writes(inject)
+    clear_injections = writes(clear_injections)
+    list_injections = reads(list_injections)

@@ -1,4 +1,4 @@
-"""The logbooks of emergency lighting, as they are read and as people write in them. `entries.py` is what units add."""
+"""The logbooks of emergency lighting: queries, and entries of people. Entries for reports of units are in `entries.py`."""
 
 from collections.abc import Collection, Sequence
 from math import isfinite
@@ -11,36 +11,17 @@ from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTest, FailureType
 from domogate.ports import StoredEntry
 from domogate.stores.codec import NUL, decode_test
+from domogate.stores.engine import Transaction
 from domogate.stores.entries import entry_to_row
-from domogate.stores.lifecycle import StoreLifecycle
+from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import logbook, modules, plants
-from domogate.stores.transaction import Transaction
 
 _INSERT_ONE = insert(logbook).returning(logbook.c.number)
 
 
-class LogbookRows(StoreLifecycle):
-    """The part of the store that keeps logbooks."""
-
-    async def add_logbook_entry(self, entry: LogbookEntry) -> int:
-        return await self._write(add_entry, entry)
-
-    async def list_logbook(
-        self,
-        plant_id: Id,
-        *,
-        since: float = 0.0,
-        until: float | None = None,
-        kinds: Collection[LogbookKind] = (),
-        after: int = 0,
-        limit: int,
-    ) -> Sequence[StoredEntry]:
-        return await self._read(list_entries, plant_id, since, until, kinds, after, limit)
-
-
-def add_entry(tx: Transaction, entry: LogbookEntry) -> int:
+def add_logbook_entry(tx: Transaction, entry: LogbookEntry) -> int:
     if not isfinite(entry.at) or any(NUL in text for text in (entry.words, entry.by, entry.module)):
-        raise ValueError(f"an entry of a logbook cannot be kept as it is: {entry}")
+        raise ValueError(f"the logbook entry cannot be stored unchanged: {entry}")
     if tx.connection.execute(select(plants.c.id).where(plants.c.id == entry.plant_id)).first() is None:
         raise ValueError(f"there is no plant {entry.plant_id}")
     row = entry_to_row(entry)
@@ -54,16 +35,17 @@ def add_entry(tx: Transaction, entry: LogbookEntry) -> int:
     return number
 
 
-def list_entries(
+def list_logbook(
     connection: Connection,
     plant_id: Id,
-    since: float,
-    until: float | None,
-    kinds: Collection[LogbookKind],
-    after: int,
+    *,
+    since: float = 0.0,
+    until: float | None = None,
+    kinds: Collection[LogbookKind] = (),
+    after: int = 0,
     limit: int,
 ) -> Sequence[StoredEntry]:
-    """From `since` on and before `until`: periods that follow each other have no entry in common."""
+    """`since` is included and `until` is not, so that consecutive periods have no entry in common."""
     query = select(logbook).where(logbook.c.plant_id == plant_id, logbook.c.at >= since, logbook.c.number > after)
     if until is not None:
         query = query.where(logbook.c.at < until)
@@ -87,3 +69,10 @@ def _from_row(row: Row[Any]) -> LogbookEntry:
         words=row.words,
         by=row.by,
     )
+
+
+class SqlLogbook(SqlSubject):
+    """LogbookStore."""
+
+    add_logbook_entry = writes(add_logbook_entry)
+    list_logbook = reads(list_logbook)

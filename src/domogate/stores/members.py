@@ -1,4 +1,4 @@
-"""Who may enter a plant: its owner, allowed users, and invitations that wait for their user to become active."""
+"""The people of a plant: its owner, allowed users, and invitations. An invited person joins when they are an active user."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func,
 from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.ids import Id
 from domogate.stores.codec import email_key
-from domogate.stores.engine import chunked, execute_many
+from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users
-from domogate.stores.transaction import Transaction
 
 _PEOPLE = select(members.c.plant_id, members.c.user_id).where(members.c.plant_id.in_(bindparam("ids", expanding=True)))
 _PLANTS_OF_USER = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id"))
@@ -22,7 +22,7 @@ _DISINVITE = delete(invitations).where(_THIS_INVITATION)
 
 
 def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, set[Id]]:
-    """Owner and allowed users of each plant."""
+    """Return the owner and the allowed users of each plant."""
     people: dict[Id, set[Id]] = defaultdict(set)
     for ids in chunked(plant_ids):
         for plant_id, user_id in connection.execute(_PEOPLE, {"ids": ids}):
@@ -32,14 +32,14 @@ def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, set[I
 
 @contextmanager
 def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspect = PlantAspect.PEOPLE) -> Iterator[None]:
-    """Emits PlantChanged for each plant, to everybody whose list of plants showed it before or shows it after."""
-    concerned = sorted(set(plant_ids))
-    before = people_of(tx.connection, concerned)
+    """Emit PlantChanged for each plant, for all people who were in it before or are in it afterwards."""
+    changed_ids = sorted(set(plant_ids))
+    before = people_of(tx.connection, changed_ids)
     yield
-    after = people_of(tx.connection, concerned)
-    for plant_id in concerned:
-        everybody = before.get(plant_id, set()) | after.get(plant_id, set())
-        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(everybody)), aspect=aspect))
+    after = people_of(tx.connection, changed_ids)
+    for plant_id in changed_ids:
+        people = before.get(plant_id, set()) | after.get(plant_id, set())
+        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(people)), aspect=aspect))
 
 
 def list_plants_of_user(connection: Connection, user_id: Id) -> Sequence[Id]:
@@ -111,26 +111,35 @@ def require_plant(tx: Transaction, plant_id: Id) -> None:
 
 
 def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
-    """Whether they own the plant; None: they are not in it."""
+    """Return True for the owner, False for an allowed user, None for others."""
     role = select(members.c.owner).where(members.c.plant_id == plant_id, members.c.user_id == user_id)
     is_owner: bool | None = tx.connection.execute(role).scalar()
     return is_owner
 
 
-def replace_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
-    """Set who is allowed and invited; the owner stays, and is in neither list."""
-    owner = tx.connection.execute(
-        select(members.c.user_id).where(members.c.plant_id == plant_id, members.c.owner.is_(True))
-    ).scalar_one()
-    tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.owner.is_(False)))
-    tx.connection.execute(delete(invitations).where(invitations.c.plant_id == plant_id))
-    execute_many(tx.connection, insert(members), member_rows(plant_id, owner, allowed)[1:])
-    execute_many(tx.connection, insert(invitations), invitation_rows(plant_id, invited))
-    take_up_invitations(tx, invitations.c.plant_id == plant_id)
+def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
+    require_plant(tx, plant_id)
+    known = {
+        user_id
+        for ids in chunked(allowed)
+        for user_id in tx.connection.execute(select(users.c.id).where(users.c.id.in_(ids))).scalars()
+    }
+    for user_id in allowed:
+        if user_id not in known:
+            raise ValueError(f"there is no user {user_id}")
+    with changing_plants(tx, [plant_id]):
+        owner = tx.connection.execute(
+            select(members.c.user_id).where(members.c.plant_id == plant_id, members.c.owner.is_(True))
+        ).scalar_one()
+        tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.owner.is_(False)))
+        tx.connection.execute(delete(invitations).where(invitations.c.plant_id == plant_id))
+        execute_many(tx.connection, insert(members), member_rows(plant_id, owner, allowed)[1:])
+        execute_many(tx.connection, insert(invitations), invitation_rows(plant_id, invited))
+        take_up_invitations(tx, invitations.c.plant_id == plant_id)
 
 
 def member_rows(plant_id: Id, owner: Id, allowed: Iterable[Id]) -> list[dict[str, object]]:
-    """The owner first; nobody twice."""
+    """Return the rows, owner first, without duplicates."""
     return [
         {"plant_id": plant_id, "user_id": user_id, "owner": position == 0, "position": position}
         for position, user_id in enumerate(dict.fromkeys((owner, *allowed)))
@@ -138,7 +147,7 @@ def member_rows(plant_id: Id, owner: Id, allowed: Iterable[Id]) -> list[dict[str
 
 
 def invitation_rows(plant_id: Id, emails: Iterable[str]) -> list[dict[str, object]]:
-    """One an e-mail, in its first spelling."""
+    """Return one row for each e-mail, with its first spelling."""
     spelled: dict[str, str] = {}
     for email in emails:
         spelled.setdefault(email_key(email), email)
@@ -149,7 +158,7 @@ def invitation_rows(plant_id: Id, emails: Iterable[str]) -> list[dict[str, objec
 
 
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
-    """Turn invitations to active users into memberships; the plants where that happened."""
+    """Turn invitations to active users into memberships. Return the changed plants."""
     due = (
         select(invitations.c.plant_id, invitations.c.email_key, users.c.id)
         .join(users, users.c.email_key == invitations.c.email_key)
@@ -180,3 +189,13 @@ def _next_positions(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id,
     for ids in chunked(plant_ids):
         positions.update({plant_id: position + 1 for plant_id, position in connection.execute(highest, {"ids": ids})})
     return positions
+
+
+class SqlMembers(SqlSubject):
+    """MemberStore."""
+
+    allow_user = writes(allow_user)
+    withdraw_user = writes(withdraw_user)
+    invite = writes(invite)
+    withdraw_invitation = writes(withdraw_invitation)
+    set_plant_people = writes(set_plant_people)

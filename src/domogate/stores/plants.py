@@ -1,4 +1,4 @@
-"""Plants: the snapshot of one, the lists, and what can be changed of them without an estate file."""
+"""Plants: the snapshot of one plant, lists of plants, and changes outside of an estate file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,17 +11,17 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores.codec import decode_absence, decode_state, to_json
-from domogate.stores.engine import chunked, newest_cursor
+from domogate.stores.engine import Transaction, chunked, newest_cursor
 from domogate.stores.injections import injections_of
-from domogate.stores.members import changing_plants, replace_people, require_plant
+from domogate.stores.members import changing_plants
 from domogate.stores.rows import People, people_from_rows, plant_from_row, topology_from_rows
+from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import ambients, floors, invitations, members, modules, plants, states, users
-from domogate.stores.transaction import Transaction
 
 CONTROLLER = DeviceKind.EMERGENCY_CONTROLLER.value
 HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kind == CONTROLLER).label("has_controller")
 
-# Every list of rows is ordered; `id` only decides where positions repeat, after imports that added without pruning.
+# Ordered by position, then by id: positions can repeat after imports without pruning.
 SELECT_MEMBERS = (
     select(members.c.plant_id, members.c.user_id, members.c.owner, users.c.email)
     .join(users, users.c.id == members.c.user_id)
@@ -68,7 +68,7 @@ _DRIVEN = (
 
 
 def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
-    """Eight queries in one snapshot, however many modules there are."""
+    """Run eight queries in one snapshot. Their number does not depend on the number of modules."""
 
     def rows(query: Select[Any]) -> Sequence[Row[Any]]:
         return connection.execute(query, {"plant_id": plant_id}).all()
@@ -98,7 +98,7 @@ def list_plants_of(connection: Connection, user_id: Id) -> tuple[tuple[Plant, ..
     cursor = newest_cursor(connection)
     people = people_from_rows(connection.execute(_MY_MEMBERS, mine), connection.execute(_MY_INVITATIONS, mine))
     found = [plant_from_row(row, people[row.id], is_site=row.has_controller) for row in connection.execute(_MY_PLANTS, mine)]
-    # Sorted here because databases differ in how they order text.
+    # Sorted here, because databases order text differently.
     return tuple(sorted(found, key=lambda plant: (plant.name, plant.id))), cursor
 
 
@@ -126,26 +126,23 @@ def set_plant_status(tx: Transaction, plant_id: Id, status: PlantStatus, at: flo
         raise ValueError(f"there is no plant {plant_id}")
 
 
-def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
-    require_plant(tx, plant_id)
-    known = {
-        user_id
-        for ids in chunked(allowed)
-        for user_id in tx.connection.execute(select(users.c.id).where(users.c.id.in_(ids))).scalars()
-    }
-    for user_id in allowed:
-        if user_id not in known:
-            raise ValueError(f"there is no user {user_id}")
-    with changing_plants(tx, [plant_id]):
-        replace_people(tx, plant_id, allowed, invited)
-
-
 def set_module_options(tx: Transaction, module_id: Id, options: dict[str, Any]) -> bool:
     plant_id = tx.connection.execute(select(modules.c.plant_id).where(modules.c.id == module_id)).scalar()
     if plant_id is None:
         return False
     with changing_plants(tx, [plant_id], PlantAspect.FACTS):
         tx.connection.execute(update(modules).where(modules.c.id == module_id).values(options=to_json(options)))
-        # A driver that is told something else may find the module in another state: the last one is unconfirmed.
+        # With other options the module may be in another state, so that its last state is unconfirmed.
         tx.connection.execute(update(states).where(states.c.module_id == module_id).values(at=0.0))
     return True
+
+
+class SqlPlants(SqlSubject):
+    """PlantStore."""
+
+    find_plant = reads(find_plant)
+    list_plants = reads(list_plants)
+    list_plants_of = reads(list_plants_of)
+    list_plant_ids = reads(list_plant_ids)
+    set_plant_status = writes(set_plant_status)
+    set_module_options = writes(set_module_options)

@@ -1,4 +1,4 @@
-"""Which gateways run on this database, and how far each has applied the feed, so that a command line can wait for them."""
+"""The running gateways on this database, and the cursor that each has applied. A command line waits for them."""
 
 from sqlalchemy import Connection, delete, exists, select
 
@@ -9,11 +9,11 @@ from domogate.stores.tables import gateways
 
 HEARTBEAT = 10.0
 ALIVE = 25.0
-"""A gateway not seen for so long is gone without having said so."""
+"""Seconds without a heartbeat after which a gateway counts as stopped."""
 
 
 class Presence:
-    """This process's line in the list of running gateways."""
+    """This process in the list of running gateways."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self.id = new_id()
@@ -21,7 +21,7 @@ class Presence:
         self._clock = clock
 
     def announce(self, connection: Connection, applied: int) -> None:
-        """Sign in, or say how far we have come and that we are still here; who has been silent for long is struck off."""
+        """Write the applied cursor and the time. Remove gateways that stopped long ago."""
         now = self._clock.now()
         connection.execute(delete(gateways).where(gateways.c.seen_at < now - 10 * ALIVE))
         connection.execute(self._database.upsert(gateways), {"id": self.id, "applied": applied, "seen_at": now})
@@ -31,6 +31,6 @@ class Presence:
 
 
 def all_applied(connection: Connection, cursor: int, now: float, except_id: str) -> bool:
-    """True once no other live gateway is behind `cursor`."""
+    """Return True if no other running gateway is behind `cursor`."""
     behind = exists().where(gateways.c.applied < cursor, gateways.c.seen_at > now - ALIVE, gateways.c.id != except_id)
     return not connection.execute(select(behind)).scalar()

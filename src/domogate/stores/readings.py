@@ -1,38 +1,29 @@
-"""What was measured: kept as it was for a while, an hour after the other, then as one summary an hour.
+"""Queries for readings. Recent readings are stored as measured, older ones as one summary for each hour.
 
-The moment of a reading is kept as its hour since the epoch and the milliseconds in it. What is asked of a span of time is put
-together from both kinds; where an hour has both (something came late) they are merged.
+The time of a reading is stored as the hour since the epoch and the milliseconds in it. A query for a period combines readings
+and summaries. An hour can have both, after late reports; then they are merged.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Select, bindparam, cast, func, insert, select
+from sqlalchemy import BigInteger, BindParameter, ColumnElement, Connection, Select, bindparam, cast, func, select
 
 from domogate.domain.ids import Id
-from domogate.domain.states import Reading, ReadingSummary, Unit
-from domogate.stores.engine import Database, chunked, execute_many
+from domogate.domain.states import Reading, ReadingSummary, Report, Unit
+from domogate.stores.recorder import HOUR_MS, LATEST, SERIES_OF
+from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables import hourly_readings as hourly
 from domogate.stores.tables import raw_readings as raw
-from domogate.stores.tables import series
-from domogate.stores.transaction import Transaction
 
-HOUR_MS = 3_600_000
-LATEST = 1e11
-"""A reading dated later was dated by no clock."""
 FINEST = 60.0
-"""No summary is of a shorter time."""
+"""The shortest resolution of summaries, in seconds."""
 _HOURS_A_QUERY = 48
-
-_SERIES_OF = select(series.c.id, series.c.module_id, series.c.measure, series.c.unit).where(
-    series.c.module_id.in_(bindparam("ids", expanding=True))
-)
-_INSERT_SERIES = insert(series)
 
 
 def _hours_query() -> Select[Any]:
-    """The newest hours that have readings at all, each found by a look-up from the one before."""
+    """Find the newest hours that have readings. Each step looks up the next older hour in the index."""
     first: BindParameter[int] = bindparam("first")
     found = select(func.max(raw.c.hour).label("hour")).where(raw.c.hour.between(first, bindparam("last")))
     hours = found.cte("hours", recursive=True)
@@ -43,14 +34,14 @@ def _hours_query() -> Select[Any]:
 
 _HOURS = _hours_query()
 _moment: ColumnElement[int] = cast(raw.c.hour, BigInteger) * HOUR_MS + raw.c.ms
-_MEANT = (
+_IN_PERIOD = (
     raw.c.hour.in_(bindparam("hours", expanding=True)),
     raw.c.series.in_(bindparam("series", expanding=True)),
     _moment.between(bindparam("since"), bindparam("until")),
 )
 _RAW = (
     select(_moment.label("moment"), raw.c.series, raw.c.value)
-    .where(*_MEANT)
+    .where(*_IN_PERIOD)
     .order_by(raw.c.hour.desc(), raw.c.ms.desc(), raw.c.series.desc())
     .limit(bindparam("limit"))
 )
@@ -68,7 +59,7 @@ def _raw_spans() -> Select[Any]:
             func.max(raw.c.value).label("high"),
             func.max(_moment).label("last_moment"),
         )
-        .where(*_MEANT)
+        .where(*_IN_PERIOD)
         .group_by(raw.c.series, span)
         .subquery()
     )
@@ -124,69 +115,13 @@ _RAW_SPANS = _raw_spans()
 _HOURLY_SPANS = _hourly_spans()
 
 
-def to_moment(at: float) -> int:
-    """Milliseconds since the epoch."""
-    return round(at * 1000)
-
-
-class ReadingKeeper:
-    """Writes readings under the numbers of their series, which it remembers as long as no plant changes."""
-
-    def __init__(self, database: Database) -> None:
-        self._upsert = database.upsert(raw)
-        self._series: dict[tuple[str, str, str], int] = {}
-        self._looked_up: set[str] = set()
-
-    def forget(self) -> None:
-        self._series.clear()
-        self._looked_up.clear()
-
-    def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
-        """Of known modules only. The same measure at the same millisecond is replaced."""
-        try:
-            rows = self._to_rows(readings)
-        except KeyError:
-            self._find(tx, {(module_id, measure, reading.unit.value) for module_id, measure, reading in readings})
-            rows = self._to_rows(readings)
-        tx.execute_bulk(self._upsert, rows)
-
-    def _to_rows(self, readings: Sequence[tuple[str, str, Reading]]) -> list[dict[str, float]]:
-        numbers = self._series
-        rows = []
-        for module_id, measure, reading in readings:
-            hour, ms = divmod(round(reading.at * 1000), HOUR_MS)
-            number = numbers[module_id, measure, reading.unit.value]
-            rows.append({"hour": hour, "series": number, "ms": ms, "value": reading.value})
-        return rows
-
-    def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:
-        unknown = keys - self._series.keys()
-        self._look_up(tx.connection, {module_id for module_id, _, _ in unknown} - self._looked_up)
-        new = sorted(unknown - self._series.keys())
-        execute_many(
-            tx.connection,
-            _INSERT_SERIES,
-            [{"module_id": module_id, "measure": measure, "unit": unit} for module_id, measure, unit in new],
-        )
-        self._look_up(tx.connection, {module_id for module_id, _, _ in new})
-
-    def _look_up(self, connection: Connection, module_ids: Iterable[str]) -> None:
-        for ids in chunked(module_ids):
-            for number, module_id, measure, unit in connection.execute(_SERIES_OF, {"ids": ids}):
-                self._series[module_id, measure, unit] = number
-            self._looked_up.update(ids)
-
-
-# --- Asking -----------------------------------------------------------------------------------------------------------
-
-
 def _series_of(connection: Connection, module_id: Id) -> dict[int, tuple[str, Unit]]:
-    rows = connection.execute(_SERIES_OF, {"ids": [module_id]})
+    rows = connection.execute(SERIES_OF, {"ids": [module_id]})
     return {row.id: (row.measure, Unit(row.unit)) for row in rows}
 
 
 def _hours_with_readings(connection: Connection, since: int, until: int) -> Iterator[list[int]]:
-    """Some at a time, the newest first; however long the time asked for is, only hours that are there cost anything."""
+    """Yield some hours at a time, newest first. Hours without readings cost nothing, even in a long period."""
     first, last = since // HOUR_MS, until // HOUR_MS
     while hours := list(connection.execute(_HOURS, {"first": first, "last": last}).scalars()):
         yield hours
@@ -196,7 +131,7 @@ def _hours_with_readings(connection: Connection, since: int, until: int) -> Iter
 def list_readings(
     connection: Connection, module_id: Id, since: float, until: float, limit: int
 ) -> Sequence[tuple[str, Reading]]:
-    """The newest `limit` readings with since <= at <= until, oldest first."""
+    """Return the newest `limit` readings with since <= at <= until, oldest first."""
     measured = _series_of(connection, module_id)
     first, last = ceil(max(0.0, since) * 1000), floor(min(LATEST, until) * 1000)
     found: list[tuple[int, str, float, Unit]] = []
@@ -212,7 +147,7 @@ def list_readings(
 
 
 class _Part(NamedTuple):
-    """What is known of a span from one of its places."""
+    """Values of one span, from readings or from summaries."""
 
     times: int
     mean: float
@@ -232,13 +167,13 @@ def _merge(one: _Part, other: _Part) -> _Part:
 def list_summaries(
     connection: Connection, module_id: Id, since: float, until: float, resolution: float, limit: int
 ) -> Sequence[ReadingSummary]:
-    """The newest `limit`, oldest first, of the whole spans that `since` to `until` touches.
+    """Return the newest `limit` summaries, oldest first, of all spans that overlap the period.
 
-    Spans shorter than an hour are known only of readings that are not summarised yet. Of longer ones that are no multiple of
-    an hour, a summarised hour counts to the span in which it begins.
+    Spans shorter than an hour exist only for readings that are not summarised yet. If a longer span is not a multiple of an
+    hour, a summarised hour belongs to the span in which it begins.
     """
     if not FINEST <= resolution <= LATEST:
-        raise ValueError(f"readings are summarised over {FINEST:g} seconds or more, not over {resolution:g}")
+        raise ValueError(f"the resolution of summaries is at least {FINEST:g} seconds, not {resolution:g}")
     width = round(resolution * 1000)
     measured = _series_of(connection, module_id)
     if not measured or limit < 1:
@@ -255,16 +190,27 @@ def list_summaries(
     asked = {"series": list(measured), "width": width}
     for hours in _hours_with_readings(connection, first, last):
         add(connection.execute(_RAW_SPANS, {**asked, "hours": hours, "since": first, "until": last}))
-        # The oldest span may go on in hours still to come.
+        # The oldest span may continue in hours that are not read yet.
         oldest = min((span for span, _ in parts), default=0)
         if sum(span > oldest for span, _ in parts) >= limit:
             break
     if width >= HOUR_MS:
-        hours_meant = {"first": -(-first // HOUR_MS), "last": last // HOUR_MS}
-        add(connection.execute(_HOURLY_SPANS, {**asked, **hours_meant, "limit": limit}))
+        in_hours = {"first": -(-first // HOUR_MS), "last": last // HOUR_MS}
+        add(connection.execute(_HOURLY_SPANS, {**asked, **in_hours, "limit": limit}))
     newest = sorted(parts, reverse=True)[:limit]
     found = [
         ReadingSummary(*measured[number], span * width / 1000, part.times, part.mean, part.low, part.high, part.last)
         for (span, number), part in ((key, parts[key]) for key in newest)
     ]
     return sorted(found, key=lambda summary: (summary.at, summary.measure))
+
+
+class SqlReadings(SqlSubject):
+    """StateStore, and the queries of ReadingStore."""
+
+    list_readings = reads(list_readings)
+    list_summaries = reads(list_summaries)
+
+    async def record(self, reports: Sequence[Report]) -> None:
+        if reports:
+            await self._running().submit(reports=reports)

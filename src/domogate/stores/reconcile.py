@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Table, bindparam, delete, select
 
-from domogate.stores.engine import chunked
-from domogate.stores.transaction import Transaction
+from domogate.stores.engine import Transaction, chunked
 
 RowValues = tuple[Any, ...]
 """The values of a row in the order of its table's columns; the first is its key."""

@@ -1,31 +1,32 @@
-"""Keeping what was measured within bounds: summaries in the place of old readings, and an end to the oldest.
+"""Bounds the number of readings: summaries replace old readings, and the oldest summaries are removed.
 
-All in pieces that take the writer some milliseconds each, so that other writes get their turn in between.
+Each step takes the writer a few milliseconds, so that other writes are not delayed.
 """
 
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_
 
-from domogate.stores.readings import HOUR_MS, to_moment
+from domogate.stores.engine import Transaction
+from domogate.stores.readings import SqlReadings
+from domogate.stores.recorder import HOUR_MS, to_moment
 from domogate.stores.tables import hourly_readings as hourly
 from domogate.stores.tables import raw_readings as raw
 from domogate.stores.tables import series
-from domogate.stores.transaction import Transaction
 
 PIECE = 2_000
-"""Readings that are summarised or forgotten in one transaction."""
+"""The number of readings that one transaction summarises or removes."""
 
 _KEY = (raw.c.hour, raw.c.series, raw.c.ms)
 _HOURLY_KEY = (hourly.c.series, hourly.c.hour)
 
 
-def hour_of(at: float) -> int:
+def _hour_of(at: float) -> int:
     return to_moment(at) // HOUR_MS
 
 
 def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElement[bool], bool] | None:
-    """Which the oldest readings are, and whether there are more; None: there are none."""
+    """Return a condition for the oldest readings, and whether there are more; None if there are no readings."""
     keys = select(*_KEY).where(raw.c.hour < before_hour).order_by(*_KEY)
     if tx.connection.execute(keys.limit(1)).first() is None:
         return None
@@ -36,7 +37,7 @@ def _oldest(tx: Transaction, before_hour: int, piece: int) -> tuple[ColumnElemen
 
 
 def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
-    """One piece; True: there is more. An hour that has a summary already (the rest of a piece, or latecomers) adds to it."""
+    """Summarise some of the oldest readings; return True if there are more. An existing summary of the hour is extended."""
     found = _oldest(tx, before_hour, PIECE)
     if found is None:
         return False
@@ -56,7 +57,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
         .subquery()
     )
     last = raw.alias("last")
-    # Joined with the series: nothing is kept of modules that are gone.
+    # Joined with the series, so that readings of deleted modules are dropped.
     summaries = (
         select(*(spans.c[name] for name in ("series", "hour", "count", "mean", "low", "high")), last.c.value, spans.c.last_ms)
         .join(series, series.c.id == spans.c.series)
@@ -85,7 +86,7 @@ def summarise_oldest(tx: Transaction, before_hour: int) -> bool:
 
 
 def prune_raw(tx: Transaction, before_hour: int, most: int | None = None) -> int:
-    """The oldest of them; how many went."""
+    """Remove some of the oldest readings. Return their number."""
     found = _oldest(tx, before_hour, most or PIECE)
     return 0 if found is None else tx.connection.execute(delete(raw).where(found[0])).rowcount
 
@@ -97,12 +98,12 @@ def prune_hourly(tx: Transaction, before_hour: int, most: int | None = None) -> 
 
 
 def count_readings(connection: Connection) -> int:
-    """Readings and summaries together."""
+    """Count readings and summaries."""
     return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (raw, hourly))
 
 
 def prune_excess(tx: Transaction, excess: int) -> int:
-    """Of the oldest hour that has anything, at most so many; how many went."""
+    """Remove at most `excess` rows of the oldest hour. Return their number."""
     oldest: dict[Any, int | None] = {
         table: tx.connection.execute(select(func.min(table.c.hour))).scalar() for table in (hourly, raw)
     }
@@ -111,3 +112,20 @@ def prune_excess(tx: Transaction, excess: int) -> int:
         return 0
     prune = prune_hourly if oldest[hourly] == min(hours) else prune_raw
     return prune(tx, min(hours) + 1, min(excess, PIECE))
+
+
+class SqlRetention(SqlReadings):
+    """ReadingStore."""
+
+    async def summarise_readings(self, before: float) -> None:
+        """Whole hours only."""
+        await self._repeat(summarise_oldest, _hour_of(before))
+
+    async def prune_readings(self, before: float, most: int) -> None:
+        """Whole hours only."""
+        for prune in (prune_raw, prune_hourly):
+            while await self._write(prune, _hour_of(before)):
+                pass
+        excess = await self._read(count_readings) - most
+        while excess > 0 and (removed := await self._write(prune_excess, excess)):
+            excess -= removed

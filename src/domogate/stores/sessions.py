@@ -1,4 +1,4 @@
-"""Browsers in which people are logged in, and the codes they were let in by. Expiry is for the caller to judge."""
+"""Login sessions, used second factors and one-time links. The caller checks whether they have expired."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,13 +6,14 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from domogate.domain.attempts import Attempt
-from domogate.domain.authorization import Session
+from domogate.domain.authorization import LinkPurpose, OneTimeLink, Session
 from domogate.domain.ids import Id
 from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.engine import Transaction
 from domogate.stores.grants import require_user
-from domogate.stores.tables import sessions, totp_steps, users
-from domogate.stores.transaction import Transaction
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import links, sessions, totp_steps, users
 
 _BY_TOKEN = select(sessions).where(sessions.c.token_hash == bindparam("token_hash"))
 _OF_USER = (
@@ -22,6 +23,8 @@ _OF_USER = (
 )
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
 _FIELDS = Session.__struct_fields__
+_LINK = select(links).where(links.c.token_hash == bindparam("token_hash"))
+_TAKE_LINK = delete(links).where(links.c.token_hash == bindparam("token_hash")).returning(*links.c)
 
 
 def _to_row(session: Session) -> dict[str, Any]:
@@ -34,7 +37,12 @@ def _from_row(row: Row[Any]) -> Session:
 
 
 def add_session(
-    tx: Transaction, session: Session, totp_step: int | None, succeeded: Attempt | None, taken_back: Attempt | None
+    tx: Transaction,
+    session: Session,
+    *,
+    totp_step: int | None = None,
+    succeeded: Attempt | None = None,
+    taken_back: Attempt | None = None,
 ) -> bool:
     require_user(tx, session.user_id)
     if totp_step is not None and not use_totp_step(tx, session.user_id, totp_step):
@@ -64,7 +72,7 @@ def find_session(connection: Connection, token_hash: str) -> Session | None:
 
 
 def save_session(tx: Transaction, session: Session) -> None:
-    """One that was ended meanwhile stays ended."""
+    """A session that was ended meanwhile stays ended."""
     tx.connection.execute(update(sessions).where(sessions.c.id == session.id).values(_to_row(session)))
 
 
@@ -72,11 +80,59 @@ def end_session(tx: Transaction, session_id: Id) -> bool:
     return tx.connection.execute(delete(sessions).where(sessions.c.id == session_id)).rowcount == 1
 
 
-def end_sessions(tx: Transaction, user_id: Id, keep: Id | None) -> int:
+def end_sessions(tx: Transaction, user_id: Id, keep: Id | None = None) -> int:
     ending = delete(sessions).where(sessions.c.user_id == user_id)
     return tx.connection.execute(ending if keep is None else ending.where(sessions.c.id != keep)).rowcount
 
 
 def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
-    """The one used last first."""
+    """Return the sessions, last used first."""
     return [_from_row(row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
+
+
+def add_link(tx: Transaction, link: OneTimeLink) -> None:
+    require_user(tx, link.user_id)
+    tx.connection.execute(delete(links).where(links.c.user_id == link.user_id, links.c.purpose == link.purpose.value))
+    tx.connection.execute(
+        insert(links),
+        {
+            "token_hash": link.token_hash,
+            "user_id": link.user_id,
+            "purpose": link.purpose.value,
+            "expires_at": link.expires_at,
+            "sent_to": link.sent_to,
+        },
+    )
+
+
+def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
+    row = connection.execute(_LINK, {"token_hash": token_hash}).first()
+    return None if row is None else _link_from_row(row)
+
+
+def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
+    """An expired link is consumed too."""
+    row = tx.connection.execute(_TAKE_LINK, {"token_hash": token_hash}).first()
+    return None if row is None else _link_from_row(row)
+
+
+def _link_from_row(row: Row[Any]) -> OneTimeLink:
+    return OneTimeLink(row.token_hash, row.user_id, LinkPurpose(row.purpose), row.expires_at, row.sent_to)
+
+
+class SqlSessions(SqlSubject):
+    """SessionStore."""
+
+    admit_attempt = writes(attempts.admit)
+    take_back_attempt = writes(attempts.take_back)
+    succeed_attempt = writes(attempts.succeed)
+    use_totp_step = writes(use_totp_step)
+    add_session = writes(add_session)
+    find_session = reads(find_session)
+    save_session = writes(save_session)
+    end_session = writes(end_session)
+    end_sessions = writes(end_sessions)
+    list_sessions = reads(list_sessions)
+    add_link = writes(add_link)
+    find_link = reads(find_link)
+    take_link = writes(take_link)

@@ -4,14 +4,21 @@ from sqlalchemy import Connection, bindparam, exists, select
 
 from domogate.domain.safety import SpareParts
 from domogate.stores.codec import decode_parts
+from domogate.stores.subject import SqlSubject, reads
 from domogate.stores.tables import modules, spare_parts
 
 _PARTS = select(spare_parts.c.parts).where(spare_parts.c.unit == bindparam("unit"))
-_STANDS_SOMEWHERE = select(exists().where(modules.c.reference == bindparam("unit")))
+_IS_IN_A_PLANT = select(exists().where(modules.c.reference == bindparam("unit")))
 
 
 def find_spare_parts(connection: Connection, unit: str) -> SpareParts | None:
     parts = connection.execute(_PARTS, {"unit": unit}).scalar()
     if parts is not None:
         return SpareParts(unit, decode_parts(parts))
-    return SpareParts(unit) if connection.execute(_STANDS_SOMEWHERE, {"unit": unit}).scalar() else None
+    return SpareParts(unit) if connection.execute(_IS_IN_A_PLANT, {"unit": unit}).scalar() else None
+
+
+class SqlSpareParts(SqlSubject):
+    """SparePartStore."""
+
+    find_spare_parts = reads(find_spare_parts)

@@ -1,15 +1,15 @@
-"""Which tickets were used: one row each until the ticket has expired."""
+"""Used tickets: one row each, until the ticket has expired."""
 
 from sqlalchemy import delete
 
-from domogate.stores.lifecycle import StoreLifecycle
+from domogate.stores.engine import Transaction
+from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import used_tickets
-from domogate.stores.transaction import Transaction
 
 
 def use_ticket(tx: Transaction, ticket_id: str, expires_at: float) -> bool:
     adding = tx.database.insert(used_tickets).values(id=ticket_id, expires_at=expires_at).on_conflict_do_nothing()
-    # What came back, not how many: that number is not given by every engine.
+    # The returned row, because not every database gives a reliable row count here.
     return tx.connection.execute(adding.returning(used_tickets.c.id)).first() is not None
 
 
@@ -17,11 +17,8 @@ def prune_tickets(tx: Transaction, before: float) -> None:
     tx.connection.execute(delete(used_tickets).where(used_tickets.c.expires_at < before))
 
 
-class TicketRows(StoreLifecycle):
-    """Used tickets."""
+class SqlTickets(SqlSubject):
+    """TicketStore."""
 
-    async def use_ticket(self, ticket_id: str, expires_at: float) -> bool:
-        return await self._write(use_ticket, ticket_id, expires_at)
-
-    async def prune_tickets(self, before: float) -> None:
-        await self._write(prune_tickets, before)
+    use_ticket = writes(use_ticket)
+    prune_tickets = writes(prune_tickets)

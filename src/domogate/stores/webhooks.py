@@ -1,4 +1,4 @@
-"""Webhooks, how far each has come in the feed, and what its receiver did not take (Decision 0045)."""
+"""Webhooks, their positions in the change feed, and their pending deliveries (Decision 0045)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -9,25 +9,24 @@ from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
-from domogate.stores.codec import NUL, decode_event, decode_texts, to_json
-from domogate.stores.engine import chunked
-from domogate.stores.lifecycle import StoreLifecycle
+from domogate.stores.codec import decode_event, decode_texts, storable, to_json
+from domogate.stores.engine import Transaction, chunked
+from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import parked, plants, users, webhooks
-from domogate.stores.transaction import Transaction
 
 PRUNE_CHUNK = 1_000
 
 _OF_ID: ColumnElement[bool] = webhooks.c.id == bindparam("of_id")
-_LIVES = webhooks.c.ended_at.is_(None)
+_ACTIVE = webhooks.c.ended_at.is_(None)
 _FIND = select(webhooks).where(_OF_ID)
-_HELD: ColumnElement[bool] = and_(_OF_ID, _LIVES, webhooks.c.holder == bindparam("by"))
+_HELD: ColumnElement[bool] = and_(_OF_ID, _ACTIVE, webhooks.c.holder == bindparam("by"))
 _HOLDS = select(webhooks.c.id).where(_HELD)
 _CLAIM = (
     update(webhooks)
-    .where(_OF_ID, _LIVES, or_(webhooks.c.holder == bindparam("by"), webhooks.c.held_until <= bindparam("now")))
+    .where(_OF_ID, _ACTIVE, or_(webhooks.c.holder == bindparam("by"), webhooks.c.held_until <= bindparam("now")))
     .values(holder=bindparam("by"), held_until=bindparam("until"))
 )
-_NEXT_PARKED = (
+_NEXT_PENDING = (
     select(func.coalesce(func.min(parked.c.next_at), 0.0))
     .where(parked.c.webhook_id == webhooks.c.id, parked.c.dead_at.is_(None))
     .scalar_subquery()
@@ -39,7 +38,7 @@ _OLDEST_PROBLEM = (
     .limit(1)
     .scalar_subquery()
 )
-# When something is parked it is to be tried again at some time: the row itself says when and why, for who looks at all rows.
+# The time and the problem of the next pending delivery are copied to the row of the webhook, for lists of webhooks.
 _MOVE = (
     update(webhooks)
     .where(_HELD)
@@ -47,7 +46,7 @@ _MOVE = (
         position=bindparam("to"),
         failing_since=None,
         failures=0,
-        next_at=_NEXT_PARKED,
+        next_at=_NEXT_PENDING,
         problem=func.coalesce(_OLDEST_PROBLEM, bindparam("words")),
     )
 )
@@ -64,23 +63,23 @@ _HOLD = (
 _INSERT = insert(webhooks)
 
 
-def add_webhook(tx: Transaction, webhook: Webhook, most: int | None) -> bool:
-    """ValueError when there is no such user or plant."""
+def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -> bool:
+    """Raises ValueError if the user or the plant does not exist."""
     for table, wanted in ((users, webhook.user_id), (plants, webhook.plant_id)):
         if tx.connection.execute(select(table.c.id).where(table.c.id == wanted)).first() is None:
-            raise ValueError(f"there is nothing with the id {wanted} in {table.name}")
+            raise ValueError(f"there is no row with the id {wanted} in {table.name}")
     theirs = and_(
         webhooks.c.client_id == webhook.client_id,
         webhooks.c.user_id == webhook.user_id,
         webhooks.c.plant_id == webhook.plant_id,
     )
-    living = select(func.count()).select_from(webhooks).where(theirs, _LIVES)
-    if most is not None and tx.connection.execute(living).scalar_one() >= most:
+    active = select(func.count()).select_from(webhooks).where(theirs, _ACTIVE)
+    if most is not None and tx.connection.execute(active).scalar_one() >= most:
         raise TooManyWebhooks
     alike = webhooks.c.url == webhook.url
     if webhook.form is WebhookFormat.THERMOSTAT:
         alike = or_(alike, webhooks.c.form == webhook.form.value)
-    if tx.connection.execute(select(webhooks.c.id).where(theirs, alike, _LIVES)).first() is not None:
+    if tx.connection.execute(select(webhooks.c.id).where(theirs, alike, _ACTIVE)).first() is not None:
         return False
     tx.connection.execute(delete(webhooks).where(theirs, alike))
     tx.connection.execute(_INSERT, _to_row(webhook))
@@ -103,9 +102,9 @@ def _to_row(webhook: Webhook) -> dict[str, Any]:
         "failing_since": webhook.failing_since,
         "failures": webhook.failures,
         "next_at": webhook.next_at,
-        "problem": _storable(webhook.problem),
+        "problem": storable(webhook.problem),
         "ended_at": webhook.ended_at,
-        "ended_why": _storable(webhook.ended_why),
+        "ended_why": storable(webhook.ended_why),
         "holder": "",
         "held_until": 0.0,
     }
@@ -133,17 +132,14 @@ def _from_row(row: Row[Any]) -> Webhook:
     )
 
 
-def _storable(words: str) -> str:
-    """What a receiver says may be anything; what PostgreSQL would refuse is marked."""
-    return words.encode("utf-8", "replace").decode().replace(NUL, "\N{REPLACEMENT CHARACTER}")
-
-
 def find_webhook(connection: Connection, webhook_id: Id) -> Webhook | None:
     row = connection.execute(_FIND, {"of_id": webhook_id}).first()
     return None if row is None else _from_row(row)
 
 
-def list_webhooks(connection: Connection, client_id: str | None, user_id: Id | None, plant_id: Id | None) -> Sequence[Webhook]:
+def list_webhooks(
+    connection: Connection, *, client_id: str | None = None, user_id: Id | None = None, plant_id: Id | None = None
+) -> Sequence[Webhook]:
     given = {webhooks.c.client_id: client_id, webhooks.c.user_id: user_id, webhooks.c.plant_id: plant_id}
     wanted = [column == value for column, value in given.items() if value is not None]
     rows = connection.execute(select(webhooks).where(*wanted).order_by(webhooks.c.created_at, webhooks.c.id))
@@ -151,12 +147,12 @@ def list_webhooks(connection: Connection, client_id: str | None, user_id: Id | N
 
 
 def set_webhook_secret(tx: Transaction, webhook_id: Id, secret: str) -> bool:
-    changing = update(webhooks).where(webhooks.c.id == webhook_id, _LIVES).values(secret=secret)
+    changing = update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(secret=secret)
     return tx.connection.execute(changing).rowcount == 1
 
 
 def end_webhook(tx: Transaction, webhook_id: Id, why: str, at: float) -> bool:
-    ending = update(webhooks).where(webhooks.c.id == webhook_id, _LIVES).values(ended_at=at, ended_why=_storable(why))
+    ending = update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(ended_at=at, ended_why=storable(why))
     if tx.connection.execute(ending).rowcount == 0:
         return False
     tx.connection.execute(delete(parked).where(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_(None)))
@@ -167,7 +163,7 @@ def delete_webhook(tx: Transaction, webhook_id: Id) -> bool:
     return tx.connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id)).rowcount == 1
 
 
-# delivering
+# --- Delivery ---------------------------------------------------------------------------------------------------------
 
 
 def claim_webhook(tx: Transaction, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
@@ -179,26 +175,26 @@ def release_webhooks(tx: Transaction, holder: str) -> None:
     tx.connection.execute(update(webhooks).where(webhooks.c.holder == holder).values(holder="", held_until=0.0))
 
 
-def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, items: Sequence[PendingDelivery]) -> bool:
+def move_webhook(tx: Transaction, webhook_id: Id, holder: str, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
     who = {"of_id": webhook_id, "by": holder}
-    if items and tx.connection.execute(_HOLDS, who).first() is None:
+    if pending and tx.connection.execute(_HOLDS, who).first() is None:
         return False
-    for item in items:
+    for item in pending:
         save_pending(tx, item)
-    problem = next((item.problem for item in items if item.attempts), "")
-    return tx.connection.execute(_MOVE, {**who, "to": position, "words": _storable(problem)}).rowcount == 1
+    problem = next((item.problem for item in pending if item.attempts), "")
+    return tx.connection.execute(_MOVE, {**who, "to": position, "words": storable(problem)}).rowcount == 1
 
 
 def hold_webhook(tx: Transaction, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
-    told = {"of_id": webhook_id, "by": holder, "at": at, "next": next_at, "words": _storable(problem)}
+    told = {"of_id": webhook_id, "by": holder, "at": at, "next": next_at, "words": storable(problem)}
     return tx.connection.execute(_HOLD, told).rowcount == 1
 
 
-# what was not taken
+# --- Pending deliveries -----------------------------------------------------------------------------------------------
 
 
 def list_pending(
-    connection: Connection, webhook_id: Id, dead: bool, after: int, limit: int, due_at: float | None
+    connection: Connection, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
 ) -> Sequence[PendingDelivery]:
     wanted = [
         parked.c.webhook_id == webhook_id,
@@ -208,10 +204,10 @@ def list_pending(
     if due_at is not None:
         wanted.append(parked.c.next_at <= due_at)
     rows = connection.execute(select(parked).where(*wanted).order_by(parked.c.cursor).limit(limit))
-    return [_parked_from_row(row) for row in rows]
+    return [_pending_from_row(row) for row in rows]
 
 
-def _parked_from_row(row: Row[Any]) -> PendingDelivery:
+def _pending_from_row(row: Row[Any]) -> PendingDelivery:
     return PendingDelivery(
         webhook_id=row.webhook_id,
         change=Change(row.cursor, row.at, decode_event(row.event)),
@@ -223,7 +219,7 @@ def _parked_from_row(row: Row[Any]) -> PendingDelivery:
     )
 
 
-def _parked_to_row(item: PendingDelivery) -> Mapping[str, Any]:
+def _pending_to_row(item: PendingDelivery) -> Mapping[str, Any]:
     return {
         "webhook_id": item.webhook_id,
         "cursor": item.change.cursor,
@@ -232,22 +228,22 @@ def _parked_to_row(item: PendingDelivery) -> Mapping[str, Any]:
         "event": to_json(item.change.event),
         "attempts": item.attempts,
         "next_at": item.next_at,
-        "problem": _storable(item.problem),
+        "problem": storable(item.problem),
         "dead_at": item.dead_at,
     }
 
 
-def save_pending(tx: Transaction, item: PendingDelivery) -> None:
-    """Nothing is kept for a webhook that has ended meanwhile or is gone, dead letters apart."""
-    found = find_webhook(tx.connection, item.webhook_id)
-    if found is not None and (found.ended_at is None or item.dead_at is not None):
-        tx.connection.execute(tx.upsert(parked), _parked_to_row(item))
-        if item.dead_at is not None:
-            _let_next_come(tx, item.webhook_id, item.module_id, item.next_at)
+def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
+    """Write nothing if the webhook was deleted. For an ended webhook write dead letters only."""
+    found = find_webhook(tx.connection, pending.webhook_id)
+    if found is not None and (found.ended_at is None or pending.dead_at is not None):
+        tx.connection.execute(tx.upsert(parked), _pending_to_row(pending))
+        if pending.dead_at is not None:
+            _release_next(tx, pending.webhook_id, pending.module_id, pending.next_at)
 
 
-def _let_next_come(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
-    """In the same write as the one before it goes: a crash in between must not leave it waiting for ever."""
+def _release_next(tx: Transaction, webhook_id: Id, module_id: Id | None, at: float) -> None:
+    """Make the next delivery of the module due, in the same write that removes the one before it."""
     waiting = (
         select(parked.c.cursor)
         .where(parked.c.webhook_id == webhook_id, parked.c.dead_at.is_(None))
@@ -265,7 +261,7 @@ def remove_pending(tx: Transaction, webhook_id: Id, cursor: int) -> bool:
     gone = delete(parked).where(parked.c.webhook_id == webhook_id, parked.c.cursor == cursor)
     row = tx.connection.execute(gone.returning(parked.c.module_id, parked.c.next_at, parked.c.dead_at)).first()
     if row is not None and row.dead_at is None:
-        _let_next_come(tx, webhook_id, row.module_id, min(row.next_at, tx.now))
+        _release_next(tx, webhook_id, row.module_id, min(row.next_at, tx.now))
     return row is not None
 
 
@@ -278,12 +274,12 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
         parts = [again.where(dead, parked.c.cursor.in_(part)) for part in chunked(sorted(set(cursors)))]
         replayed = sum(tx.connection.execute(part).rowcount for part in parts)
     if replayed:
-        tx.connection.execute(update(webhooks).where(webhooks.c.id == webhook_id, _LIVES).values(next_at=at))
+        tx.connection.execute(update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(next_at=at))
     return replayed
 
 
 def prune_pending(tx: Transaction, dead_before: float) -> bool:
-    """A piece at a time; True: there are more."""
+    """Remove some; return True if there are more."""
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)
     gone = [{"of_id": row.webhook_id, "at": row.cursor} for row in tx.connection.execute(oldest)]
     removing = delete(parked).where(parked.c.webhook_id == bindparam("of_id"), parked.c.cursor == bindparam("at"))
@@ -292,56 +288,21 @@ def prune_pending(tx: Transaction, dead_before: float) -> bool:
     return len(gone) == PRUNE_CHUNK
 
 
-class WebhookRows(StoreLifecycle):
-    """Webhooks and what they could not deliver."""
+class SqlWebhooks(SqlSubject):
+    """WebhookStore."""
 
-    async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        return await self._write(add_webhook, webhook, most)
-
-    async def find_webhook(self, webhook_id: Id) -> Webhook | None:
-        return await self._read(find_webhook, webhook_id)
-
-    async def list_webhooks(
-        self, *, client_id: str | None = None, user_id: Id | None = None, plant_id: Id | None = None
-    ) -> Sequence[Webhook]:
-        return await self._read(list_webhooks, client_id, user_id, plant_id)
-
-    async def set_webhook_secret(self, webhook_id: Id, secret: str) -> bool:
-        return await self._write(set_webhook_secret, webhook_id, secret)
-
-    async def end_webhook(self, webhook_id: Id, why: str, at: float) -> bool:
-        return await self._write(end_webhook, webhook_id, why, at)
-
-    async def delete_webhook(self, webhook_id: Id) -> bool:
-        return await self._write(delete_webhook, webhook_id)
-
-    async def claim_webhook(self, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
-        return await self._write(claim_webhook, webhook_id, holder, now, until)
-
-    async def release_webhooks(self, holder: str) -> None:
-        await self._write(release_webhooks, holder)
-
-    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[PendingDelivery] = ()) -> bool:
-        return await self._write(move_webhook, webhook_id, holder, position, parked)
-
-    async def hold_webhook(self, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
-        return await self._write(hold_webhook, webhook_id, holder, at, next_at, problem)
-
-    async def list_pending(
-        self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
-    ) -> Sequence[PendingDelivery]:
-        return await self._read(list_pending, webhook_id, dead, after, limit, due_at)
-
-    async def save_pending(self, parked: PendingDelivery) -> None:
-        await self._write(save_pending, parked)
-
-    async def remove_pending(self, webhook_id: Id, cursor: int) -> bool:
-        return await self._write(remove_pending, webhook_id, cursor)
-
-    async def replay_dead(self, webhook_id: Id, cursors: Collection[int] | None, at: float) -> int:
-        return await self._write(replay_dead, webhook_id, cursors, at)
-
-    async def prune_pending(self, dead_before: float) -> None:
-        """In pieces, so that other writes get their turn in between."""
-        while await self._write(prune_pending, dead_before):
-            pass
+    add_webhook = writes(add_webhook)
+    find_webhook = reads(find_webhook)
+    list_webhooks = reads(list_webhooks)
+    set_webhook_secret = writes(set_webhook_secret)
+    end_webhook = writes(end_webhook)
+    delete_webhook = writes(delete_webhook)
+    claim_webhook = writes(claim_webhook)
+    release_webhooks = writes(release_webhooks)
+    move_webhook = writes(move_webhook)
+    hold_webhook = writes(hold_webhook)
+    list_pending = reads(list_pending)
+    save_pending = writes(save_pending)
+    remove_pending = writes(remove_pending)
+    replay_dead = writes(replay_dead)
+    prune_pending = repeats(prune_pending)

@@ -1,7 +1,7 @@
-"""The one writer thread, and group commit: writes of concurrent callers share a transaction and a trip to the disk.
+"""The writer thread and group commit: writes of concurrent callers share one transaction and one commit.
 
-Callers queue units of work on the event loop's thread. The writer takes all that are queued, runs them, commits once, gives
-the changes to the listeners on the loop's thread and only then lets the callers go on.
+Callers queue their writes on the event loop's thread. The writer takes all queued writes, runs them and commits once. Then, on
+the loop's thread, it gives the changes to the listeners, and after that the answers to the callers.
 """
 
 import asyncio
@@ -18,24 +18,22 @@ from sqlalchemy.exc import DBAPIError
 from domogate.domain.events import Change
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener
-from domogate.stores.batch import Batch, Unit
-from domogate.stores.engine import Database, newest_cursor
+from domogate.stores.batch import Batch, OrderChange, Unit
+from domogate.stores.engine import Database, Transaction, newest_cursor
 from domogate.stores.feed import Feed
-from domogate.stores.orders import OrderChange
 from domogate.stores.presence import HEARTBEAT, Presence
-from domogate.stores.states import Recorder
-from domogate.stores.transaction import Transaction
+from domogate.stores.recorder import Recorder
 
 QUIET = 0.002
-"""No caller came for so long: stop waiting for more."""
+"""Stop gathering if no caller came for so many seconds."""
 LONGEST = 0.005
-"""Never gather for longer, however many keep coming."""
+"""Never gather for more seconds."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Writer:
-    """Owns the thread, its connection and the feed; `submit` and `listen` belong to the loop's thread."""
+    """Owns the thread, its connection and the feed. Call `submit` on the event loop's thread."""
 
     def __init__(
         self,
@@ -60,25 +58,25 @@ class Writer:
         self._connection: Connection | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._run, name="domogate-store-writer", daemon=True)
-        # What follows is shared by both threads and changed under the lock of `_arrived`.
+        # Shared by both threads; changed under the lock of `_arrived`.
         self._arrived = threading.Condition()
         self._pending: deque[Unit] = deque()
         self._wanted = 1
         self._closing = False
         self._applied_foreign = False
-        # What follows belongs to the writer thread.
+        # Used by the writer thread only.
         self._expected = 1
         self._announced = 0.0
         self._polls_fail = False
         self.written = 0
-        """The cursor of this process's last change."""
+        """The cursor of the last change of this process."""
         self.applied = 0
-        """How far the listeners have come; set on the loop's thread."""
+        """The cursor that the listeners have applied; set on the loop's thread."""
 
     # on the loop's thread
 
     def open(self) -> None:
-        """On any thread, before `start`: from here on no change is missed."""
+        """Find the position in the feed. From now on no change is missed. Call it before `start`, on any thread."""
         self._feed.start()
         self.applied = self._feed.delivered
         self._announce()
@@ -88,7 +86,7 @@ class Writer:
 
     def submit(
         self,
-        work: Callable[[Transaction], Any] | None,
+        work: Callable[[Transaction], Any] | None = None,
         reports: Sequence[Report] = (),
         change: OrderChange | None = None,
     ) -> asyncio.Future[Any]:
@@ -102,7 +100,7 @@ class Writer:
         return future
 
     def close(self) -> None:
-        """Refuse new work; what is queued is still done."""
+        """Refuse new writes. Queued writes are still done."""
         with self._arrived:
             self._closing = True
             self._arrived.notify()
@@ -135,17 +133,17 @@ class Writer:
             elif self._closing:
                 break
             else:
-                self._look_around()
+                self._poll_feed()
             if self._presence is not None and (self._applied_foreign or time.monotonic() - self._announced > HEARTBEAT):
                 self._attempt(self._announce)
         self._attempt(self._leave)
 
     def _gather(self) -> list[Unit]:
-        """What is queued. When there were several callers the last time, wait a moment for as many to come again.
+        """Take the queued writes. If the last batch had several callers, wait shortly until as many have come again.
 
-        Without this, commits on a fast disk are so short that callers hardly ever meet (PostgreSQL has commit_delay and
-        commit_siblings for it). A lone caller never waits. Waiting for only half of them, so that the other half is answered
-        meanwhile, was measured to be slower: the two threads then fight for the interpreter.
+        Without the wait, commits on a fast disk are so short that callers rarely share one (PostgreSQL has commit_delay and
+        commit_siblings for this). A single caller does not wait. Waiting for only half of the callers was measured to be
+        slower, because the two threads then compete for the interpreter.
         """
         with self._arrived:
             if not self._pending and not self._closing and not self._applied_foreign:
@@ -181,16 +179,16 @@ class Writer:
                 changes += own
                 self.written = own[-1].cursor if own else self.written
         except Exception as error:
-            # The commit failed, or the whole transaction is lost: nobody's write can be vouched for.
+            # The commit failed or the transaction is lost: no write of the batch is certain.
             for unit in batch:
                 unit.error = unit.error or error
             self._disconnect()
-        # Whoever came meanwhile is as much a sibling as those answered now: two groups that take turns become one.
+        # Callers that came meanwhile count too, so that two alternating groups become one.
         self._expected = len(batch) + len(self._pending)
         self._hand_over(changes, foreign, batch)
 
     def _begin(self) -> tuple[Connection, int]:
-        """In a write transaction, and where the cursor is. A connection that was lost while idle is replaced."""
+        """Begin a write transaction and return the newest cursor. A connection that was lost while idle is replaced."""
         connection = self._connect()
         try:
             self._database.lock(connection)
@@ -208,12 +206,12 @@ class Writer:
             self._connection = self._database.writing.connect()
         return self._connection
 
-    def _look_around(self) -> None:
+    def _poll_feed(self) -> None:
         try:
             changes = self._feed.poll()
         except Exception:
             if not self._polls_fail:
-                _log.exception("the database cannot be read; trying again", every=self._poll)
+                _log.exception("cannot read the database; retrying", every=self._poll)
             self._polls_fail = True
             self._attempt(self._feed.close)
             return
@@ -239,7 +237,7 @@ class Writer:
             self._feed.close()
 
     def _write_aside(self, work: Callable[[Connection], None]) -> None:
-        """A write that is no change: nobody listens for it."""
+        """Commit a write that is not a change: listeners do not get it."""
         try:
             connection = self._connect()
             work(connection)
@@ -257,13 +255,13 @@ class Writer:
     def _hand_over(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
         try:
             self._loop.call_soon_threadsafe(self._deliver, changes, foreign, answered)
-        except RuntimeError:  # the loop is closed: nobody is left to be told
+        except RuntimeError:  # the loop is closed, so that no caller waits any more
             _log.warning("the event loop ended before the store was stopped")
 
     @staticmethod
     def _attempt(action: Callable[[], None]) -> None:
-        """For what must not end the thread."""
+        """Log an exception instead of ending the thread."""
         try:
             action()
         except Exception:
-            _log.exception("the store could not do its housekeeping")
+            _log.exception("a maintenance task of the store failed")

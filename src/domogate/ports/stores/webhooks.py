@@ -37,8 +37,8 @@ class WebhookStore(Protocol):
         ...
 
     async def release_webhooks(self, holder: str) -> None: ...
-    async def move_webhook(self, webhook_id: Id, holder: str, position: int, parked: Sequence[PendingDelivery] = ()) -> bool:
-        """Set the position, keep `parked` as pending, and clear the failure. Return False if the lease is lost."""
+    async def move_webhook(self, webhook_id: Id, holder: str, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
+        """Set the position, keep `pending`, and clear the failure. Return False if the lease is lost."""
         ...
 
     async def hold_webhook(self, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
@@ -51,7 +51,7 @@ class WebhookStore(Protocol):
         """Return deliveries by cursor. `due_at`: only those whose next try is at or before this time."""
         ...
 
-    async def save_pending(self, parked: PendingDelivery) -> None:
+    async def save_pending(self, pending: PendingDelivery) -> None:
         """Add the delivery, or replace the one with the same webhook and cursor."""
         ...
 

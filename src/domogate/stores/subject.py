@@ -1,29 +1,31 @@
-"""How a store lives and works: opened, migrated, one writer thread, some reader threads, and the feed of changes."""
+"""The base of all subjects of the store: it opens the database and runs reads and writes on their threads.
+
+A subject is a class that lists its methods; each method is a function with the SQL, marked by `reads`, `writes` or `repeats`.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
-from domogate.domain.events import Change
 from domogate.ports import Clock, Listener
-from domogate.stores import feed, presence
-from domogate.stores.engine import READERS, Database, newest_cursor, open_database
+from domogate.stores.engine import READERS, Database, Transaction, open_database
 from domogate.stores.migrate import migrate
-from domogate.stores.transaction import Transaction
+from domogate.stores.presence import Presence
 from domogate.stores.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class StoreLifecycle:
-    """Reads go to reader threads, writes to the writer's queue; no SQL on the event loop."""
+class SqlSubject:
+    """Reads run on reader threads, writes on the writer thread. No SQL runs on the event loop's thread."""
 
     def __init__(self, url: str, *, clock: Clock, poll: float = 0.1, gateway: bool = True, max_batch: int = 256) -> None:
+        """`gateway=False` is for a command line: other processes do not wait until it has applied changes."""
         self._url = url
         self._clock = clock
         self._poll = poll
@@ -33,19 +35,17 @@ class StoreLifecycle:
         self._database: Database | None = None
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
-        self._presence: presence.Presence | None = None
+        self._presence: Presence | None = None
         self.commits = 0
-        """How many transactions were committed so far."""
+        """The number of transactions committed so far."""
 
     def commit(self, connection: Connection) -> None:
-        """The one place where a transaction is committed, on the writer thread."""
+        """Commit a transaction, on the writer thread. All commits pass here."""
         connection.commit()
         self.commits += 1
 
-    # lifecycle and feed
-
     async def start(self) -> None:
-        """Open the database, bring it to this version's tables, and begin. Raises DatabaseTooNew."""
+        """Open the database, migrate it to the tables of this version, and start the writer. Raises DatabaseTooNew."""
         if self._writer is not None:
             raise RuntimeError("the store is started already")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="domogate-store-reader")
@@ -53,7 +53,7 @@ class StoreLifecycle:
         try:
             self._database = await loop.run_in_executor(self._readers, open_database, self._url)
             await loop.run_in_executor(self._readers, migrate, self._database)
-            self._presence = presence.Presence(self._database, self._clock) if self._gateway else None
+            self._presence = Presence(self._database, self._clock) if self._gateway else None
             writer = Writer(
                 self._database,
                 self._clock,
@@ -71,7 +71,7 @@ class StoreLifecycle:
         writer.start()
 
     async def stop(self) -> None:
-        """Finish what is queued, then close."""
+        """Finish the queued writes, then close the database."""
         writer, self._writer = self._writer, None
         readers, self._readers = self._readers, None
         database, self._database = self._database, None
@@ -85,38 +85,13 @@ class StoreLifecycle:
             await loop.run_in_executor(readers, database.close)
         await asyncio.to_thread(readers.shutdown)
 
-    def listen(self, listener: Listener) -> None:
-        self._listeners.append(listener)
-
-    async def list_changes(self, after: int, limit: int) -> Sequence[Change]:
-        return await self._read(feed.list_changes, after, limit)
-
-    async def newest_cursor(self) -> int:
-        return await self._read(newest_cursor)
-
-    async def wait_applied(self, timeout: float) -> bool:
-        cursor = self._running().written
-        own_id = self._presence.id if self._presence is not None else ""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout
-        while True:
-            # Asked before the look: of a look that itself took too long nobody knows how it would be now.
-            is_last = loop.time() >= deadline
-            if await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
-                return True
-            if is_last:
-                return False
-            await asyncio.sleep(min(deadline - loop.time(), 0.02))
-
-    # how
-
     def _running(self) -> Writer:
         if self._writer is None:
             raise RuntimeError("the store is not running")
         return self._writer
 
     async def _read(self, query: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """In one snapshot, on a reader thread."""
+        """Run the query in one snapshot, on a reader thread."""
         database, readers = self._database, self._readers
         if database is None or readers is None:
             raise RuntimeError("the store is not running")
@@ -128,9 +103,47 @@ class StoreLifecycle:
         return await asyncio.get_running_loop().run_in_executor(readers, run)
 
     async def _write(self, work: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run the work in a write transaction, on the writer thread. Concurrent callers share a commit."""
         result: T = await self._running().submit(partial(_call, work, args, kwargs))
         return result
+
+    async def _repeat(self, work: Callable[Concatenate[Transaction, P], bool], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Repeat the work while it returns True. Each time is a write of its own, so that other writes are not delayed."""
+        while await self._write(work, *args, **kwargs):
+            pass
 
 
 def _call(work: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], tx: Transaction) -> T:
     return work(tx, *args, **kwargs)
+
+
+def reads(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
+    """Make the query a method of a subject."""
+
+    @wraps(query)
+    async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._read(query, *args, **kwargs)
+
+    return method
+
+
+def writes(work: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, T]]:
+    """Make the work a method of a subject."""
+
+    @wraps(work)
+    async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._write(work, *args, **kwargs)
+
+    return method
+
+
+def repeats(
+    work: Callable[Concatenate[Transaction, P], bool],
+) -> Callable[Concatenate[SqlSubject, P], Coroutine[Any, Any, None]]:
+    """Make a method of work that does one piece at a time and returns True while there is more."""
+
+    @wraps(work)
+    async def method(self: SqlSubject, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        await self._repeat(work, *args, **kwargs)
+
+    return method

@@ -1,4 +1,4 @@
-"""Subscription keys, how often they were used on a day, and the gateway's signing keys."""
+"""Subscription keys with their daily usage, and the signing keys of the gateway."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from domogate.domain.events import SigningKeysChanged, SubscriptionChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.ports import SigningKey, Usage
-from domogate.stores.engine import chunked, execute_many
+from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import signing_keys, subscriptions, usages
-from domogate.stores.transaction import Transaction
 
 _FIELDS = tuple(subscriptions.columns.keys())
 _BY_KEY = select(subscriptions).where(subscriptions.c.key_hash == bindparam("key_hash"))
@@ -22,7 +22,7 @@ _USAGE = select(usages.c.count).where(
 
 
 def subscription_to_row(subscription: Subscription) -> tuple[Any, ...]:
-    """In the order of the columns of `tables.subscriptions`, which is that of the fields."""
+    """Return the values in the order of the columns of `tables.subscriptions`."""
     return tuple(getattr(subscription, name) for name in _FIELDS)
 
 
@@ -36,21 +36,21 @@ def find_subscription(connection: Connection, key_hash: str) -> Subscription | N
 
 
 def list_subscriptions(connection: Connection) -> Sequence[Subscription]:
-    """Oldest first."""
+    """Return all subscriptions, oldest first."""
     found = map(subscription_from_values, connection.execute(select(subscriptions)))
     return sorted(found, key=lambda subscription: (subscription.created_at, subscription.name, subscription.id))
 
 
 def add_subscription(tx: Transaction, subscription: Subscription) -> None:
     if find_subscription(tx.connection, subscription.key_hash) is not None:
-        raise ValueError("this subscription key is in use already")
+        raise ValueError("this subscription key is already in use")
     row = dict(zip(subscriptions.columns.keys(), subscription_to_row(subscription), strict=True))
     tx.connection.execute(insert(subscriptions), row)
     tx.emit(SubscriptionChanged(key_hash=subscription.key_hash))
 
 
 def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool:
-    """False when there is no such subscription; one revoked before stays revoked since then."""
+    """Return False if the subscription does not exist. The time of an earlier revocation stays."""
     row = tx.connection.execute(select(subscriptions).where(subscriptions.c.id == subscription_id)).first()
     if row is None:
         return False
@@ -68,7 +68,7 @@ def remove_subscriptions(tx: Transaction, gone: Sequence[Subscription]) -> None:
 
 
 def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
-    """Subscriptions that are gone by now are passed over."""
+    """Usage of deleted subscriptions is ignored."""
     total: Counter[tuple[Id, str]] = Counter()
     for usage in counts:
         total[usage.subscription_id, usage.day] += usage.count
@@ -91,13 +91,26 @@ def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
 
 
 def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
-    """Oldest first."""
+    """Return all keys, oldest first."""
     rows = connection.execute(select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.kid))
     return [SigningKey(**row._mapping) for row in rows]
 
 
 def add_signing_key(tx: Transaction, key: SigningKey) -> None:
-    """A key that is there already is replaced: that is how it is retired."""
+    """Add the key or replace it. A key is retired by replacing it."""
     row = {name: getattr(key, name) for name in SigningKey.__struct_fields__}
     tx.connection.execute(tx.upsert(signing_keys), row)
     tx.emit(SigningKeysChanged())
+
+
+class SqlKeys(SqlSubject):
+    """SubscriptionStore and SigningKeyStore."""
+
+    find_subscription = reads(find_subscription)
+    list_subscriptions = reads(list_subscriptions)
+    add_subscription = writes(add_subscription)
+    revoke_subscription = writes(revoke_subscription)
+    add_usage = writes(add_usage)
+    find_usage = reads(find_usage)
+    list_signing_keys = reads(list_signing_keys)
+    add_signing_key = writes(add_signing_key)

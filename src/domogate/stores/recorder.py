@@ -1,28 +1,28 @@
-"""What drivers reported: last states and changes. `Recorder` is the hot write path."""
+"""Writes the reports of drivers: last states, readings, changes and logbook entries. This is the hot write path."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from math import isfinite
 from typing import NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from domogate.domain.devices import EMERGENCY_KINDS
 from domogate.domain.events import Event, PlantChanged, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, entries_of
 from domogate.domain.reachability import Absence
-from domogate.domain.states import EmergencyState, Report, State
+from domogate.domain.states import EmergencyState, Reading, Report, State
 from domogate.stores.codec import decode_absence, decode_state, to_json, to_json_or_none
-from domogate.stores.engine import Database, chunked
+from domogate.stores.engine import Database, Transaction, chunked, execute_many
 from domogate.stores.entries import log_entries
-from domogate.stores.readings import LATEST, ReadingKeeper
-from domogate.stores.tables import changes, modules, states
-from domogate.stores.transaction import Transaction
+from domogate.stores.tables import modules, raw_readings, series, states
 
 KNOWN_LIMIT = 200_000
-PRUNE_CHUNK = 1_000
+HOUR_MS = 3_600_000
+LATEST = 1e11
+"""The latest time that a reading may have, in seconds since the epoch."""
 
 Prepared = list[tuple[Report, str | None]]
 
@@ -36,8 +36,19 @@ _STATES_OF = select(states.c.module_id, states.c.state, states.c.reachable, stat
 )
 
 
+SERIES_OF = select(series.c.id, series.c.module_id, series.c.measure, series.c.unit).where(
+    series.c.module_id.in_(bindparam("ids", expanding=True))
+)
+_INSERT_SERIES = insert(series)
+
+
+def to_moment(at: float) -> int:
+    """Return the milliseconds since the epoch."""
+    return round(at * 1000)
+
+
 class _Latest(NamedTuple):
-    """A module's state with its text, or that alone (most are never looked at), and whether it can be reached."""
+    """The last state of a module. A stored state is only decoded when needed; until then there is only its text."""
 
     state: State | None
     text: str | None
@@ -49,19 +60,19 @@ _NEVER_REPORTED = _Latest(None, None, True, None)
 
 
 def state_to_json(module_id: str, state: State) -> str:
-    """Raises ValueError for what would be read back otherwise: JSON has no NaN."""
+    """Raises ValueError for a state that would be different when read back: JSON has no NaN."""
     text = to_json(state)
     try:
         same = decode_state(text) == state
     except msgspec.ValidationError:
         same = False
     if not same:
-        raise ValueError(f"the state of module {module_id} cannot be kept as it is: {state}")
+        raise ValueError(f"the state of module {module_id} cannot be stored unchanged: {state}")
     return text
 
 
 def prepare(reports: Sequence[Report]) -> Prepared:
-    """Check and encode, before anything is shared with other callers."""
+    """Check and encode the reports, before they are merged with those of other callers."""
     prepared: Prepared = []
     for report in reports:
         text = None if report.state is None else state_to_json(report.module_id, report.state)
@@ -70,63 +81,111 @@ def prepare(reports: Sequence[Report]) -> Prepared:
         if not all(map(isfinite, numbers)):
             raise ValueError(f"module {report.module_id} reported a number that is not finite")
         if not all(0.0 <= reading.at <= LATEST for _, reading in report.readings):
-            raise ValueError(f"module {report.module_id} reported a reading of a time that cannot be")
+            raise ValueError(f"module {report.module_id} reported a reading with an impossible time")
         prepared.append((report, text))
     return prepared
 
 
-class Recorder:
-    """Keeps the reports of many callers with a handful of statements.
+class ReadingKeeper:
+    """Writes readings. It caches the numbers of their series until a plant changes."""
 
-    Which plant a module stands in, and whether it is away, is remembered from report to report. That stays true without
-    asking again: in the write transaction every change of others has been read already, and made the recorder forget.
+    def __init__(self, database: Database) -> None:
+        self._upsert = database.upsert(raw_readings)
+        self._series: dict[tuple[str, str, str], int] = {}
+        self._looked_up: set[str] = set()
+
+    def forget(self) -> None:
+        self._series.clear()
+        self._looked_up.clear()
+
+    def keep(self, tx: Transaction, readings: Sequence[tuple[str, str, Reading]]) -> None:
+        """The modules must exist. A reading of the same measure and millisecond is replaced."""
+        try:
+            rows = self._to_rows(readings)
+        except KeyError:
+            self._find(tx, {(module_id, measure, reading.unit.value) for module_id, measure, reading in readings})
+            rows = self._to_rows(readings)
+        tx.execute_bulk(self._upsert, rows)
+
+    def _to_rows(self, readings: Sequence[tuple[str, str, Reading]]) -> list[dict[str, float]]:
+        numbers = self._series
+        rows = []
+        for module_id, measure, reading in readings:
+            hour, ms = divmod(to_moment(reading.at), HOUR_MS)
+            number = numbers[module_id, measure, reading.unit.value]
+            rows.append({"hour": hour, "series": number, "ms": ms, "value": reading.value})
+        return rows
+
+    def _find(self, tx: Transaction, keys: set[tuple[str, str, str]]) -> None:
+        unknown = keys - self._series.keys()
+        self._look_up(tx.connection, {module_id for module_id, _, _ in unknown} - self._looked_up)
+        new = sorted(unknown - self._series.keys())
+        execute_many(
+            tx.connection,
+            _INSERT_SERIES,
+            [{"module_id": module_id, "measure": measure, "unit": unit} for module_id, measure, unit in new],
+        )
+        self._look_up(tx.connection, {module_id for module_id, _, _ in new})
+
+    def _look_up(self, connection: Connection, module_ids: Iterable[str]) -> None:
+        for ids in chunked(module_ids):
+            for number, module_id, measure, unit in connection.execute(SERIES_OF, {"ids": ids}):
+                self._series[module_id, measure, unit] = number
+            self._looked_up.update(ids)
+
+
+class Recorder:
+    """Writes the reports of many callers with a few statements.
+
+    It caches the plant of each module and whether the module is unreachable. The cache is correct: before a write transaction
+    runs, the writer has read all changes of other processes and made the recorder forget the changed modules.
     """
 
     def __init__(self, database: Database) -> None:
         self._upsert_states = database.upsert(states)
         self._readings = ReadingKeeper(database)
         self._plant_of: dict[str, Id] = {}
-        self._away: set[str] = set()
+        self._unreachable: set[str] = set()
         self._logged: dict[str, str] = {}
-        """Emergency lights and controllers, of which a logbook is kept, and what they are called."""
+        """Names of emergency lights and controllers. Their reports are logged in the logbook."""
 
     def forget(self) -> None:
         self._plant_of.clear()
-        self._away.clear()
+        self._unreachable.clear()
         self._logged.clear()
         self._readings.forget()
 
     def forget_after(self, events: Sequence[Event]) -> None:
-        """What others committed."""
+        """Forget the modules and plants that these events changed."""
         for event in events:
             if type(event) is PlantChanged:
                 self.forget()
                 return
             if type(event) is StateChanged:
                 self._plant_of.pop(event.module_id, None)
-                self._away.discard(event.module_id)
+                self._unreachable.discard(event.module_id)
 
     def record(self, tx: Transaction, calls: Sequence[Prepared]) -> None:
-        """All changes are kept in order; of several reports on one module the last is its state."""
+        """Write all changes in order. The last report on a module is its state."""
         reporting = {report.module_id for report, _ in chain.from_iterable(calls)}
         self._find_plants(tx.connection, reporting)
         latest = self._find_latest(tx.connection, calls, reporting & self._logged.keys())
         entries: list[LogbookEntry] = []
         changed: dict[str, float] = {}
         flipped: set[str] = set()
-        kept = []
+        readings = []
         for report, text in chain.from_iterable(calls):
             module_id = report.module_id
             plant_id = self._plant_of.get(module_id)
             if plant_id is None:
                 continue
-            kept += [(module_id, measure, reading) for measure, reading in report.readings]
+            readings += [(module_id, measure, reading) for measure, reading in report.readings]
             reachable = report.reachable
             absence = None if reachable else report.absence
             state = report.state
             if state is None:
                 known = latest.get(module_id, _NEVER_REPORTED)
-                # Away still, and nothing new is said of why: no news.
+                # Reachability and its reason are unchanged.
                 if reachable == known.reachable and absence in (None, known.absence):
                     continue
                 text = known.text
@@ -134,7 +193,7 @@ class Recorder:
             before = latest.get(module_id, _NEVER_REPORTED)
             latest[module_id] = _Latest(state, text, reachable, absence)
             changed[module_id] = report.at
-            turned = reachable == ((module_id in self._away) != (module_id in flipped))
+            turned = reachable == ((module_id in self._unreachable) != (module_id in flipped))
             if turned:
                 flipped ^= {module_id}
             event = StateChanged(
@@ -162,10 +221,11 @@ class Recorder:
                 for module_id, at in changed.items()
             ],
         )
-        self._readings.keep(tx, kept)
+        if readings:
+            self._readings.keep(tx, readings)
         if entries:
             log_entries(tx, entries)
-        self._away ^= flipped
+        self._unreachable ^= flipped
 
     def _find_plants(self, connection: Connection, module_ids: set[str]) -> None:
         unknown = module_ids - self._plant_of.keys()
@@ -177,12 +237,12 @@ class Recorder:
                 self._plant_of[module_id] = plant_id
                 if kind in EMERGENCY_KINDS:
                     self._logged[module_id] = name
-                if reachable is False:  # None: it never reported, and counts as there until it is missed
-                    self._away.add(module_id)
+                if reachable is False:  # None: it never reported, and counts as reachable
+                    self._unreachable.add(module_id)
 
     @staticmethod
     def _find_latest(connection: Connection, calls: Sequence[Prepared], logged: set[str]) -> dict[str, _Latest]:
-        """The stored states that reports without a state of their own leave as they are, and those a logbook is kept of."""
+        """Return the stored states of modules with reports that have no state, and of modules with a logbook."""
         silent = {report.module_id for report, text in chain.from_iterable(calls) if text is None}
         found: dict[str, _Latest] = {}
         for ids in chunked(silent | logged):
@@ -194,15 +254,3 @@ class Recorder:
 def _emergency(known: _Latest) -> EmergencyState | None:
     state = known.state if known.state is not None or known.text is None else decode_state(known.text)
     return state if isinstance(state, EmergencyState) else None
-
-
-def prune_changes(tx: Transaction, before: float) -> bool:
-    """Remove the oldest changes, a piece at a time; True: there are more. The newest stays, it is where cursors go on."""
-    oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)
-    rows = tx.connection.execute(oldest).all()
-    old = 0
-    while old < len(rows) - 1 and rows[old].at < before:
-        old += 1
-    if old:
-        tx.connection.execute(delete(changes).where(changes.c.cursor <= rows[old - 1].cursor))
-    return old == PRUNE_CHUNK

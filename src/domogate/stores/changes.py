@@ -1,0 +1,81 @@
+"""The change feed, as it is read by services and by the command line. The writer's own part is in `feed.py`."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, bindparam, delete, func, select
+
+from domogate.domain.events import Change
+from domogate.domain.ids import Id
+from domogate.ports import Listener
+from domogate.stores import presence
+from domogate.stores.engine import Transaction, chunked, newest_cursor
+from domogate.stores.feed import SELECT_CHANGES, changes_from_rows
+from domogate.stores.subject import SqlSubject, reads, repeats
+from domogate.stores.tables import changes
+
+PRUNE_CHUNK = 1_000
+
+_AFTER = SELECT_CHANGES.where(changes.c.cursor > bindparam("after")).limit(bindparam("limit"))
+# Two subqueries, because each is one step in the index. For min and max in one query, SQLite scans the whole index.
+_SPAN = select(
+    select(func.min(changes.c.cursor)).scalar_subquery(),
+    select(func.max(changes.c.cursor)).scalar_subquery(),
+)
+
+
+def list_changes(connection: Connection, after: int, limit: int) -> Sequence[Change]:
+    return changes_from_rows(connection.execute(_AFTER, {"after": after, "limit": limit}))
+
+
+def list_changes_of(connection: Connection, plant_ids: Collection[Id], after: int, limit: int) -> Sequence[Change]:
+    found: list[Change] = []
+    for ids in chunked(sorted(plant_ids)):
+        page = SELECT_CHANGES.where(changes.c.plant_id.in_(ids), changes.c.cursor > after).limit(limit)
+        found += changes_from_rows(connection.execute(page))
+    found.sort(key=lambda change: change.cursor)
+    return found[:limit]
+
+
+def feed_span(connection: Connection) -> tuple[int, int]:
+    oldest, newest = connection.execute(_SPAN).one()
+    return oldest or 0, newest or 0
+
+
+def prune_changes(tx: Transaction, before: float) -> bool:
+    """Remove some of the oldest changes. The newest change stays, because the next cursor follows from it."""
+    oldest = select(changes.c.cursor, changes.c.at).order_by(changes.c.cursor).limit(PRUNE_CHUNK + 1)
+    rows = tx.connection.execute(oldest).all()
+    old = 0
+    while old < len(rows) - 1 and rows[old].at < before:
+        old += 1
+    if old:
+        tx.connection.execute(delete(changes).where(changes.c.cursor <= rows[old - 1].cursor))
+    return old == PRUNE_CHUNK
+
+
+class SqlFeed(SqlSubject):
+    """FeedStore."""
+
+    list_changes = reads(list_changes)
+    list_changes_of = reads(list_changes_of)
+    newest_cursor = reads(newest_cursor)
+    feed_span = reads(feed_span)
+    prune_changes = repeats(prune_changes)
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    async def wait_applied(self, timeout: float) -> bool:
+        cursor = self._running().written
+        own_id = self._presence.id if self._presence is not None else ""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while True:
+            # Checked before the query: after a query that took longer than the deadline, there is one more try.
+            is_last = loop.time() >= deadline
+            if await self._read(presence.all_applied, cursor, self._clock.now(), own_id):
+                return True
+            if is_last:
+                return False
+            await asyncio.sleep(min(deadline - loop.time(), 0.02))
