@@ -26,7 +26,7 @@ from domogate.domain.states import PlugState, Reading, Report, Unit
 # The wiring is the tests' own.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support.deliveries import APP, GUEST, OWNER, Depot, a_plant, depot
+from support.deliveries import APP, GUEST, OWNER, DeliverySetup, a_plant, open_house
 from support.mqtt_flood import percentile
 from support.stores import HandClock, an_id
 
@@ -128,7 +128,7 @@ async def webhooks_delivered() -> list[Row]:
 
 
 @asynccontextmanager
-async def _house() -> AsyncIterator[tuple[Depot, Connection]]:
+async def _house() -> AsyncIterator[tuple[DeliverySetup, Connection]]:
     pipe, far_end = multiprocessing.Pipe()
     receiver = multiprocessing.get_context("spawn").Process(target=_receive, args=(far_end,), daemon=True)
     receiver.start()
@@ -139,7 +139,7 @@ async def _house() -> AsyncIterator[tuple[Depot, Connection]]:
     estate = Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
     try:
         with TemporaryDirectory() as folder:
-            async with depot(Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate, poll=5.0) as house:
+            async with open_house(Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate, poll=5.0) as house:
                 who = await house.let_in()
                 for number in range(_PLANTS * _EACH):
                     url = f"http://127.0.0.1:{port}/{number}"
@@ -151,7 +151,7 @@ async def _house() -> AsyncIterator[tuple[Depot, Connection]]:
         await asyncio.to_thread(receiver.join, 10)
 
 
-async def _measure(house: Depot, pipe: Connection, changes: int, rate: int | None) -> _Run:
+async def _measure(house: DeliverySetup, pipe: Connection, changes: int, rate: int | None) -> _Run:
     free = asyncio.Semaphore(_IN_FLIGHT)
     wanted = changes * _EACH
     pipe.send(wanted)

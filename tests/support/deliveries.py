@@ -50,7 +50,7 @@ def a_plant(plant_id: Id = HOME, modules: tuple[Module, ...] = (*LAMPS, THERMOST
 ESTATE = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(),))
 
 
-class Letterbox:
+class RecordingSender:
     """A courier that reaches nobody: it keeps what it was given, and answers as `answer` says."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Notes:
         self.entries.append((action, who))
 
 
-class Depot:
+class DeliverySetup:
     """A gateway's part that delivers: store, read model, dispatcher, and the service by which webhooks are registered."""
 
     def __init__(self, store: SqlStore, clock: HandClock, webhook_sender: WebhookSender, **arguments: Any) -> None:
@@ -100,20 +100,20 @@ class Depot:
         self.identities = IdentityCache(store)
         self.read_model = ReadModel(store, max_modules=100_000)
         self.notes = Notes()
-        self.forms = WebhookFormats(SOURCE, {WebhookFormat.THERMOSTAT: print_notification})
+        self.formats = WebhookFormats(SOURCE, {WebhookFormat.THERMOSTAT: print_notification})
         told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.1, **arguments}
         self.dispatcher = Dispatcher(
-            store, self.identities, self.read_model, webhook_sender, clock, self.forms, self.notes, **told
+            store, self.identities, self.read_model, webhook_sender, clock, self.formats, self.notes, **told
         )
-        self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.forms, self.dispatcher)
+        self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.formats, self.dispatcher)
         self.changes: list[Change] = []
         self._rounds = 0
-        self._ring, self.dispatcher._ring = self.dispatcher._ring, self._count_round  # type: ignore[method-assign]  # a witness
+        self._wake_due, self.dispatcher._wake_due = self.dispatcher._wake_due, self._count_round  # type: ignore[method-assign]  # a witness
         store.listen(self._apply)
 
     def _count_round(self) -> None:
         self._rounds += 1
-        self._ring()
+        self._wake_due()
 
     def _apply(self, changes: Any) -> None:
         self.changes += changes
@@ -143,7 +143,7 @@ class Depot:
         await self.until(self._is_settled)
 
     def _is_settled(self) -> bool:
-        return not self.dispatcher.busy and all(at > self.clock.now() for at in self.dispatcher._alarm_of.values())
+        return self.dispatcher.idle
 
     async def pass_time(self, seconds: float) -> None:
         """The clock moves on, and whoever waited for it is served."""
@@ -152,7 +152,7 @@ class Depot:
 
         def was_noticed() -> bool:
             # By a whole round: the one that is under way may have looked at the clock before.
-            self.dispatcher._nudged.set()
+            self.dispatcher._timer_set.set()
             return self._rounds >= begun + 2
 
         await self.until(was_noticed)
@@ -190,18 +190,18 @@ def migrated(folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def depot(
+async def open_house(
     path: Path,
     webhook_sender: WebhookSender,
     clock: HandClock | None = None,
     *,
     estate: Estate | None = ESTATE,
     **arguments: Any,
-) -> AsyncIterator[Depot]:
+) -> AsyncIterator[DeliverySetup]:
     """Open, started, and stopped in the end; another on the same path is another gateway on the same store."""
     clock = clock or HandClock()
     store = SqlStore(sqlite_url(path), clock=clock)
-    one = Depot(store, clock, webhook_sender, **arguments)
+    one = DeliverySetup(store, clock, webhook_sender, **arguments)
     await store.start()
     try:
         if estate is not None:

@@ -18,7 +18,7 @@ from domogate.domain.ids import new_id
 from domogate.domain.people import Principal, Scope, Standing
 from domogate.http_api.credentials import KeyAndToken
 from domogate.ports import Admitted, Undelivered
-from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, Depot, Letterbox, copied, depot, migrated
+from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, DeliverySetup, RecordingSender, copied, migrated, open_house
 
 URL = "https://receiver.example/hook"
 
@@ -50,8 +50,8 @@ class Door:
 class App:
     """An application with the key, for one user or another."""
 
-    def __init__(self, house: Depot, letterbox: Letterbox) -> None:
-        self.house, self.letterbox, self.door = house, letterbox, Door()
+    def __init__(self, house: DeliverySetup, sender: RecordingSender) -> None:
+        self.house, self.sender, self.door = house, sender, Door()
         credentials = KeyAndToken(self.door, self.door, house.notes)
         surface = webhooks.build(house.webhooks, credentials, base_url="https://gateway.example", version="1")
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
@@ -75,9 +75,9 @@ def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def app(migrated_database: Path, tmp_path: Path) -> AsyncIterator[App]:
-    letterbox = Letterbox()
-    async with depot(copied(migrated_database, tmp_path), letterbox) as house:
-        one = App(house, letterbox)
+    sender = RecordingSender()
+    async with open_house(copied(migrated_database, tmp_path), sender) as house:
+        one = App(house, sender)
         one.door.known = {
             b"owner": await house.let_in(),
             b"guest": await house.let_in(GUEST),
@@ -124,7 +124,7 @@ class TestRegistering:
         assert "20" in expect_problem(await app.register(), 409)
 
     async def test_a_url_that_must_not_be_called_is_422_with_the_reason(self, app: App) -> None:
-        app.letterbox.refused = Undelivered("The URL must not be called: it is private.", forbidden=True)
+        app.sender.refused = Undelivered("The URL must not be called: it is private.", forbidden=True)
         assert expect_problem(await app.register(), 422) == "The URL must not be called: it is private."
 
     async def test_another_s_plant_is_403_and_none_404(self, app: App) -> None:
@@ -152,7 +152,7 @@ class TestRegistering:
             known.standing,
         )
         app.door.known[b"elsewhere"] = stranger
-        assert "issued itself" in expect_problem(await app.register(who="elsewhere"), 403)
+        assert "this gateway issued" in expect_problem(await app.register(who="elsewhere"), 403)
 
     async def test_a_body_that_is_not_as_described_is_400(self, app: App) -> None:
         bodies: tuple[Any, ...] = (
@@ -222,7 +222,7 @@ class TestLookingAfter:
         assert renewed != made["secret"]
         await app.house.report(LAMPS[0], 2)
         await app.house.settle()
-        (_, first, of_first), (_, second, of_second) = app.letterbox.got
+        (_, first, of_first), (_, second, of_second) = app.sender.got
         assert _signature(made["secret"], dict(of_first), first) == of_first["webhook-signature"]
         assert _signature(renewed, dict(of_second), second) == of_second["webhook-signature"]
 
@@ -230,19 +230,19 @@ class TestLookingAfter:
         made = (await app.register()).json()
         at = f"/webhooks/{made['id']}/test"
         assert (await app.call("POST", at)).json() == {"taken": True, "status": 200, "problem": ""}
-        ((_, body, headers),) = app.letterbox.got
+        ((_, body, headers),) = app.sender.got
         event = json.loads(body)
         assert (event["type"], event["id"]) == ("domogate.test", headers["webhook-id"])
         assert event["data"] == {"webhookId": made["id"], "plantId": HOME}
         assert _signature(made["secret"], dict(headers), body) == headers["webhook-signature"]
-        app.letterbox.answer = 500
+        app.sender.answer = 500
         assert (await app.call("POST", at)).json() == {"taken": False, "status": 500, "problem": ""}
-        app.letterbox.answer = Undelivered("The receiver did not answer within 15 s.")
+        app.sender.answer = Undelivered("The receiver did not answer within 15 s.")
         answer = (await app.call("POST", at)).json()
         assert answer == {"taken": False, "status": None, "problem": "The receiver did not answer within 15 s."}
 
     async def test_how_it_fares_is_shown(self, app: App) -> None:
-        app.letterbox.answer = Undelivered("The receiver did not answer within 15 s.")
+        app.sender.answer = Undelivered("The receiver did not answer within 15 s.")
         made = (await app.register()).json()
         await app.house.report()
         await app.house.settle()
@@ -251,7 +251,7 @@ class TestLookingAfter:
         assert shown["failingSince"] < shown["nextAttemptAt"]
 
     async def test_dead_letters_are_listed_in_pages_and_replayed(self, app: App) -> None:
-        app.letterbox.answer = Undelivered("away")
+        app.sender.answer = Undelivered("away")
         made = (await app.register()).json()
         old = [str(await app.house.report(LAMPS[n], 1)) for n in range(3)]
         await app.house.settle()
@@ -263,11 +263,11 @@ class TestLookingAfter:
         assert page["items"][0]["moduleId"] == LAMPS[0].id
         rest = (await app.call("GET", at, params={"after": page["next"]})).json()
         assert ([item["id"] for item in rest["items"]], rest["next"]) == (old[2:], None)
-        app.letterbox.got.clear()
-        app.letterbox.answer = 200
+        app.sender.got.clear()
+        app.sender.answer = 200
         assert (await app.call("POST", f"{at}/replay", body={"ids": [old[0], "99999"]})).json() == {"replayed": 1}
         assert (await app.call("POST", f"{at}/replay", body={})).json() == {"replayed": 2}
-        await app.house.until(lambda: len(app.letterbox.got) == 3)
+        await app.house.until(lambda: len(app.sender.got) == 3)
         await app.house.settle()
         assert (await app.call("GET", at)).json() == {"items": [], "next": None}
 

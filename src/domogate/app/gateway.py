@@ -124,20 +124,20 @@ class Gateway:
             self.store, self.signer, self.identities, self.read_model, self.control, self.clock, self.audit, settings.auth_url
         )
         self.webhook_sender = HttpWebhookSender(settings.webhook_networks, settings.webhook_deadline)
-        forms = WebhookFormats(settings.base_url, {WebhookFormat.THERMOSTAT: print_notification})
+        formats = WebhookFormats(settings.base_url, {WebhookFormat.THERMOSTAT: print_notification})
         self.dispatcher = Dispatcher(
             self.store,
             self.identities,
             self.read_model,
             self.webhook_sender,
             self.clock,
-            forms,
+            formats,
             self.audit,
             given_up=settings.webhook_given_up_days * DAY,
             dead_kept=settings.dead_letters_kept_days * DAY,
         )
         self.webhooks = Webhooks(
-            self.store, self.read_model, self.webhook_sender, self.clock, self.audit, forms, self.dispatcher
+            self.store, self.read_model, self.webhook_sender, self.clock, self.audit, formats, self.dispatcher
         )
         self.fault_injector = FaultInjector(self.store, self.clock, self.audit)
         self.fault_expiry = FaultExpiry(self.fault_injector, self.clock)
@@ -327,11 +327,11 @@ class Gateway:
         self.metrics.gauge("domogate_world_modules", "Modules held by the read model", lambda: self.read_model.held_modules)
         self.metrics.gauge("domogate_event_streams", "Event streams that are open", lambda: self.hub.open_streams)
         self.metrics.counter("domogate_events_streamed", "Events handed to streams", lambda: self.hub.sent)
-        self.metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: self.dispatcher.known)
+        self.metrics.gauge("domogate_webhooks", "Webhooks that have not ended", lambda: self.dispatcher.webhooks)
         self.metrics.counter(
             "domogate_webhook_deliveries",
             "What became of attempts to deliver; dead: events that were given up",
-            lambda: self.dispatcher.tally.by_outcome(),
+            lambda: self.dispatcher.counters.by_outcome(),
             ("outcome",),
         )
         self.metrics.counter("domogate_commits", "Commits to the store", lambda: self.store.commits)

@@ -31,7 +31,7 @@ from domogate.services.tickets import NotRedeemed
 from domogate.services.tickets.issuing import TicketAction
 from domogate.services.tickets.permits import Permit
 from domogate.services.tickets.rights import TicketRights
-from domogate.services.webhooks.rights import Ended, WebhookRights, Withheld
+from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
 from support.examples import examples
 from support.stores import NOW, HandClock, an_id
 
@@ -172,7 +172,7 @@ class Callers:
         )  # fmt: skip
         try:
             access = await WebhookRights(self.identities, self.read_model, CLOCK).get_access(webhook)
-        except (Ended, Withheld):
+        except (WebhookEnded, OnHold):
             return False
         return access.may_see(LAMP.id)
 

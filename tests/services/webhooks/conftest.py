@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.deliveries import Depot, Letterbox, copied, depot, migrated
+from support.deliveries import DeliverySetup, RecordingSender, copied, migrated, open_house
 
 
 @pytest.fixture(scope="session")
@@ -19,11 +19,11 @@ def database(migrated_database: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def letterbox() -> Letterbox:
-    return Letterbox()
+def sender() -> RecordingSender:
+    return RecordingSender()
 
 
 @pytest.fixture
-async def house(database: Path, letterbox: Letterbox) -> AsyncIterator[Depot]:
-    async with depot(database, letterbox) as one:
+async def house(database: Path, sender: RecordingSender) -> AsyncIterator[DeliverySetup]:
+    async with open_house(database, sender) as one:
         yield one

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from domogate.ports import Delivered, Undelivered
-from domogate.services.webhooks import delivery as course
-from support.deliveries import LAMPS, Depot, Letterbox, copied, depot
+from domogate.services.webhooks import feed_reader, worker
+from support.deliveries import LAMPS, DeliverySetup, RecordingSender, copied, open_house
 from support.examples import examples
 from support.stores import HandClock
 
@@ -33,7 +33,7 @@ _restart = st.tuples(st.just("restart"), st.booleans())
 _story = st.lists(_report | _answer | _trouble | _pass | _restart, min_size=5, max_size=25)
 
 
-class Witness(Letterbox):
+class Witness(RecordingSender):
     """Answers each lamp as told, and keeps what was taken."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ async def live(folder: Path, database: Path, story: Sequence[tuple[str, Any]]) -
         if action[0] == "restart":
             chapters.append([])
     for number, chapter in enumerate(chapters):
-        async with depot(path, witness, clock, **({} if number == 0 else {"estate": None})) as house:
+        async with open_house(path, witness, clock, **({} if number == 0 else {"estate": None})) as house:
             if webhook is None:
                 webhook = await house.register(URL, kinds=["state"])
             for what, how in chapter:
@@ -102,7 +102,7 @@ def _tell(action: tuple[str, Any]) -> list[tuple[str, Any]]:
     return [("answer", action[1]), report, report, ("answer", (lamp, 0)), report]
 
 
-async def _crash(house: Depot) -> None:
+async def _crash(house: DeliverySetup) -> None:
     """Nothing is finished and nothing given back: its claim has to run out."""
 
     async def never(_: str) -> None:
@@ -119,9 +119,10 @@ async def _crash(house: Depot) -> None:
 def test_every_event_is_taken_and_each_module_s_in_order(
     migrated_database: Path, story: list[tuple[str, Any]], page: int
 ) -> None:
-    former, course.PAGE = course.PAGE, page
+    former = feed_reader.PAGE
+    feed_reader.PAGE = worker.PAGE = page
     try:
         with tempfile.TemporaryDirectory() as folder:
             asyncio.run(live(Path(folder), migrated_database, story))
     finally:
-        course.PAGE = former
+        feed_reader.PAGE = worker.PAGE = former

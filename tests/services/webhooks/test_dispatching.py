@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from domogate.ports import Undelivered
-from support.deliveries import GIVEN_UP, LAMPS, PATIENCE, Depot, Letterbox, depot
+from support.deliveries import GIVEN_UP, LAMPS, PATIENCE, DeliverySetup, RecordingSender, open_house
 from support.stores import HandClock
 
 pytestmark = pytest.mark.slow
@@ -19,10 +19,13 @@ DAY = 86_400.0
 
 class TestSeveralGateways:
     async def test_exactly_one_delivers_and_another_takes_over(self, database: Path) -> None:
-        clock, first, second = HandClock(), Letterbox(), Letterbox()
-        async with depot(database, first, clock) as one, depot(database, second, clock, estate=None) as two:
+        clock, first, second = HandClock(), RecordingSender(), RecordingSender()
+        async with (
+            open_house(database, first, clock) as one,
+            open_house(database, second, clock, estate=None) as two,
+        ):
             webhook = await one.register(URL)
-            await two.until(lambda: two.dispatcher.known == 1)
+            await two.until(lambda: two.dispatcher.webhooks == 1)
             cursors = [await one.report(LAMPS[0], n) for n in range(10)]
             await one.settle()
             await two.until(lambda: len(first.got) + len(second.got) == 10)
@@ -35,16 +38,16 @@ class TestSeveralGateways:
             assert (await two.find(webhook)).position == cursors[-1]
 
     async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path) -> None:
-        clock, first, second = HandClock(), Letterbox(), Letterbox()
+        clock, first, second = HandClock(), RecordingSender(), RecordingSender()
         first.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with depot(database, first, clock) as one:
+        async with open_house(database, first, clock) as one:
             webhook = await one.register(URL)
             cursor = await one.report()
             await one.until(lambda: len(first.got) == 1)
-            assert one.dispatcher._watch is not None
-            one.dispatcher._watch.cancel()
-            async with depot(database, second, clock, estate=None) as two:
-                await two.until(lambda: webhook.id in two.dispatcher._courses)
+            assert one.dispatcher._background is not None
+            one.dispatcher._background.cancel()
+            async with open_house(database, second, clock, estate=None) as two:
+                await two.until(lambda: webhook.id in two.dispatcher._workers)
                 await two.settle()
                 assert second.got == []
                 clock.at += 61
@@ -54,31 +57,31 @@ class TestSeveralGateways:
             for task in one.dispatcher._running.values():
                 task.cancel()
 
-    async def test_one_that_is_found_in_the_store_while_it_is_registered_is_known_once(self, house: Depot) -> None:
+    async def test_one_that_is_found_in_the_store_while_it_is_registered_is_known_once(self, house: DeliverySetup) -> None:
         """Whatever its course remembers of deliveries under way must not be forgotten."""
         webhook = await house.register(URL)
-        course = house.dispatcher._courses[webhook.id]
-        house.dispatcher.know(webhook)
-        assert house.dispatcher._courses[webhook.id] is course
+        worker = house.dispatcher._workers[webhook.id]
+        house.dispatcher.add(webhook)
+        assert house.dispatcher._workers[webhook.id] is worker
 
-    async def test_what_a_command_replays_or_removes_is_noticed(self, house: Depot, letterbox: Letterbox) -> None:
-        letterbox.answer = AWAY
+    async def test_what_a_command_replays_or_removes_is_noticed(self, house: DeliverySetup, sender: RecordingSender) -> None:
+        sender.answer = AWAY
         webhook = await house.register(URL)
         cursor = await house.report()
         await house.settle()
         await house.pass_time(GIVEN_UP)
         await house.pass_time(3600)
-        letterbox.got.clear()
-        letterbox.answer = 200
+        sender.got.clear()
+        sender.answer = 200
         await house.store.replay_dead(webhook.id, None, house.clock.now())
-        await house.until(lambda: letterbox.cursors() == [cursor])
+        await house.until(lambda: sender.cursors() == [cursor])
         await house.store.delete_webhook(webhook.id)
-        await house.until(lambda: house.dispatcher.known == 0)
+        await house.until(lambda: house.dispatcher.webhooks == 0)
 
 
 class TestStopping:
     async def test_what_is_under_way_ends_and_counts(
-        self, database: Path, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+        self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", PATIENCE)
         clock, going = HandClock(), asyncio.Event()
@@ -88,37 +91,37 @@ class TestStopping:
             await one.until(lambda: one.dispatcher._stopping)
             return 200
 
-        letterbox.answer = lambda *_: take()
-        async with depot(database, letterbox, clock) as one:
+        sender.answer = lambda *_: take()
+        async with open_house(database, sender, clock) as one:
             webhook = await one.register(URL)
             cursors = [await one.report(LAMPS[0], n) for n in range(5)]
             await going.wait()
-        assert letterbox.cursors() == cursors[:1]
-        letterbox.answer = 200
-        async with depot(database, letterbox, clock, estate=None) as two:
-            await two.until(lambda: len(letterbox.got) >= 5)
+        assert sender.cursors() == cursors[:1]
+        sender.answer = 200
+        async with open_house(database, sender, clock, estate=None) as two:
+            await two.until(lambda: len(sender.got) >= 5)
             await two.settle()
-            assert letterbox.cursors() == cursors
+            assert sender.cursors() == cursors
             assert (await two.find(webhook)).position == cursors[-1]
 
     async def test_a_receiver_that_hangs_does_not_hold_it_up(
-        self, database: Path, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+        self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.05)
         clock = HandClock()
-        letterbox.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with depot(database, letterbox, clock) as one:
+        sender.answer = lambda *_: asyncio.sleep(3600, 200)
+        async with open_house(database, sender, clock) as one:
             await one.register(URL)
             cursor = await one.report()
-            await one.until(lambda: len(letterbox.got) == 1)
-        letterbox.answer = 200
-        async with depot(database, letterbox, clock, estate=None) as two:
-            await two.until(lambda: letterbox.cursors() == [cursor, cursor])
+            await one.until(lambda: len(sender.got) == 1)
+        sender.answer = 200
+        async with open_house(database, sender, clock, estate=None) as two:
+            await two.until(lambda: sender.cursors() == [cursor, cursor])
 
 
 class TestTrouble:
     async def test_a_failure_of_our_own_is_tried_again(
-        self, house: Depot, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+        self, house: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         calls = 0
         real = house.store.list_changes_of
@@ -135,10 +138,10 @@ class TestTrouble:
         cursor = await house.report()
         await house.settle()
         await house.pass_time(5)
-        assert letterbox.cursors() == [cursor]
+        assert sender.cursors() == [cursor]
 
     async def test_a_store_that_fails_while_a_receiver_takes_its_time_does_not_end_the_watch(
-        self, house: Depot, letterbox: Letterbox, monkeypatch: pytest.MonkeyPatch
+        self, house: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Otherwise nothing would be tried again, and nobody would ever notice."""
         asked, failed, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -152,7 +155,7 @@ class TestTrouble:
             failed.set()
             raise OSError("disk")
 
-        letterbox.answer = lambda *_: take()
+        sender.answer = lambda *_: take()
         await house.register(URL)
         cursor = await house.report()
         await asked.wait()
@@ -162,13 +165,13 @@ class TestTrouble:
             await failed.wait()
         answered.set()
         await house.settle()
-        letterbox.answer = 200
+        sender.answer = 200
         await house.pass_time(10)
-        assert letterbox.cursors()[-1] == cursor
-        assert len(letterbox.got) == 2
+        assert sender.cursors()[-1] == cursor
+        assert len(sender.got) == 2
 
-    async def test_dead_letters_past_keeping_go(self, house: Depot, letterbox: Letterbox) -> None:
-        letterbox.answer = AWAY
+    async def test_dead_letters_past_keeping_go(self, house: DeliverySetup, sender: RecordingSender) -> None:
+        sender.answer = AWAY
         webhook = await house.register(URL)
         await house.report()
         await house.settle()

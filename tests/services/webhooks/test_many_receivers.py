@@ -10,7 +10,7 @@ from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from support.deliveries import APP, GUEST, LAMPS, OWNER, Depot, a_plant, depot
+from support.deliveries import APP, GUEST, LAMPS, OWNER, DeliverySetup, a_plant, open_house
 from support.receivers import receivers
 from support.stores import HandClock, an_id
 
@@ -49,7 +49,7 @@ async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
     webhook_sender = HttpWebhookSender(("127.0.0.0/8",), deadline=3600.0)
     await webhook_sender.start()
     try:
-        async with receivers(200) as every, depot(database, webhook_sender, Now(), estate=an_estate()) as house:
+        async with receivers(200) as every, open_house(database, webhook_sender, Now(), estate=an_estate()) as house:
             every[SLOW].delay = 3600.0
             who = await house.let_in()
             secrets = []
@@ -64,12 +64,12 @@ async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
                     got = await receiver.wait_for(3)
                     assert [one.verify(secrets[number])["data"]["state"]["level"] for one in got] == [1, 2, 3]
             assert every[SLOW].got == []
-            await house.until(lambda: house.dispatcher.busy == 1)
-            assert house.dispatcher.tally.delivered == 199 * 3
+            await house.until(lambda: house.dispatcher.running == 1)
+            assert house.dispatcher.counters.by_outcome()[("delivered",)] == 199 * 3
     finally:
         await webhook_sender.stop()
 
 
-async def _report(house: Depot, number: int, level: int) -> None:
+async def _report(house: DeliverySetup, number: int, level: int) -> None:
     lamp = msgspec.structs.replace(LAMPS[0], id=an_id(0x10000 + number * 16))
     await house.report(lamp, level, plant_id=plant_id(number))

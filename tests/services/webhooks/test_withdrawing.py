@@ -10,7 +10,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Standing
 from domogate.domain.plants import PlantStatus
 from domogate.ports import Undelivered
-from support.deliveries import APP, GUEST, HOME, LAMPS, OTHER, OWNER, Depot, Letterbox, a_plant
+from support.deliveries import APP, GUEST, HOME, LAMPS, OTHER, OWNER, DeliverySetup, RecordingSender, a_plant
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ AWAY = Undelivered("The receiver did not answer within 15 s.")
 
 
 class TestRights:
-    async def _withdraw(self, house: Depot, how: str, grant_id: Any) -> None:
+    async def _withdraw(self, house: DeliverySetup, how: str, grant_id: Any) -> None:
         if how == "right":
             await house.store.withdraw_user(HOME, GUEST.id)
         elif how == "grant":
@@ -31,45 +31,45 @@ class TestRights:
 
     @pytest.mark.parametrize("how", ["right", "grant", "plant", "user"])
     async def test_a_right_that_is_withdrawn_ends_it_and_nothing_that_waited_is_told(
-        self, house: Depot, letterbox: Letterbox, how: str
+        self, house: DeliverySetup, sender: RecordingSender, how: str
     ) -> None:
-        letterbox.answer = AWAY
+        sender.answer = AWAY
         who = await house.let_in(GUEST)
         webhook = await house.register(URL, who)
         await house.report()
         await house.settle()
-        letterbox.got.clear()
-        letterbox.answer = 200
+        sender.got.clear()
+        sender.answer = 200
         await self._withdraw(house, how, who.grant_id)
         await house.report()
         await house.pass_time(7200)
-        assert letterbox.got == []
+        assert sender.got == []
         found = await house.store.find_webhook(webhook.id)
         assert found is None if how == "user" else found is not None and found.ended_at is not None
-        assert house.dispatcher.known == 0
+        assert house.dispatcher.webhooks == 0
 
     async def test_a_right_withdrawn_in_the_middle_of_a_page_stops_the_rest_of_it(
-        self, house: Depot, letterbox: Letterbox
+        self, house: DeliverySetup, sender: RecordingSender
     ) -> None:
         who = await house.let_in()
-        letterbox.answer = AWAY
+        sender.answer = AWAY
         await house.register(URL, who)
         for n in range(20):
             await house.report(LAMPS[0], n)
         await house.settle()
-        letterbox.got.clear()
+        sender.got.clear()
 
         async def take() -> int:
-            if len(letterbox.got) == 3:
+            if len(sender.got) == 3:
                 await house.store.revoke_grant(who.grant_id, house.clock.now())
             return 200
 
-        letterbox.answer = lambda *_: take()
+        sender.answer = lambda *_: take()
         await house.pass_time(10)
-        assert len(letterbox.got) == 3
+        assert len(sender.got) == 3
         assert [action for action, _ in house.notes.entries][-1] == "webhook ended"
 
-    async def test_who_owes_a_new_password_is_told_afterwards(self, house: Depot, letterbox: Letterbox) -> None:
+    async def test_who_owes_a_new_password_is_told_afterwards(self, house: DeliverySetup, sender: RecordingSender) -> None:
         def owing(standing: Standing) -> Any:
             return lambda user: msgspec.structs.replace(user, standing=standing)
 
@@ -77,21 +77,21 @@ class TestRights:
         await house.store.change_user(OWNER.id, owing(Standing.PASSWORD_EXPIRED))
         cursor = await house.report()
         await house.settle()
-        assert letterbox.got == []
+        assert sender.got == []
         assert "renew their password" in (await house.find(webhook)).problem
         await house.store.change_user(OWNER.id, owing(Standing.GOOD))
         await house.pass_time(3600)
-        assert letterbox.cursors() == [cursor]
+        assert sender.cursors() == [cursor]
 
-    async def test_a_module_that_is_gone_is_not_spoken_of(self, house: Depot, letterbox: Letterbox) -> None:
-        letterbox.answer = AWAY
+    async def test_a_module_that_is_gone_is_not_spoken_of(self, house: DeliverySetup, sender: RecordingSender) -> None:
+        sender.answer = AWAY
         await house.register(URL, kinds=[NoticeKind.STATE])
         await house.report(LAMPS[0], 1)
         kept = await house.report(LAMPS[1], 1)
         await house.settle()
-        letterbox.got.clear()
+        sender.got.clear()
         without = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(modules=LAMPS[1:]),))
         await house.store.import_estate(without, prune=True)
-        letterbox.answer = 200
+        sender.answer = 200
         await house.pass_time(3600)
-        assert letterbox.cursors() == [kept]
+        assert sender.cursors() == [kept]

@@ -1,4 +1,4 @@
-"""Webhooks as operators deal with them, beside a gateway that may be running: whose they are, how they fare, what died."""
+"""Administration of webhooks, by operators and for their applications. It also works while no gateway is running."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -10,25 +10,25 @@ from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditResult, 
 from domogate.services.refusals import Conflict, NotFound
 
 
-class Delivering(Protocol):
-    """Whoever delivers in this process, told at once; others notice within seconds."""
+class WebhookDispatcher(Protocol):
+    """The dispatcher of this process, which is told at once. Those of other processes notice within seconds."""
 
-    def know(self, webhook: Webhook) -> None: ...
-    def forget(self, webhook_id: Id) -> None: ...
+    def add(self, webhook: Webhook) -> None: ...
+    def remove(self, webhook_id: Id) -> None: ...
     def wake(self, webhook_id: Id) -> None: ...
 
 
 class WebhookAdministration:
-    """Where webhooks are looked after, by their applications and by operators. `who` does it, as the audit log names them."""
+    """Lists, removes and replays webhooks. `who` is the actor in the audit log."""
 
-    def __init__(self, store: WebhookStore, clock: Clock, audit: Audit, delivering: Delivering | None = None) -> None:
+    def __init__(self, store: WebhookStore, clock: Clock, audit: Audit, dispatcher: WebhookDispatcher | None = None) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit
-        self._delivering = delivering
+        self._dispatcher = dispatcher
 
     async def list(self, plant_id: Id | None = None) -> Sequence[Webhook]:
-        """The oldest first, ended ones too."""
+        """The oldest first, with those that have ended."""
         return await self._store.list_webhooks(plant_id=plant_id)
 
     async def get(self, webhook_id: Id) -> Webhook:
@@ -39,10 +39,10 @@ class WebhookAdministration:
         return found
 
     async def remove(self, webhook_id: Id, *, who: str = COMMAND_LINE, address: str = "") -> None:
-        """With everything that was kept for it, dead letters included. Raises NotFound."""
+        """With its pending deliveries and dead letters. Raises NotFound."""
         webhook = await self.get(webhook_id)
-        if self._delivering is not None:
-            self._delivering.forget(webhook_id)
+        if self._dispatcher is not None:
+            self._dispatcher.remove(webhook_id)
         if not await self._store.delete_webhook(webhook_id):
             raise NotFound(f"There is no webhook {webhook_id}.")
         self.note(AuditAction.WEBHOOK_REMOVED, webhook, who, address)
@@ -55,18 +55,27 @@ class WebhookAdministration:
     async def replay(
         self, webhook_id: Id, cursors: Collection[int] | None, *, who: str = COMMAND_LINE, address: str = ""
     ) -> int:
-        """Try these dead letters again, or all; how many there were. Raises NotFound, Conflict."""
+        """Try these dead letters again, or all (None). Returns their number. Raises NotFound, Conflict."""
         webhook = await self.get(webhook_id)
-        if webhook.ended_at is not None:
-            raise Conflict(f"The webhook has ended, so nothing is delivered any more: {webhook.ended_why}")
+        check_not_ended(webhook)
         replayed = await self._store.replay_dead(webhook_id, cursors, self._clock.now())
         if replayed:
             self.note(AuditAction.DEAD_LETTERS_REPLAYED, webhook, who, address, letters=str(replayed))
-            if self._delivering is not None:
-                self._delivering.wake(webhook_id)
+            if self._dispatcher is not None:
+                self._dispatcher.wake(webhook_id)
         return replayed
 
     def note(self, action: AuditAction, webhook: Webhook, who: str, address: str, **detail: str) -> None:
-        """The address it leads to is not noted: a part of it is often a secret."""
-        what = f"webhook:{webhook.id} of {client_ref(webhook.client_id)} plant:{webhook.plant_id}"
-        self._audit.note(action, who=who, what=what, result=AuditResult.OK, address=address, detail=detail)
+        """The URL is not noted, because it often contains a secret."""
+        self._audit.note(action, who=who, what=webhook_ref(webhook), result=AuditResult.OK, address=address, detail=detail)
+
+
+def check_not_ended(webhook: Webhook) -> None:
+    """Raises Conflict."""
+    if webhook.ended_at is not None:
+        raise Conflict(f"The webhook has ended, so nothing is delivered any more: {webhook.ended_why}")
+
+
+def webhook_ref(webhook: Webhook) -> str:
+    """The name of a webhook in an audit entry."""
+    return f"webhook:{webhook.id} of {client_ref(webhook.client_id)} plant:{webhook.plant_id}"

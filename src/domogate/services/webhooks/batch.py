@@ -1,4 +1,4 @@
-"""One round of deliveries to one receiver: several modules at once, each module's in order."""
+"""One batch of deliveries to one receiver: several modules at the same time, the events of each module in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,35 +11,42 @@ from domogate.domain.ids import Id
 from domogate.ports import Delivered, Undelivered
 
 AT_ONCE = 4
-"""So many posts are under way to one receiver; nobody else waits for them."""
+"""Posts that run at the same time to one receiver."""
 
 _GONE = 410
 _BUSY = frozenset({429, 502, 503, 504})
-"""Answers that speak of the receiver, not of the event: it has too much to do, or a proxy in front of it finds nobody."""
+"""These statuses say something about the receiver, not about the event: it is overloaded, or a proxy cannot reach it."""
 
 
-class Verdict(Enum):
-    """What became of a letter."""
+class Outcome(Enum):
+    """The result of a delivery."""
 
-    LEFT = auto()
-    """Not tried."""
-    PASSED = auto()
-    """None of the receiver's business: nothing was sent."""
-    TAKEN = auto()
+    NOT_TRIED = auto()
+    SKIPPED = auto()
+    """The receiver may not or does not want to get this event. Nothing was sent."""
+    ACCEPTED = auto()
     REFUSED = auto()
-    """Answered, and not taken."""
+    """The receiver answered with an error."""
     BUSY = auto()
-    SILENT = auto()
-    """No answer."""
+    UNANSWERED = auto()
     GONE = auto()
-    """The receiver wants nothing any more."""
+    """The receiver wants no more deliveries."""
+
+    @property
+    def is_done(self) -> bool:
+        """There is nothing more to do for this event."""
+        return self in (Outcome.SKIPPED, Outcome.ACCEPTED)
 
 
-class Letter(msgspec.Struct, frozen=True):
-    """A change on its way to a receiver; `attempts` is how often it was tried before."""
+class Delivery(msgspec.Struct, frozen=True):
+    """A change that is to be sent to a receiver. `attempts` counts the earlier attempts."""
 
     change: Change
     attempts: int = 0
+
+    @property
+    def cursor(self) -> int:
+        return self.change.cursor
 
     @property
     def module_id(self) -> Id | None:
@@ -47,96 +54,85 @@ class Letter(msgspec.Struct, frozen=True):
         return event.module_id if isinstance(event, StateChanged) else None
 
 
-class Result(msgspec.Struct, frozen=True):
-    """A letter and what became of it."""
-
-    letter: Letter
-    verdict: Verdict = Verdict.LEFT
+class DeliveryResult(msgspec.Struct, frozen=True):
+    delivery: Delivery
+    outcome: Outcome = Outcome.NOT_TRIED
     problem: str = ""
     retry_after: float | None = None
 
 
-Send = Callable[[Letter], Awaitable[Delivered | None]]
-"""Posts it; None when it must not be sent at all. Raises Undelivered."""
+Send = Callable[[Delivery], Awaitable[Delivered | None]]
+"""Posts it; None: it must not be sent. Raises Undelivered."""
 
 
 class DeliveryBatch:
-    """Delivers letters until all are tried or the receiver shows that there is no point in going on."""
+    """Sends deliveries until all are tried, or the receiver seems to be down."""
 
-    def __init__(self, send: Send, *, goes_on: Callable[[Letter], bool]) -> None:
-        """`goes_on`: whether a letter that is refused now is given up, so that those behind it are tried all the same."""
+    def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
+        """`is_too_old`: a delivery that is refused now is given up, so the next ones of its module need not wait for it."""
         self._send = send
-        self._goes_on = goes_on
+        self._is_too_old = is_too_old
         self._free = asyncio.Semaphore(AT_ONCE)
-        self._begun = 0
-        self._in_doubt = False
+        self._started = 0
+        self._failed = False
         self._stopped = False
 
     def stop(self) -> None:
-        """Nothing new is begun; what is under way comes to its end."""
+        """Start no more posts. The running ones are finished."""
         self._stopped = True
 
     @property
     def _is_over(self) -> bool:
-        """One bad sign may be the event's own fault: some more are tried before it is held against the receiver."""
-        return self._stopped or (self._in_doubt and self._begun >= AT_ONCE)
+        """One failure may be caused by the event. The receiver counts as down after some more."""
+        return self._stopped or (self._failed and self._started >= AT_ONCE)
 
-    async def deliver(self, letters: Sequence[Letter]) -> list[Result]:
-        """In the order of the letters. What `send` raises otherwise is raised here, once what is under way has ended."""
-        lanes: dict[Id | None, list[Letter]] = {}
-        for letter in letters:
-            lanes.setdefault(letter.module_id, []).append(letter)
-        if len(lanes) == 1:
-            return self._complete(letters, await self._follow(letters))
-        outcomes = await asyncio.gather(*map(self._follow, lanes.values()), return_exceptions=True)
-        results: list[Result] = []
+    async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
+        """The results are in the order of the deliveries. Other exceptions of `send` are raised after the running posts."""
+        by_module: dict[Id | None, list[Delivery]] = {}
+        for delivery in deliveries:
+            by_module.setdefault(delivery.module_id, []).append(delivery)
+        outcomes = await asyncio.gather(*map(self._deliver_module, by_module.values()), return_exceptions=True)
+        results: dict[int, DeliveryResult] = {}
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-            results += outcome
-        return self._complete(letters, results)
+            results |= {result.delivery.cursor: result for result in outcome}
+        return [results.get(delivery.cursor) or DeliveryResult(delivery) for delivery in deliveries]
 
-    @staticmethod
-    def _complete(letters: Sequence[Letter], results: Sequence[Result]) -> list[Result]:
-        became = {result.letter.change.cursor: result for result in results}
-        return [became.get(letter.change.cursor) or Result(letter) for letter in letters]
-
-    async def _follow(self, lane: Sequence[Letter]) -> list[Result]:
+    async def _deliver_module(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
         results = []
-        for letter in lane:
+        for delivery in deliveries:
             async with self._free:
                 if self._is_over:
                     break
-                result = await self._try(letter)
+                result = await self._try(delivery)
             results.append(result)
-            if result.verdict not in (Verdict.PASSED, Verdict.TAKEN) and not self._given_up(result):
+            given_up = result.outcome is Outcome.REFUSED and self._is_too_old(delivery)
+            if not result.outcome.is_done and not given_up:
                 break
         return results
 
-    def _given_up(self, result: Result) -> bool:
-        return result.verdict is Verdict.REFUSED and self._goes_on(result.letter)
-
-    async def _try(self, letter: Letter) -> Result:
-        self._begun += 1
+    async def _try(self, delivery: Delivery) -> DeliveryResult:
+        self._started += 1
         try:
-            answer = await self._send(letter)
-        except Undelivered as away:
-            self._in_doubt = True
-            return Result(letter, Verdict.SILENT, str(away))
+            answer = await self._send(delivery)
+        except Undelivered as failure:
+            self._failed = True
+            return DeliveryResult(delivery, Outcome.UNANSWERED, str(failure))
         except BaseException:
             self.stop()
             raise
         if answer is None:
-            self._begun -= 1
-            return Result(letter, Verdict.PASSED)
+            self._started -= 1
+            return DeliveryResult(delivery, Outcome.SKIPPED)
         status = answer.status
         if 200 <= status < 300:
-            return Result(letter, Verdict.TAKEN)
+            return DeliveryResult(delivery, Outcome.ACCEPTED)
         if status == _GONE:
             self.stop()
-            return Result(letter, Verdict.GONE, "The receiver answered 410: it wants no deliveries any more.")
+            return DeliveryResult(delivery, Outcome.GONE, "The receiver answered 410: it wants no more deliveries.")
         if status in _BUSY:
-            self._in_doubt = True
-            return Result(letter, Verdict.BUSY, f"The receiver answered {status}.", answer.retry_after)
-        redirected = " A redirect is not followed: register the address it leads to." if 300 <= status < 400 else ""
-        return Result(letter, Verdict.REFUSED, f"The receiver answered {status}.{redirected}")
+            self._failed = True
+            return DeliveryResult(delivery, Outcome.BUSY, f"The receiver answered {status}.", answer.retry_after)
+        redirected = " Redirects are not followed: register the address it leads to." if 300 <= status < 400 else ""
+        return DeliveryResult(delivery, Outcome.REFUSED, f"The receiver answered {status}.{redirected}")

@@ -1,33 +1,30 @@
-"""What was delivered and what was not, counted for the metrics."""
+"""Counts deliveries for the metrics."""
 
+from collections import Counter
 from collections.abc import Iterable
 
-from domogate.services.webhooks.batch import Result, Verdict
+from domogate.services.webhooks.batch import DeliveryResult, Outcome
+
+_NAME_OF: dict[Outcome, str] = {
+    Outcome.ACCEPTED: "delivered",
+    Outcome.REFUSED: "refused",
+    Outcome.BUSY: "refused",
+    Outcome.GONE: "refused",
+    Outcome.UNANSWERED: "unanswered",
+}
 
 
 class DeliveryCounters:
-    """Since the start of this process."""
+    """Since the start of this process. All but `dead` count attempts, not events."""
 
     def __init__(self) -> None:
-        self.delivered = 0
-        self.refused = 0
-        """Answered, and not taken; attempts, not events."""
-        self.unanswered = 0
-        self.dead = 0
+        self._counts = Counter(dict.fromkeys(("delivered", "refused", "unanswered", "dead"), 0))
 
-    def count(self, results: Iterable[Result]) -> None:
-        for result in results:
-            if result.verdict is Verdict.TAKEN:
-                self.delivered += 1
-            elif result.verdict in (Verdict.REFUSED, Verdict.BUSY, Verdict.GONE):
-                self.refused += 1
-            elif result.verdict is Verdict.SILENT:
-                self.unanswered += 1
+    def count(self, results: Iterable[DeliveryResult]) -> None:
+        self._counts.update(_NAME_OF[result.outcome] for result in results if result.outcome in _NAME_OF)
+
+    def count_dead(self) -> None:
+        self._counts["dead"] += 1
 
     def by_outcome(self) -> dict[tuple[str, ...], float]:
-        return {
-            ("delivered",): self.delivered,
-            ("refused",): self.refused,
-            ("unanswered",): self.unanswered,
-            ("dead",): self.dead,
-        }
+        return {(name,): count for name, count in self._counts.items()}

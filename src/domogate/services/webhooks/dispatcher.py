@@ -1,4 +1,4 @@
-"""Who is to be told something, and that they are: a task for each webhook that has something to do, none for the others."""
+"""Runs the delivery of all webhooks. Each webhook that has something to deliver has a task; the others cost nothing."""
 
 import asyncio
 import heapq
@@ -11,147 +11,165 @@ from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChan
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Audit, Clock, WebhookSender
-from domogate.services.audit.log import GATEWAY, AuditAction, AuditResult, client_ref
+from domogate.services.audit.log import GATEWAY, AuditAction, AuditResult
 from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
+from domogate.services.webhooks.administration import webhook_ref
 from domogate.services.webhooks.counters import DeliveryCounters
-from domogate.services.webhooks.delivery import Delivery, DeliveryContext, DeliveryStore
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.lease import RETRY
-from domogate.services.webhooks.rights import Ended, WebhookRights
+from domogate.services.webhooks.rights import WebhookEnded, WebhookRights
+from domogate.services.webhooks.worker import DeliveryContext, DeliveryStore, WebhookWorker
 
 _FAILING_AT_ONCE = 64
-"""Receivers that did not answer the last time are tried so many at a time: they may take long, and others do not wait."""
+"""Receivers that failed the last time are tried so many at a time, because each may take long."""
 _LEASE = 10.0
-"""For so long a webhook waits for a process that died while it delivered; one that lives holds on to it."""
-_PRUNING = 3_600.0
+"""If a process dies, another one takes over its webhooks after so many seconds."""
+_PRUNE_EVERY = 3_600.0
 _GRACE = 2.0
-"""For so long deliveries under way may end when the gateway stops."""
+"""Seconds in which running deliveries may end when the gateway stops."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Dispatcher:
-    """Delivers webhooks. A listener of the store, after the read model."""
+    """Delivers webhooks. `apply` is to be a listener of the store, after the read model."""
 
     def __init__(
         self,
         store: DeliveryStore,
         identities: IdentityCache,
         read_model: ReadModel,
-        webhook_sender: WebhookSender,
+        sender: WebhookSender,
         clock: Clock,
-        forms: WebhookFormats,
+        formats: WebhookFormats,
         audit: Audit,
         *,
         given_up: float,
         dead_kept: float,
         poll: float = 5.0,
     ) -> None:
-        """In seconds. `poll`: how often it is looked what other processes registered."""
+        """All in seconds. `poll`: how often the webhooks are read from the store, for changes by other processes."""
         self._store = store
         self._read_model = read_model
         self._clock = clock
         self._audit = audit
         self._dead_kept = dead_kept
         self._poll = poll
-        rights = WebhookRights(identities, read_model, clock)
-        self.tally = DeliveryCounters()
-        self._kit = DeliveryContext(store, webhook_sender, clock, rights, forms, self.tally, new_id(), _LEASE, given_up)
-        self._courses: dict[Id, Delivery] = {}
-        self._of_plant: dict[Id, dict[Id, Delivery]] = {}
+        self.counters = DeliveryCounters()
+        self._context = DeliveryContext(
+            store=store,
+            sender=sender,
+            clock=clock,
+            rights=WebhookRights(identities, read_model, clock),
+            formats=formats,
+            counters=self.counters,
+            holder=new_id(),
+            lease_duration=_LEASE,
+            given_up=given_up,
+        )
+        self._workers: dict[Id, WebhookWorker] = {}
+        self._by_plant: dict[Id, dict[Id, WebhookWorker]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
-        self._again: set[Id] = set()
-        self._alarms: list[tuple[float, Id]] = []
-        self._alarm_of: dict[Id, float] = {}
-        self._nudged = asyncio.Event()
+        self._run_again: set[Id] = set()
+        """Webhooks that were woken while they were running."""
+        self._timers: list[tuple[float, Id]] = []
+        self._timer_of: dict[Id, float] = {}
+        self._timer_set = asyncio.Event()
         self._failing = asyncio.Semaphore(_FAILING_AT_ONCE)
-        self._watch: asyncio.Task[None] | None = None
+        self._background: asyncio.Task[None] | None = None
         self._stopping = False
 
     @property
-    def known(self) -> int:
-        """How many webhooks are delivered to."""
-        return len(self._courses)
+    def webhooks(self) -> int:
+        """The number of webhooks that have not ended."""
+        return len(self._workers)
 
     @property
-    def busy(self) -> int:
-        """How many have deliveries under way."""
+    def running(self) -> int:
+        """The number of webhooks that are delivering now."""
         return len(self._running)
 
+    @property
+    def idle(self) -> bool:
+        """No delivery is running or due."""
+        return not self._running and all(at > self._clock.now() for at in self._timer_of.values())
+
     async def start(self) -> None:
-        await self._look_around()
-        for webhook_id in list(self._courses):
+        await self._read_webhooks()
+        for webhook_id in list(self._workers):
             self.wake(webhook_id)
-        self._watch = asyncio.create_task(self._watch_over(), name="webhooks")
+        self._background = asyncio.create_task(self._run_background(), name="webhooks")
 
     async def stop(self) -> None:
-        """What is under way ends within moments or is broken off, to be repeated by whoever delivers next."""
+        """Deliveries that do not end in time are cancelled. The next process repeats them."""
         self._stopping = True
-        for course in self._courses.values():
-            course.stop()
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.gather(self._watch, return_exceptions=True)
-            self._watch = None
+        for worker in self._workers.values():
+            worker.stop()
+        if self._background is not None:
+            self._background.cancel()
+            await asyncio.gather(self._background, return_exceptions=True)
+            self._background = None
         running = list(self._running.values())
         if running:
             await asyncio.wait(running, timeout=_GRACE)
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        await self._store.release_webhooks(self._kit.holder)
+        await self._store.release_webhooks(self._context.holder)
 
-    # what there is
+    # which webhooks there are
 
-    def know(self, webhook: Webhook) -> None:
-        """It was registered just now, or found in the store; perhaps both at the same moment."""
-        if webhook.id in self._courses:
+    def add(self, webhook: Webhook) -> None:
+        """It was registered, or found in the store. Both can happen to the same webhook."""
+        if webhook.id in self._workers:
             return
-        course = Delivery(webhook, self._kit)
-        self._courses[webhook.id] = course
-        self._of_plant.setdefault(webhook.plant_id, {})[webhook.id] = course
+        worker = WebhookWorker(webhook, self._context)
+        self._workers[webhook.id] = worker
+        self._by_plant.setdefault(webhook.plant_id, {})[webhook.id] = worker
 
-    def forget(self, webhook_id: Id) -> None:
-        """Nothing is delivered to it from this moment on."""
-        course = self._courses.pop(webhook_id, None)
-        if course is None:
+    def remove(self, webhook_id: Id) -> None:
+        """Deliver nothing more to it. A running delivery is cancelled."""
+        worker = self._workers.pop(webhook_id, None)
+        if worker is None:
             return
-        course.stop()
-        self._alarm_of.pop(webhook_id, None)
-        self._again.discard(webhook_id)
-        of_plant = self._of_plant[course.webhook.plant_id]
+        worker.stop()
+        self._timer_of.pop(webhook_id, None)
+        self._run_again.discard(webhook_id)
+        of_plant = self._by_plant[worker.webhook.plant_id]
         del of_plant[webhook_id]
         if not of_plant:
-            del self._of_plant[course.webhook.plant_id]
+            del self._by_plant[worker.webhook.plant_id]
         running = self._running.get(webhook_id)
         if running is not None and running is not asyncio.current_task():
             running.cancel()
 
+    # when they run
+
     def apply(self, changes: Sequence[Change]) -> None:
-        """Wake those whom a change may concern, and those whose rights may have changed."""
+        """Wake the webhooks that want these changes, and those whose rights may have changed."""
         for change in changes:
             event = change.event
             if isinstance(event, StateChanged | PlantChanged):
-                concerned = self._of_plant.get(event.plant_id)
-                if concerned:
-                    self._wake_wanting(change, event.plant_id, concerned)
+                of_plant = self._by_plant.get(event.plant_id)
+                if of_plant:
+                    self._apply_to_plant(change, event.plant_id, of_plant)
             elif isinstance(event, GrantRevoked | UserChanged):
-                self._wake_all(id for id, course in self._courses.items() if _is_of(course.webhook, event))
+                self._wake_all(id for id, worker in self._workers.items() if _depends_on(worker.webhook, event))
 
-    def _wake_wanting(self, change: Change, plant_id: Id, concerned: Mapping[Id, Delivery]) -> None:
+    def _apply_to_plant(self, change: Change, plant_id: Id, workers: Mapping[Id, WebhookWorker]) -> None:
         plant = self._read_model.find_plant(plant_id)
-        about_rights = plant is None or isinstance(change.event, PlantChanged)
+        rights_changed = plant is None or isinstance(change.event, PlantChanged)
         notice = None if plant is None else find_notice(change, plant)
-        if notice is None and not about_rights:
+        if notice is None and not rights_changed:
             return
         now = self._clock.now()
-        for webhook_id, course in concerned.items():
-            kinds = course.webhook.kinds
-            if about_rights or not kinds or (notice is not None and not set(kinds).isdisjoint(notice.kinds)):
-                course.hear(change)
-                if about_rights or course.quiet_until <= now:
+        for webhook_id, worker in workers.items():
+            kinds = worker.webhook.kinds
+            if rights_changed or not kinds or (notice is not None and not set(kinds).isdisjoint(notice.kinds)):
+                worker.hear(change)
+                if rights_changed or worker.paused_until <= now:
                     self._wake(webhook_id)
 
     def _wake_all(self, webhook_ids: Iterable[Id]) -> None:
@@ -159,123 +177,126 @@ class Dispatcher:
             self._wake(webhook_id)
 
     def wake(self, webhook_id: Id) -> None:
-        """What is kept of it was changed, or there may be something to do for it."""
-        course = self._courses.get(webhook_id)
-        if course is not None:
-            course.look_anew = True
+        """The stored webhook was changed, or there may be something to deliver."""
+        worker = self._workers.get(webhook_id)
+        if worker is not None:
+            worker.reload = True
             self._wake(webhook_id)
 
     def _wake(self, webhook_id: Id) -> None:
         if webhook_id in self._running:
-            self._again.add(webhook_id)
-        elif webhook_id in self._courses and not self._stopping:
+            self._run_again.add(webhook_id)
+        elif webhook_id in self._workers and not self._stopping:
             self._running[webhook_id] = asyncio.create_task(self._run(webhook_id), name=f"webhook {webhook_id}")
-
-    # doing it
 
     async def _run(self, webhook_id: Id) -> None:
         try:
             while True:
-                self._again.discard(webhook_id)
-                course = self._courses.get(webhook_id)
-                if course is None:
+                self._run_again.discard(webhook_id)
+                worker = self._workers.get(webhook_id)
+                if worker is None:
                     return
-                look_again_at = await self._run_course(course)
-                if webhook_id not in self._again or self._stopping:
+                next_at = await self._run_worker(worker)
+                if webhook_id not in self._run_again or self._stopping:
                     break
-            if look_again_at is not None:
-                self._set_alarm(look_again_at, webhook_id)
+            if next_at is not None:
+                self._set_timer(next_at, webhook_id)
         finally:
             del self._running[webhook_id]
-            if webhook_id in self._again:
+            if webhook_id in self._run_again:
                 self._wake(webhook_id)
 
-    async def _run_course(self, course: Delivery) -> float | None:
-        webhook = course.webhook
+    async def _run_worker(self, worker: WebhookWorker) -> float | None:
+        webhook = worker.webhook
         try:
             if webhook.failing_since is None:
-                return await course.run()
+                return await worker.run()
             async with self._failing:
-                return await course.run()
-        except Ended as ended:
+                return await worker.run()
+        except WebhookEnded as ended:
             await self._end(webhook, str(ended))
             return None
         except Exception:
-            _log.exception("deliveries to a webhook failed; trying again", webhook=webhook.id)
+            _log.exception("a webhook could not be delivered; it is tried again", webhook=webhook.id)
             return self._clock.now() + RETRY
 
-    async def _end(self, webhook: Webhook, why: str) -> None:
-        self.forget(webhook.id)
-        if why and await self._store.end_webhook(webhook.id, why, self._clock.now()):
-            what = f"webhook:{webhook.id} of {client_ref(webhook.client_id)} plant:{webhook.plant_id}"
-            self._audit.note(AuditAction.WEBHOOK_ENDED, who=GATEWAY, what=what, result=AuditResult.OK, detail={"why": why})
+    async def _end(self, webhook: Webhook, reason: str) -> None:
+        self.remove(webhook.id)
+        if reason and await self._store.end_webhook(webhook.id, reason, self._clock.now()):
+            self._audit.note(
+                AuditAction.WEBHOOK_ENDED,
+                who=GATEWAY,
+                what=webhook_ref(webhook),
+                result=AuditResult.OK,
+                detail={"why": reason},
+            )
 
-    # from time to time
+    # in the background
 
-    def _set_alarm(self, at: float, webhook_id: Id) -> None:
-        if self._alarm_of.get(webhook_id) != at:
-            self._alarm_of[webhook_id] = at
-            heapq.heappush(self._alarms, (at, webhook_id))
-            self._nudged.set()
+    def _set_timer(self, at: float, webhook_id: Id) -> None:
+        if self._timer_of.get(webhook_id) != at:
+            self._timer_of[webhook_id] = at
+            heapq.heappush(self._timers, (at, webhook_id))
+            self._timer_set.set()
 
-    def _ring(self) -> None:
-        """Wake those whose time has come; an alarm that was set to another time since is passed over."""
+    def _wake_due(self) -> None:
+        """Timers that were replaced are skipped."""
         now = self._clock.now()
-        while self._alarms and self._alarms[0][0] <= now:
-            at, webhook_id = heapq.heappop(self._alarms)
-            if self._alarm_of.get(webhook_id) == at:
-                del self._alarm_of[webhook_id]
+        while self._timers and self._timers[0][0] <= now:
+            at, webhook_id = heapq.heappop(self._timers)
+            if self._timer_of.get(webhook_id) == at:
+                del self._timer_of[webhook_id]
                 self._wake(webhook_id)
 
-    async def _watch_over(self) -> None:
+    async def _run_background(self) -> None:
         loop = asyncio.get_running_loop()
-        look_at, prune_at = loop.time() + self._poll, 0.0
+        read_at, prune_at = loop.time() + self._poll, 0.0
         while True:
-            self._ring()
+            self._wake_due()
             now = self._clock.now()
             try:
-                if loop.time() >= look_at:
-                    look_at = loop.time() + self._poll
-                    await self._look_around()
+                if loop.time() >= read_at:
+                    read_at = loop.time() + self._poll
+                    await self._read_webhooks()
                 if now >= prune_at:
-                    prune_at = now + _PRUNING
+                    prune_at = now + _PRUNE_EVERY
                     await self._store.prune_pending(now - self._dead_kept)
             except Exception:
-                _log.exception("the webhooks cannot be read; trying again", every=self._poll)
-            await self._hold_on()
-            pause = max(0.0, min(look_at - loop.time(), _LEASE / 4 if self._running else inf))
-            if self._alarms:
-                pause = min(pause, max(0.0, self._alarms[0][0] - self._clock.now()))
-            self._nudged.clear()
+                _log.exception("the webhooks could not be read; trying again", every=self._poll)
+            await self._renew_leases()
+            pause = max(0.0, min(read_at - loop.time(), _LEASE / 4 if self._running else inf))
+            if self._timers:
+                pause = min(pause, max(0.0, self._timers[0][0] - self._clock.now()))
+            self._timer_set.clear()
             try:
                 async with asyncio.timeout(pause):
-                    await self._nudged.wait()
+                    await self._timer_set.wait()
             except TimeoutError:
                 pass
 
-    async def _hold_on(self) -> None:
-        """To what is being delivered. Should that fail, the next round tries again before the time is up."""
-        held = await asyncio.gather(
-            *(self._courses[id].hold_on() for id in self._running if id in self._courses), return_exceptions=True
+    async def _renew_leases(self) -> None:
+        """Of running deliveries. If it fails, there is time to try again before the lease ends."""
+        renewed = await asyncio.gather(
+            *(self._workers[id].renew_lease() for id in self._running if id in self._workers), return_exceptions=True
         )
-        for failure in held:
+        for failure in renewed:
             if isinstance(failure, Exception):
-                _log.error("a webhook that is delivered to could not be held on to; trying again", exc_info=failure)
+                _log.error("the lease of a webhook could not be renewed; trying again", exc_info=failure)
 
-    async def _look_around(self) -> None:
-        """What other processes did: gateways that register and end, commands that remove and replay."""
-        before = set(self._courses)
+    async def _read_webhooks(self) -> None:
+        """Other processes add, end, remove and replay webhooks too."""
+        before = set(self._workers)
         now = self._clock.now()
         alive = {webhook.id: webhook for webhook in await self._store.list_webhooks() if webhook.ended_at is None}
         for webhook_id in before - alive.keys():
-            self.forget(webhook_id)
+            self.remove(webhook_id)
         for webhook_id, webhook in alive.items():
-            if webhook_id not in self._courses:
-                self.know(webhook)
+            if webhook_id not in self._workers:
+                self.add(webhook)
                 self.wake(webhook_id)
-            elif 0 < webhook.next_at <= now or webhook.secret != self._courses[webhook_id].webhook.secret:
+            elif 0 < webhook.next_at <= now or webhook.secret != self._workers[webhook_id].webhook.secret:
                 self.wake(webhook_id)
 
 
-def _is_of(webhook: Webhook, event: GrantRevoked | UserChanged) -> bool:
+def _depends_on(webhook: Webhook, event: GrantRevoked | UserChanged) -> bool:
     return webhook.grant_id == event.grant_id if isinstance(event, GrantRevoked) else webhook.user_id == event.user_id

@@ -1,4 +1,4 @@
-"""In what form a receiver is told. The thermostat family prints its own, so it is handed in by whoever wires this."""
+"""The formats of deliveries. The thermostat family passes in its own format."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,14 +12,14 @@ from domogate.wire import OutputModel
 
 
 class Printed(msgspec.Struct, frozen=True):
-    """What is posted."""
+    """The body and headers of a post."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
 Printer = Callable[[Notice, PlantView], Printed | None]
-"""None: a notice that this form has no words for."""
+"""None: the format cannot express this notice."""
 
 
 class PingData(OutputModel, frozen=True):
@@ -28,7 +28,7 @@ class PingData(OutputModel, frozen=True):
 
 
 class WebhookFormats:
-    """Prints notices and pings. `source` is the gateway's own URL."""
+    """Encodes notices and test events. `source` is the gateway's own URL."""
 
     def __init__(self, source: str, others: Mapping[WebhookFormat, Printer] | None = None) -> None:
         self._source = source
@@ -38,7 +38,7 @@ class WebhookFormats:
         return self._printers[form](notice, plant)
 
     def print_ping(self, webhook: Webhook, message: str, at: float) -> Printed:
-        """An event that tells nothing but that it arrived. In the thermostat form that is a list of no notifications."""
+        """A test event. In the thermostat format it is an empty list of notifications."""
         if webhook.form is WebhookFormat.THERMOSTAT:
             return Printed(b"[]", {"content-type": "application/json"})
         event = encode_event(

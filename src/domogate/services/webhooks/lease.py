@@ -1,4 +1,4 @@
-"""Being the one process that delivers a webhook, and what only that one may write of it."""
+"""The lease by which exactly one process delivers a webhook, and the writes that only this process may do."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,64 +8,65 @@ import msgspec
 
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Clock, WebhookStore
-from domogate.services.webhooks.backoff import pause
+from domogate.services.webhooks.backoff import retry_delay
 
 RETRY = 5.0
-"""After so many seconds it is looked whether the process that delivers is still there."""
+"""Seconds after which the lease of another process is checked again."""
 
 
-class Lost(Exception):
-    """Another process delivers by now, or there is nothing to deliver to any more."""
+class LeaseLost(Exception):
+    """Another process delivers this webhook now, or the webhook was deleted or has ended."""
 
 
 class WebhookLease:
-    """A webhook as it is known here, held for a time and held on to while there is something to do."""
+    """The webhook as this process knows it, and until when this process may deliver it."""
 
-    def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock, *, holder: str, lease: float) -> None:
+    def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock, *, holder: str, duration: float) -> None:
         self.webhook = webhook
         self._store = store
         self._clock = clock
         self._holder = holder
-        self._lease = lease
+        self._duration = duration
         self._until = 0.0
         self._failures = 0
         self._claiming = asyncio.Lock()
-        self.others_until = 0.0
-        """Another process had it the last time we asked: not worth asking again before."""
+        self.retry_at = 0.0
+        """Another process had the lease: do not try before this time."""
 
     @property
-    def began(self) -> bool:
-        """Whether it was claimed, and not lost since."""
+    def was_claimed(self) -> bool:
+        """It was claimed and not lost since. It may have expired."""
         return self._until > 0
 
     @property
-    def held(self) -> bool:
-        """For more than half of the time yet: it is claimed again before it could be lost."""
+    def is_held(self) -> bool:
+        """More than half of the time is left, so it need not be claimed again yet."""
         left = self._until - self._clock.now()
-        return self._lease / 2 < left <= self._lease
+        return self._duration / 2 < left <= self._duration
 
     async def claim(self) -> None:
-        """Raises Lost."""
-        if self.held:
+        """Raises LeaseLost."""
+        if self.is_held:
             return
         async with self._claiming:
+            # Read again: a caller that held the lock before us may have claimed it.
             now = self._clock.now()
-            if self._lease / 2 < self._until - now <= self._lease:  # by whoever was in here before us
+            if self._duration / 2 < self._until - now <= self._duration:
                 return
-            claimed = await self._store.claim_webhook(self.webhook.id, self._holder, now, now + self._lease)
+            claimed = await self._store.claim_webhook(self.webhook.id, self._holder, now, now + self._duration)
             if claimed is None:
                 self._lose()
-            self.webhook, self._until = claimed, now + self._lease
+            self.webhook, self._until = claimed, now + self._duration
 
     def _lose(self) -> NoReturn:
-        self._until, self.others_until = 0.0, self._clock.now() + RETRY
-        raise Lost
+        self._until, self.retry_at = 0.0, self._clock.now() + RETRY
+        raise LeaseLost
 
-    async def move(self, position: int, pending: Sequence[PendingDelivery] = (), *, reached: bool = True) -> None:
-        """It has come this far, and these were not taken. `reached`: the receiver answered. Raises Lost."""
+    async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, answered: bool = True) -> None:
+        """All changes up to `position` are handled, and these are pending. `answered`: by the receiver. Raises LeaseLost."""
         if not await self._store.move_webhook(self.webhook.id, self._holder, position, pending):
             self._lose()
-        if reached:
+        if answered:
             self._failures = 0
         waiting = self.webhook.next_at > 0 or any(item.dead_at is None for item in pending)
         self.webhook = msgspec.structs.replace(
@@ -77,11 +78,11 @@ class WebhookLease:
             next_at=self._clock.now() if waiting else 0.0,
         )
 
-    async def hold(self, problem: str, asked_for: float | None = None, since: float | None = None) -> float:
-        """Leave the receiver alone until then, longer each time. Raises Lost."""
+    async def back_off(self, problem: str, retry_after: float | None = None, since: float | None = None) -> float:
+        """Send nothing until the time that is returned, which is later after each failure. Raises LeaseLost."""
         now = self._clock.now()
         self._failures = max(self._failures, self.webhook.failures) + 1
-        next_at = now + pause(self._failures, asked_for)
+        next_at = now + retry_delay(self._failures, retry_after)
         began = now if since is None else since
         if not await self._store.hold_webhook(self.webhook.id, self._holder, began, next_at, problem):
             self._lose()

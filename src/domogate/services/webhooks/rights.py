@@ -9,11 +9,11 @@ from domogate.services.rights.grants import GrantEnded, get_grant_holder
 from domogate.services.rights.identity_cache import IdentityCache
 
 
-class Ended(Exception):
+class WebhookEnded(Exception):
     """Nothing is delivered to this webhook any more. The message says why."""
 
 
-class Withheld(Exception):
+class OnHold(Exception):
     """Nothing is delivered now. The message says what the user has to do first."""
 
 
@@ -26,7 +26,7 @@ class WebhookRights:
         self._clock = clock
 
     async def get_access(self, webhook: Webhook) -> Access:
-        """Raises Ended, Withheld."""
+        """Raises WebhookEnded, OnHold."""
         plant_id = webhook.plant_id
         try:
             holder = await get_grant_holder(self._identities, webhook.grant_id, webhook.user_id, webhook.client_id)
@@ -34,11 +34,11 @@ class WebhookRights:
             access = get_access(holder, plant_id, plant, self._clock.now())
             check_standing(holder.standing)
         except GrantEnded as ended:
-            raise Ended(sentence(str(ended))) from None
+            raise WebhookEnded(sentence(str(ended))) from None
         except NoSuchPlant:
-            raise Ended("The plant was removed.") from None
+            raise WebhookEnded("The plant was removed.") from None
         except NotYourPlant:
-            raise Ended("The user has no rights on the plant any more.") from None
+            raise WebhookEnded("The user has no rights on the plant any more.") from None
         except (PasswordToRenew, TermsToAccept) as due:
-            raise Withheld(sentence(due.message)) from None
+            raise OnHold(sentence(due.message)) from None
         return access

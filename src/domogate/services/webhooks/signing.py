@@ -17,12 +17,12 @@ def new_webhook_secret() -> str:
 
 
 def message_id(webhook_id: Id, cursor: int) -> str:
-    """The same at every attempt, and no other's: a receiver that has seen it before has a duplicate."""
+    """The same for every attempt of an event, so that a receiver can recognise a duplicate."""
     return f"{webhook_id}_{cursor}"
 
 
 def sign_delivery(webhook: Webhook, message: str, at: float, body: bytes) -> dict[str, str]:
-    """The headers that say what it is, when it was sent, and by whom."""
+    """The headers with the message id, the time and the signature."""
     timestamp = str(int(at))
     key = base64.b64decode(webhook.secret.removeprefix(PREFIX))
     signed = hmac.new(key, b".".join((message.encode(), timestamp.encode(), body)), hashlib.sha256).digest()

@@ -1,0 +1,327 @@
+"""Delivers the events of one webhook, from its position in the change feed. Only events that were refused are stored again."""
+
+import asyncio
+from collections.abc import Awaitable, Collection, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+import msgspec
+
+from domogate.domain.events import Change
+from domogate.domain.ids import Id
+from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.ports import Clock, Delivered, FeedStore, WebhookSender, WebhookStore
+from domogate.services.events.notices import find_notice
+from domogate.services.webhooks.backoff import retry_delay
+from domogate.services.webhooks.batch import Delivery, DeliveryBatch, DeliveryResult, Outcome
+from domogate.services.webhooks.counters import DeliveryCounters
+from domogate.services.webhooks.feed_reader import PAGE, FeedReader
+from domogate.services.webhooks.formats import Printed, WebhookFormats
+from domogate.services.webhooks.lease import LeaseLost, WebhookLease
+from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
+from domogate.services.webhooks.signing import message_id, sign_delivery
+
+BLOCKED = 1e12
+"""`next_at` of a pending delivery that waits for an earlier one of its module."""
+_MANY = 100_000
+
+_DOWN = frozenset({Outcome.UNANSWERED, Outcome.BUSY})
+_UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
+
+
+class DeliveryStore(WebhookStore, FeedStore, Protocol):
+    """Webhooks, and the changes to deliver."""
+
+
+class DeliveryContext(msgspec.Struct, frozen=True):
+    """What all workers share."""
+
+    store: DeliveryStore
+    sender: WebhookSender
+    clock: Clock
+    rights: WebhookRights
+    formats: WebhookFormats
+    counters: DeliveryCounters
+    holder: str
+    """The name of this process in leases."""
+    lease_duration: float
+    given_up: float
+    """The age in seconds at which a refused event becomes a dead letter."""
+
+
+class WebhookWorker:
+    """Delivers one webhook. Only one `run` may be active at a time."""
+
+    def __init__(self, webhook: Webhook, context: DeliveryContext) -> None:
+        self._context = context
+        self._lease = WebhookLease(
+            webhook, context.store, context.clock, holder=context.holder, duration=context.lease_duration
+        )
+        self._feed = FeedReader(context.store, webhook.plant_id)
+        self._handled: set[int] = set()
+        """Cursors after the position that were accepted or are pending, so they are not sent again."""
+        self._batch: DeliveryBatch | None = None
+        self._stopping = False
+        self.reload = True
+        """The stored webhook may have changed: read it again."""
+        self.paused_until = 0.0
+        """Until then a new event is no reason to run."""
+
+    @property
+    def webhook(self) -> Webhook:
+        return self._lease.webhook
+
+    def stop(self) -> None:
+        """Start no more posts."""
+        self._stopping = True
+        if self._batch is not None:
+            self._batch.stop()
+
+    def hear(self, change: Change) -> None:
+        """A change of the webhook's plant was committed."""
+        self._feed.hear(change)
+
+    async def renew_lease(self) -> None:
+        """To be called while a post takes long."""
+        with suppress(LeaseLost):  # `run` notices it
+            if self._lease.was_claimed:
+                await self._lease.claim()
+
+    async def run(self) -> float | None:
+        """Deliver all events. Returns when to run again, or None: at the next event. Raises WebhookEnded."""
+        self.paused_until = 0.0
+        clock, lease = self._context.clock, self._lease
+        if lease.retry_at > clock.now():
+            return lease.retry_at
+        if self.reload or not lease.is_held:
+            self.reload = False
+            await self._reload()
+        try:
+            try:
+                await self._context.rights.get_access(self.webhook)
+                if self.webhook.failing_since is not None and self.webhook.next_at > clock.now():
+                    return self._pause_until(self.webhook.next_at)
+                if not lease.is_held and self.webhook.next_at <= 0 and not await self._feed.has_more(self.webhook.position):
+                    return None
+                await lease.claim()
+                return await self._deliver()
+            except OnHold as reason:
+                self._feed.reset()
+                await lease.claim()
+                return self._pause_until(await lease.back_off(str(reason)))
+        except LeaseLost:
+            self._feed.reset()
+            self._handled.clear()
+            return lease.retry_at
+        except BaseException:
+            self._feed.reset()
+            self.reload = True
+            raise
+
+    async def _reload(self) -> None:
+        found = await self._context.store.find_webhook(self.webhook.id)
+        if found is None or found.ended_at is not None:
+            raise WebhookEnded("")
+        if found.position != self.webhook.position:
+            self._handled.clear()
+        self._lease.webhook = found
+
+    def _pause_until(self, at: float) -> float:
+        self.paused_until = at
+        return at
+
+    # new events
+
+    async def _deliver(self) -> float | None:
+        if self.webhook.next_at > 0:
+            paused_until = await self._retry_pending()
+            if paused_until is not None:
+                return paused_until
+        blocked, next_at = await self._find_blocked()
+        while not self._stopping:
+            page = await self._feed.read_page(self.webhook.position)
+            if not page:
+                break
+            paused_until = await self._deliver_page(page, blocked)
+            if self.webhook.position < page[-1].cursor:
+                self._feed.reset()  # the rest of the page must be read again
+            if paused_until is not None:
+                return paused_until
+        if blocked:
+            blocked, next_at = await self._find_blocked()
+        return next_at
+
+    async def _find_blocked(self) -> tuple[set[Id | None], float | None]:
+        """The modules that have a pending delivery, and when the first of these is due."""
+        if self.webhook.next_at <= 0:
+            return set(), None
+        store, webhook_id = self._context.store, self.webhook.id
+        beyond = await store.list_pending(webhook_id, dead=False, after=self.webhook.position, limit=_MANY)
+        self._handled.update(item.change.cursor for item in beyond)
+        first = await store.list_pending(webhook_id, dead=False, limit=_MANY, due_at=BLOCKED - 1)
+        return {item.module_id for item in first}, min((item.next_at for item in first), default=None)
+
+    async def _deliver_page(self, page: Sequence[Change], blocked: set[Id | None]) -> float | None:
+        """Returns until when the receiver is left alone, if it is down."""
+        deliveries = [Delivery(change) for change in page if change.cursor not in self._handled]
+        tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
+        by_cursor = {result.delivery.cursor: result for result in tried}
+        results = [by_cursor.get(delivery.cursor, DeliveryResult(delivery)) for delivery in deliveries]
+        failures = _find_failures(results)
+        if failures:
+            return await self._leave_alone(results, failures)
+        await self._advance(page[-1].cursor, results, blocked)
+        return None
+
+    async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
+        """Raises WebhookEnded when the receiver says so."""
+        self._batch = DeliveryBatch(self._send, is_too_old=self._is_too_old)
+        if self._stopping:
+            self._batch.stop()
+        try:
+            results = await self._batch.deliver(deliveries)
+        finally:
+            self._batch = None
+        self._context.counters.count(results)
+        for result in results:
+            if result.outcome is Outcome.GONE:
+                raise WebhookEnded(result.problem)
+        return results
+
+    async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
+        """Advance to the first change that was not tried. Refused ones become pending, and later ones of their modules."""
+        pending = [
+            self._to_pending(result)
+            for result in results
+            if not result.outcome.is_done and result.outcome is not Outcome.NOT_TRIED
+        ]
+        blocked.update(item.module_id for item in pending if item.dead_at is None)
+        not_tried = [result.delivery for result in results if result.outcome is Outcome.NOT_TRIED]
+        next_cursors = (delivery.cursor for delivery in not_tried if delivery.module_id not in blocked)
+        position = min(next_cursors, default=last + 1) - 1
+        for delivery in not_tried:
+            if delivery.cursor <= position and await self._print(delivery) is not None:
+                problem = "It waits for an earlier event of its module."
+                pending.append(self._new_pending(delivery, attempts=0, next_at=BLOCKED, problem=problem))
+        self._handled.update(item.change.cursor for item in pending)
+        await self._lease.advance(position, pending)
+        self._handled = {cursor for cursor in self._handled if cursor > position}
+
+    async def _leave_alone(self, results: Sequence[DeliveryResult], failures: Sequence[DeliveryResult]) -> float:
+        """The receiver is down. Events that are too old are given up; the others stay in the feed."""
+        problem, since = failures[0].problem, self.webhook.failing_since
+        too_old = [result.delivery for result in results if self._is_too_old(result.delivery)]
+        if too_old:
+            dead = [self._give_up(delivery, problem) for delivery in too_old if await self._print(delivery) is not None]
+            await self._lease.advance(too_old[-1].cursor, dead, answered=False)
+        return await self._back_off(failures, since)
+
+    async def _back_off(self, failures: Sequence[DeliveryResult], since: float | None) -> float:
+        retry_after = max(result.retry_after or 0.0 for result in failures)
+        return self._pause_until(await self._lease.back_off(failures[0].problem, retry_after, since))
+
+    # pending deliveries
+
+    async def _retry_pending(self) -> float | None:
+        """Try those that are due, and then those that waited for them."""
+        store = self._context.store
+        due = await store.list_pending(self.webhook.id, dead=False, limit=_MANY, due_at=self._context.clock.now())
+        if not due:
+            return None
+        open_modules = {item.module_id for item in due}
+        after = due[0].change.cursor - 1
+        while open_modules and not self._stopping:
+            items = await store.list_pending(self.webhook.id, dead=False, after=after, limit=PAGE)
+            if not items:
+                break
+            after = items[-1].change.cursor
+            results = await self._run_batch(
+                [Delivery(item.change, item.attempts) for item in items if item.module_id in open_modules]
+            )
+            failures = _find_failures(results)
+            await self._store_results(results, open_modules, failures)
+            if failures:
+                return await self._back_off(failures, self.webhook.failing_since)
+        await self._lease.advance(self.webhook.position)
+        return None
+
+    async def _store_results(
+        self, results: Sequence[DeliveryResult], open_modules: set[Id | None], failures: Collection[DeliveryResult]
+    ) -> None:
+        store = self._context.store
+        writes: list[Awaitable[object]] = []
+        for result in results:
+            delivery = result.delivery
+            if result.outcome.is_done:
+                writes.append(store.remove_pending(self.webhook.id, delivery.cursor))
+            elif result.outcome is Outcome.NOT_TRIED:
+                open_modules.discard(delivery.module_id)
+            elif not failures or self._is_too_old(delivery):
+                item = self._to_pending(result)
+                writes.append(store.save_pending(item))
+                if item.dead_at is None:
+                    open_modules.discard(delivery.module_id)
+        await asyncio.gather(*writes)
+
+    def _is_too_old(self, delivery: Delivery) -> bool:
+        """It is not tried again. So a dead letter that is replayed and refused is dead again at once."""
+        return self._context.clock.now() - delivery.change.at >= self._context.given_up
+
+    def _to_pending(self, result: DeliveryResult) -> PendingDelivery:
+        delivery = result.delivery
+        if self._is_too_old(delivery):
+            return self._give_up(delivery, result.problem)
+        attempts = delivery.attempts + 1
+        next_at = self._context.clock.now() + retry_delay(attempts, result.retry_after)
+        return self._new_pending(delivery, attempts=attempts, next_at=next_at, problem=result.problem)
+
+    def _give_up(self, delivery: Delivery, problem: str) -> PendingDelivery:
+        self._context.counters.count_dead()
+        now = self._context.clock.now()
+        return self._new_pending(delivery, attempts=delivery.attempts + 1, next_at=now, problem=problem, dead_at=now)
+
+    def _new_pending(
+        self, delivery: Delivery, *, attempts: int, next_at: float, problem: str, dead_at: float | None = None
+    ) -> PendingDelivery:
+        return PendingDelivery(
+            webhook_id=self.webhook.id,
+            change=delivery.change,
+            module_id=delivery.module_id,
+            attempts=attempts,
+            next_at=next_at,
+            problem=problem,
+            dead_at=dead_at,
+        )
+
+    # one event
+
+    async def _print(self, delivery: Delivery) -> Printed | None:
+        """None: the receiver may not or does not want to get it now. Raises WebhookEnded, OnHold."""
+        webhook = self.webhook
+        access = await self._context.rights.get_access(webhook)
+        notice = find_notice(delivery.change, access.plant)
+        if notice is None or not access.may_see(notice.module_id):
+            return None
+        if webhook.kinds and set(webhook.kinds).isdisjoint(notice.kinds):
+            return None
+        return self._context.formats.print_notice(webhook.form, notice, access.plant)
+
+    async def _send(self, delivery: Delivery) -> Delivered | None:
+        """Raises Undelivered, WebhookEnded, OnHold, LeaseLost."""
+        await self._lease.claim()
+        printed = await self._print(delivery)
+        if printed is None:
+            return None
+        message = message_id(self.webhook.id, delivery.cursor)
+        signed = sign_delivery(self.webhook, message, self._context.clock.now(), printed.body)
+        answer = await self._context.sender.post(self.webhook.url, printed.body, {**printed.headers, **signed})
+        if 200 <= answer.status < 300:
+            self._handled.add(delivery.cursor)
+        return answer
+
+
+def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
+    """Results that show that the receiver is down; none if it answered another event of the same batch."""
+    if any(result.outcome in _UP for result in results):
+        return []
+    return [result for result in results if result.outcome in _DOWN]
