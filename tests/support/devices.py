@@ -17,6 +17,7 @@ from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.ids import Id, new_id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType, Topology
+from domogate.domain.safety import SpareParts
 from domogate.domain.states import LightState, Reading, Report, State
 from domogate.ports import AttachedModule, Listener, ReportSink, StoredPlant, StoredState
 
@@ -271,6 +272,23 @@ class FakeStore:
     async def list_injections(self) -> Sequence[tuple[Id, Injection]]:
         await asyncio.sleep(0)
         return [(plant_id, injection) for plant_id, stored in self.plants.items() for injection in stored.injections]
+
+    # the rest of the ports
+
+    async def find_spare_parts(self, unit: str) -> SpareParts | None:
+        return None
+
+    async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
+        return tuple(stored.plant for stored in self.plants.values() if stored.plant.owner.user_id == user_id), self._cursor
+
+    async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
+        raise NotImplementedError
+
+    async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None:
+        raise NotImplementedError
+
+    async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
+        raise NotImplementedError
 
     # history
 

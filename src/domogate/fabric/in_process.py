@@ -1,4 +1,4 @@
-"""The embedded fabric: whoever drives the plants lives in this very process."""
+"""The embedded fabric: plants are driven in this process."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -13,11 +13,11 @@ from domogate.ports import Clock, DeviceHost, Picture
 T = TypeVar("T")
 
 _LEEWAY = 0.15
-"""The host itself answers by the deadline and has a moment more to put the end on disk; whoever waits is not kept longer."""
+"""The host answers by the deadline, and has 0.1 s more to write the end to disk. The caller waits no longer than this."""
 
 
 class InProcessFabric:
-    """Passes orders and questions straight to the host, and cuts off what it has not answered by the deadline."""
+    """Passes orders and questions to the host, and cancels them at the deadline."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -27,28 +27,28 @@ class InProcessFabric:
         self._host = host
 
     async def execute(self, order: Order) -> Report:
-        host, left = self._before(order.deadline)
+        host, left = self._check(order.deadline)
         return await _within(left + _LEEWAY, host.execute(order))
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        host, left = self._before(deadline)
+        host, left = self._check(deadline)
         return await _within(left + _LEEWAY, host.read(plant_id, module_id, deadline))
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        host, left = self._before(deadline)
+        host, left = self._check(deadline)
         return await _within(left + _LEEWAY, host.take_picture(plant_id, module_id, deadline))
 
-    def _before(self, deadline: float) -> tuple[DeviceHost, float]:
+    def _check(self, deadline: float) -> tuple[DeviceHost, float]:
         if self._host is None:
-            raise DeviceOffline("nobody drives the devices of this plant at the moment")
+            raise DeviceOffline("the device is offline: no gateway drives this plant")
         left = deadline - self._clock.now()
         if left <= 0:
-            raise DeviceTimeout("the device was not asked: the time of the request was up")
+            raise DeviceTimeout("the device was not asked: the deadline had passed")
         return self._host, left
 
 
 async def _within(seconds: float, answer: Awaitable[T]) -> T:
-    """What asyncio.timeout does, at a third of its cost: this is on the way of every command."""
+    """Like asyncio.timeout at a third of its cost: every command passes here."""
     task = asyncio.current_task()
     assert task is not None
     cancels_before = task.cancelling()

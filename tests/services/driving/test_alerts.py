@@ -35,15 +35,15 @@ def _report(unit, state, at, *, reachable=True):
 
 
 class TestAlerts:
-    def test_a_site_that_was_never_looked_at_is_dated_now(self):
+    def test_a_site_that_was_never_looked_at_is_dated_now(self) -> None:
         (report,) = Alerts().start_from(_site(1), now=5.0)
         assert (report.module_id, report.state.alert, report.state.alert_changed_at) == (CONTROLLER, False, 5.0)
 
-    def test_what_the_store_knows_is_not_dated_anew(self):
+    def test_what_the_store_knows_is_not_dated_anew(self) -> None:
         known = StoredState(EmergencyState(alert=False, alert_changed_at=1.0), reachable=True, at=1.0)
         assert Alerts().start_from(_site(1, {CONTROLLER: known}), now=5.0) == []
 
-    def test_the_alert_begins_with_the_unit_that_reaches_its_level_and_ends_when_it_falls_below(self):
+    def test_the_alert_begins_with_the_unit_that_reaches_its_level_and_ends_when_it_falls_below(self) -> None:
         alerts = Alerts()
         alerts.start_from(_site(2), now=0.0)
         assert len(alerts.complete([_report(UNITS[0], BROKEN, 1.0)])) == 1
@@ -55,13 +55,13 @@ class TestAlerts:
         _, ended = alerts.complete([_report(UNITS[1], WELL, 6.0)])
         assert (ended.state.alert, ended.state.alert_changed_at) == (False, 6.0)
 
-    def test_a_unit_that_cannot_be_reached_is_in_failure(self):
+    def test_a_unit_that_cannot_be_reached_is_in_failure(self) -> None:
         alerts = Alerts()
         alerts.start_from(_site(1), now=0.0)
         _, begun = alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])
         assert begun.state.alert is True
 
-    def test_what_the_controller_says_of_itself_does_not_wipe_its_alert_out(self):
+    def test_what_the_controller_says_of_itself_does_not_wipe_its_alert_out(self) -> None:
         alerts = Alerts()
         alerts.start_from(_site(1), now=0.0)
         alerts.complete([_report(UNITS[0], BROKEN, 1.0)])
@@ -69,12 +69,12 @@ class TestAlerts:
         (completed,) = alerts.complete([_report(CONTROLLER, said, 2.0)])
         assert (completed.state.failures, completed.state.alert, completed.state.alert_changed_at) == (said.failures, True, 1.0)
 
-    def test_reports_of_anything_else_pass_as_they_are(self):
+    def test_reports_of_anything_else_pass_as_they_are(self) -> None:
         reports = [_report("lamp", None, 1.0)]
         assert Alerts().complete(reports) is reports
 
     @pytest.mark.parametrize(("state", "alert"), [(WELL, False), (BROKEN, True)])
-    def test_a_unit_that_can_be_reached_again_is_as_it_was_before(self, state, alert):
+    def test_a_unit_that_can_be_reached_again_is_as_it_was_before(self, state: EmergencyState, alert: bool) -> None:
         """It need not say anew what it is in."""
         alerts = Alerts()
         alerts.start_from(_site(1, {UNITS[0]: StoredState(state, reachable=True, at=0.0)}), now=0.0)
@@ -86,7 +86,7 @@ class TestAlerts:
         st.integers(1, 5),
         st.lists(st.tuples(st.sampled_from(UNITS), st.sampled_from([WELL, BROKEN, None]), st.booleans()), max_size=30),
     )
-    def test_always_agrees_with_what_is_printed(self, level, said):
+    def test_always_agrees_with_what_is_printed(self, level, said) -> None:
         alerts, stored = Alerts(), _site(level)
         view = PlantView(stored)
         alert = alerts.start_from(stored, now=0.0)[0].state.alert

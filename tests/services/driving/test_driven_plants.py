@@ -11,7 +11,7 @@ from domogate.domain.plants import PlantStatus
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoredPlant, StoredState
 from domogate.services.driving import Driving
-from support.devices import NOON, ObedientDriver, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 from support.driving import running
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -23,14 +23,16 @@ SWITCH_ON = SetLight(on=True)
 
 
 class TestStarting:
-    async def test_does_not_wait_for_plants_to_wake(self, store, driver):
+    async def test_does_not_wait_for_plants_to_wake(self, store: FakeStore, driver: ObedientDriver) -> None:
         store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()
         async with running(store, driver):
             assert driver.running
             assert driver.attached == {}
 
-    async def test_attaches_nothing_to_drivers_that_do_not_run_yet(self, store, driver, clock):
+    async def test_attaches_nothing_to_drivers_that_do_not_run_yet(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         driving = Driving(store, {driver.name: driver}, clock, simulated_plants=5)
         store.listen(driving.apply)
@@ -42,14 +44,16 @@ class TestStarting:
         assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
         await driving.stop()
 
-    async def test_wakes_no_more_plants_than_may_be_awake(self, store, driver):
+    async def test_wakes_no_more_plants_than_may_be_awake(self, store: FakeStore, driver: ObedientDriver) -> None:
         plants = sorted(store.add_plant(make_module(DeviceKind.LIGHT)) for _ in range(9))
         async with running(store, driver, simulated_plants=4) as driving:
             await driving.settled()
             assert sorted(driver.attached) == plants[:4]
         assert len(store.loads) == 4
 
-    async def test_wakes_every_plant_with_a_real_device_however_few_may_be_awake(self, store, clock):
+    async def test_wakes_every_plant_with_a_real_device_however_few_may_be_awake(
+        self, store: FakeStore, clock: StillClock
+    ) -> None:
         simulator, mqtt = ObedientDriver(clock), ObedientDriver(clock, "mqtt")
         for _ in range(4):
             store.add_plant(make_module(DeviceKind.LIGHT))
@@ -61,7 +65,9 @@ class TestStarting:
             assert len(simulator.attached.keys() - {both}) == 2
             assert both in simulator.attached
 
-    async def test_goes_on_without_a_driver_that_does_not_start(self, store, driver, clock):
+    async def test_goes_on_without_a_driver_that_does_not_start(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         broken = ObedientDriver(clock, "broken")
 
         async def refuse(report: object) -> None:
@@ -77,7 +83,7 @@ class TestStarting:
                 assert (await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
         assert "error" in [entry["log_level"] for entry in logs]
 
-    async def test_hands_each_module_on_with_its_last_known_state(self, store, driver):
+    async def test_hands_each_module_on_with_its_last_known_state(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP, SECOND_LAMP, states={LAMP.id: StoredState(OFF, False, 5.0)})
         async with running(store, driver) as driving:
             await driving.settled()
@@ -87,7 +93,9 @@ class TestStarting:
 
 
 class TestPlantsThatAreNotAwake:
-    async def test_are_woken_by_a_question_and_the_least_recently_asked_falls_asleep(self, store, driver):
+    async def test_are_woken_by_a_question_and_the_least_recently_asked_falls_asleep(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         lamps = [make_module(DeviceKind.LIGHT) for _ in range(3)]
         plants = [store.add_plant(lamp, plant_id=make_id(number)) for number, lamp in enumerate(lamps)]
         async with running(store, driver, simulated_plants=2) as driving:
@@ -98,7 +106,7 @@ class TestPlantsThatAreNotAwake:
             assert set(driver.attached) == {plants[0], plants[2]}
         assert driver.most_attached == 2
 
-    async def test_are_never_too_many_even_when_all_are_asked_at_once(self, store, driver):
+    async def test_are_never_too_many_even_when_all_are_asked_at_once(self, store: FakeStore, driver: ObedientDriver) -> None:
         lamps = [make_module(DeviceKind.LIGHT) for _ in range(20)]
         plants = [store.add_plant(lamp) for lamp in lamps]
         async with running(store, driver, simulated_plants=3) as driving:
@@ -109,7 +117,7 @@ class TestPlantsThatAreNotAwake:
         assert driver.most_attached == 3
         assert len(store.reports) == 20
 
-    async def test_wait_for_room_while_all_that_are_awake_are_busy(self, store, driver):
+    async def test_wait_for_room_while_all_that_are_awake_are_busy(self, store: FakeStore, driver: ObedientDriver) -> None:
         busy, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         driver.pause = asyncio.Event()
         async with running(store, driver, simulated_plants=1) as driving:
@@ -123,7 +131,9 @@ class TestPlantsThatAreNotAwake:
             await asyncio.gather(first, second)
         assert driver.most_attached == 1
 
-    async def test_go_on_from_all_that_was_reported_before_they_fell_asleep(self, store, driver):
+    async def test_go_on_from_all_that_was_reported_before_they_fell_asleep(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         async with running(store, driver, simulated_plants=1) as driving:
             await driving.read(plant, LAMP.id, NOON + 5)
@@ -134,7 +144,7 @@ class TestPlantsThatAreNotAwake:
 
 
 class TestAPlantThatChanges:
-    async def test_gets_its_new_modules_attached(self, store, driver):
+    async def test_gets_its_new_modules_attached(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             await driving.settled()
@@ -143,7 +153,7 @@ class TestAPlantThatChanges:
             await driving.settled()
             assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
 
-    async def test_gets_new_options_before_the_next_question_is_asked(self, store, driver):
+    async def test_gets_new_options_before_the_next_question_is_asked(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             await driving.settled()
@@ -151,7 +161,9 @@ class TestAPlantThatChanges:
             await driving.read(plant, LAMP.id, NOON + 5)
             assert driver.attached[plant][LAMP.id].module.options == {"simulate": "offline"}
 
-    async def test_is_attached_with_the_newest_even_if_it_changes_while_being_attached(self, store, driver):
+    async def test_is_attached_with_the_newest_even_if_it_changes_while_being_attached(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()
         async with running(store, driver) as driving:
@@ -161,7 +173,7 @@ class TestAPlantThatChanges:
             await driving.settled()
             assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
 
-    async def test_is_detached_when_it_is_removed(self, store, driver):
+    async def test_is_detached_when_it_is_removed(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             await driving.settled()
@@ -171,7 +183,9 @@ class TestAPlantThatChanges:
             with pytest.raises(DeviceOffline):
                 await driving.read(plant, LAMP.id, NOON + 5)
 
-    async def test_leaves_the_driver_that_has_no_module_there_any_more(self, store, driver, clock):
+    async def test_leaves_the_driver_that_has_no_module_there_any_more(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         mqtt = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(LAMP)
         async with running(store, driver, mqtt) as driving:
@@ -181,7 +195,7 @@ class TestAPlantThatChanges:
             assert driver.attached == {}
             assert set(mqtt.attached) == {plant}
 
-    async def test_wakes_if_it_is_new_and_there_is_room(self, store, driver):
+    async def test_wakes_if_it_is_new_and_there_is_room(self, store: FakeStore, driver: ObedientDriver) -> None:
         async with running(store, driver, simulated_plants=1) as driving:
             await driving.settled()
             first, second = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
@@ -192,7 +206,9 @@ class TestAPlantThatChanges:
 
 
 class TestAPlantThatMakesTrouble:
-    async def test_when_attached_does_not_disturb_another_and_is_tried_again(self, store, driver):
+    async def test_when_attached_does_not_disturb_another_and_is_tried_again(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         bad, good = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         driver.attach_trouble[bad] = ZeroDivisionError("a bug")
         with capture_logs() as logs:
@@ -204,7 +220,7 @@ class TestAPlantThatMakesTrouble:
                 assert (await driving.execute(make_order(bad, LAMP.id, SWITCH_ON))).state == ON
         assert {entry["plant_id"] for entry in logs} == {bad}
 
-    async def test_when_loaded_is_an_internal_fault_and_is_tried_again(self, store, driver):
+    async def test_when_loaded_is_an_internal_fault_and_is_tried_again(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         find_plant = store.find_plant
 
@@ -219,7 +235,7 @@ class TestAPlantThatMakesTrouble:
                 store.find_plant = find_plant
                 assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
 
-    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(self, store, clock):
+    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(self, store: FakeStore, clock: StillClock) -> None:
         """What its devices say would be missed until then."""
         mqtt = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
@@ -240,7 +256,9 @@ class TestAPlantThatMakesTrouble:
                 assert set(mqtt.attached) == {plant}
         assert len(tries) == 5
 
-    async def test_is_woken_though_the_plants_could_not_be_listed_at_the_start(self, store, clock):
+    async def test_is_woken_though_the_plants_could_not_be_listed_at_the_start(
+        self, store: FakeStore, clock: StillClock
+    ) -> None:
         mqtt = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
         list_plant_ids, tries = store.list_plant_ids, []
@@ -258,7 +276,9 @@ class TestAPlantThatMakesTrouble:
                 assert set(mqtt.attached) == {plant}
         assert [entry["log_level"] for entry in logs] == ["error"] * 2
 
-    async def test_is_offline_and_wakes_nobody_once_the_gateway_has_stopped(self, store, driver):
+    async def test_is_offline_and_wakes_nobody_once_the_gateway_has_stopped(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             await driving.settled()
@@ -267,7 +287,7 @@ class TestAPlantThatMakesTrouble:
             await driving.read(plant, LAMP.id, NOON + 5)
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    async def test_leaves_no_task_behind_when_the_gateway_stops(self, store, driver):
+    async def test_leaves_no_task_behind_when_the_gateway_stops(self, store: FakeStore, driver: ObedientDriver) -> None:
         store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()
         async with running(store, driver):

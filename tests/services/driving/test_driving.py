@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -10,7 +11,7 @@ from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import StoredState
 from domogate.services.driving import plant as driven_plant
-from support.devices import NOON, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 from support.driving import running
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -22,21 +23,23 @@ SWITCH_ON = SetLight(on=True)
 
 
 class TestAnOrder:
-    async def test_is_on_disk_before_it_is_acknowledged(self, store, driver):
+    async def test_is_on_disk_before_it_is_acknowledged(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             report = await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
             assert report.state == ON
             assert store.state_of(plant, LAMP.id) == StoredState(ON, True, NOON)
 
-    async def test_that_cannot_be_recorded_is_not_acknowledged(self, store, driver):
+    async def test_that_cannot_be_recorded_is_not_acknowledged(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         store.fails_on = lambda reports: True
         async with running(store, driver) as driving:
             with capture_logs(), pytest.raises(Internal):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
 
-    async def test_is_carried_out_once_and_has_the_same_outcome_the_second_time(self, store, driver):
+    async def test_is_carried_out_once_and_has_the_same_outcome_the_second_time(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         async with running(store, driver) as driving:
@@ -46,7 +49,7 @@ class TestAnOrder:
         assert driver.orders == [order]
         assert len(store.reports) == 1
 
-    async def test_is_carried_out_once_when_it_comes_twice_at_a_time(self, store, driver):
+    async def test_is_carried_out_once_when_it_comes_twice_at_a_time(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         async with running(store, driver) as driving:
@@ -54,7 +57,7 @@ class TestAnOrder:
         assert first == second
         assert driver.orders == [order]
 
-    async def test_that_was_refused_is_refused_again_without_asking(self, store, driver):
+    async def test_that_was_refused_is_refused_again_without_asking(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         driver.trouble = DeviceRefused("not today")
@@ -64,7 +67,7 @@ class TestAnOrder:
                     await driving.execute(order)
         assert driver.orders == [order]
 
-    async def test_whose_caller_gave_up_goes_on_to_its_own_end(self, store, driver):
+    async def test_whose_caller_gave_up_goes_on_to_its_own_end(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         driver.pause = asyncio.Event()
@@ -82,7 +85,9 @@ class TestAnOrder:
         assert driver.orders == [order]
         assert store.orders[order.id].state is OrderState.CONFIRMED
 
-    async def test_that_was_cut_off_is_never_tried_again(self, store, driver, clock):
+    async def test_that_was_cut_off_is_never_tried_again(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)
         driver.pause = asyncio.Event()
@@ -97,7 +102,9 @@ class TestAnOrder:
         assert driver.orders == [order]
         assert store.orders[order.id].state is OrderState.EXPIRED
 
-    async def test_is_forgotten_when_many_others_have_come(self, store, driver, monkeypatch):
+    async def test_is_forgotten_when_many_others_have_come(
+        self, store: FakeStore, driver: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(driven_plant, "_REMEMBERED_ORDERS", 3)
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
@@ -108,14 +115,18 @@ class TestAnOrder:
         assert (remembered.state, forgotten.state) == (ON, None), "only the store knows the oldest, without its state"
         assert len(driver.orders) == 10
 
-    async def test_is_not_carried_out_after_its_deadline(self, store, driver, clock):
+    async def test_is_not_carried_out_after_its_deadline(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             with pytest.raises(DeviceTimeout):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now()))
         assert driver.orders == []
 
-    async def test_whose_time_runs_out_while_the_plant_wakes_is_not_carried_out(self, store, driver, clock):
+    async def test_whose_time_runs_out_while_the_plant_wakes_is_not_carried_out(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()
         async with running(store, driver) as driving:
@@ -127,7 +138,9 @@ class TestAnOrder:
                 await waiting
         assert driver.orders == []
 
-    async def test_done_in_time_is_recorded_even_if_nobody_waits_any_more(self, store, driver, clock):
+    async def test_done_in_time_is_recorded_even_if_nobody_waits_any_more(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         fabric = InProcessFabric(clock)
         async with running(store, driver) as driving:
@@ -142,7 +155,9 @@ class TestAnOrder:
             assert store.state_of(plant, LAMP.id).state == ON
 
     @pytest.mark.parametrize("fault", [None, DeviceRefused("not today"), DeviceOffline("gone")])
-    async def test_answered_just_in_time_is_told_as_it_was_once_that_is_on_disk(self, store, driver, clock, fault):
+    async def test_answered_just_in_time_is_told_as_it_was_once_that_is_on_disk(
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock, fault: Any
+    ) -> None:
         """The deadline passes while the end is being written: what is told is what is written."""
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)
@@ -160,7 +175,9 @@ class TestAnOrder:
         assert store.orders[order.id].state is (OrderState.CONFIRMED if fault is None else OrderState.FAILED)
 
     @pytest.mark.parametrize("fault", [DeviceOffline, DeviceTimeout, DeviceRefused])
-    async def test_raises_the_faults_of_the_device_as_they_are(self, store, driver, fault):
+    async def test_raises_the_faults_of_the_device_as_they_are(
+        self, store: FakeStore, driver: ObedientDriver, fault: Any
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = fault("says the device")
         async with running(store, driver) as driving:
@@ -169,7 +186,7 @@ class TestAnOrder:
         assert logs == []
         assert store.records == []
 
-    async def test_on_which_the_driver_breaks_is_refused_and_logged(self, store, driver):
+    async def test_on_which_the_driver_breaks_is_refused_and_logged(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = ZeroDivisionError("a bug")
         async with running(store, driver) as driving:
@@ -180,7 +197,9 @@ class TestAnOrder:
             driver.trouble = None
             assert (await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
 
-    async def test_answered_with_a_value_out_of_bounds_is_refused_and_not_recorded(self, store, driver):
+    async def test_answered_with_a_value_out_of_bounds_is_refused_and_not_recorded(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.answer = LightState(on=True, level=101)
         async with running(store, driver) as driving:
@@ -188,7 +207,7 @@ class TestAnOrder:
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
         assert store.records == []
 
-    async def test_for_an_unknown_plant_module_or_driver_is_offline(self, store, driver):
+    async def test_for_an_unknown_plant_module_or_driver_is_offline(self, store: FakeStore, driver: ObedientDriver) -> None:
         stranger = make_module(DeviceKind.LIGHT, driver="telepathy")
         plant = store.add_plant(LAMP, stranger)
         with capture_logs() as logs:
@@ -200,7 +219,7 @@ class TestAnOrder:
                     await driving.execute(make_order(plant, stranger.id, SWITCH_ON))
         assert [entry["driver"] for entry in logs if entry["log_level"] == "warning"] == ["telepathy"]
 
-    async def test_is_never_undone_by_a_report_made_before_it(self, store, driver):
+    async def test_is_never_undone_by_a_report_made_before_it(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             await driving.settled()
@@ -216,14 +235,14 @@ class TestAnOrder:
 
 
 class TestAQuestion:
-    async def test_is_recorded_when_the_answer_is_news(self, store, driver):
+    async def test_is_recorded_when_the_answer_is_news(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(OFF, True, 1.0)})
         async with running(store, driver) as driving:
             report = await driving.read(plant, LAMP.id, NOON + 5)
             assert report.state == ON
             assert store.state_of(plant, LAMP.id) == StoredState(ON, True, NOON)
 
-    async def test_is_not_recorded_when_it_is_what_was_recorded_last(self, store, driver):
+    async def test_is_not_recorded_when_it_is_what_was_recorded_last(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, True, 1.0)})
         async with running(store, driver) as driving:
             assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
@@ -233,21 +252,23 @@ class TestAQuestion:
             await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.state for report in store.reports] == [OFF]
 
-    async def test_of_a_module_nothing_was_known_of_is_recorded_once(self, store, driver):
+    async def test_of_a_module_nothing_was_known_of_is_recorded_once(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             for _ in range(3):
                 await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.state for report in store.reports] == [ON]
 
-    async def test_is_recorded_when_only_reachability_is_different(self, store, driver):
+    async def test_is_recorded_when_only_reachability_is_different(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, False, 1.0)})
         async with running(store, driver) as driving:
             await driving.read(plant, LAMP.id, NOON + 5)
             await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.reachable for report in store.reports] == [True]
 
-    async def test_is_answered_even_if_it_cannot_be_recorded_and_is_news_again_next_time(self, store, driver):
+    async def test_is_answered_even_if_it_cannot_be_recorded_and_is_news_again_next_time(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         store.fails_on = lambda reports: True
         async with running(store, driver) as driving:
@@ -258,7 +279,7 @@ class TestAQuestion:
             await driving.read(plant, LAMP.id, NOON + 5)
         assert len(store.reports) == 1
 
-    async def test_is_not_asked_after_its_deadline(self, store, driver):
+    async def test_is_not_asked_after_its_deadline(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             with pytest.raises(DeviceTimeout):
@@ -267,20 +288,22 @@ class TestAQuestion:
 
 
 class TestReportsOfDrivers:
-    async def test_are_recorded_together(self, store, driver):
+    async def test_are_recorded_together(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP, SECOND_LAMP)
         async with running(store, driver):
             await driver.report([Report(plant, lamp.id, NOON, state=ON) for lamp in (LAMP, SECOND_LAMP)])
         assert [len(record) for record in store.records] == [2]
 
-    async def test_are_recorded_up_to_the_last_one_when_the_gateway_stops(self, store, driver):
+    async def test_are_recorded_up_to_the_last_one_when_the_gateway_stops(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver):
             await driver.report([Report(plant, LAMP.id, NOON, state=ON)])
         assert store.state_of(plant, LAMP.id).state == ON
         assert not driver.running
 
-    async def test_that_cannot_be_recorded_do_not_take_others_with_them(self, store, driver):
+    async def test_that_cannot_be_recorded_do_not_take_others_with_them(self, store: FakeStore, driver: ObedientDriver) -> None:
         bad, good = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         store.fails_on = lambda reports: any(report.plant_id == bad for report in reports)
         async with running(store, driver) as driving:
@@ -301,7 +324,7 @@ class TestReportsOfDrivers:
             Report("", "", NOON, state=LightState(on=True, level="bright")),
         ],
     )
-    async def test_out_of_bounds_are_passed_over(self, store, driver, bad):
+    async def test_out_of_bounds_are_passed_over(self, store: FakeStore, driver: ObedientDriver, bad) -> None:
         plant = store.add_plant(LAMP)
         async with running(store, driver) as driving:
             await driving.settled()

@@ -84,7 +84,9 @@ async def until(check: object) -> None:
 
 class TestADriverThatNeverAnswers:
     @pytest.mark.parametrize("what", ["order", "question"])
-    async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(self, store, deaf, clock, what):
+    async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(
+        self, store: FakeStore, deaf: DeafDriver, clock: StillClock, what: str
+    ) -> None:
         """Also when it ignores that it is cancelled."""
         plant = store.add_plant(REAL)
         with capture_logs():
@@ -97,7 +99,9 @@ class TestADriverThatNeverAnswers:
                 assert deadline <= clock.now() < deadline + 0.25
                 deaf.release.set()
 
-    async def test_is_a_time_out_in_time_even_if_the_end_cannot_be_written(self, store, deaf, clock):
+    async def test_is_a_time_out_in_time_even_if_the_end_cannot_be_written(
+        self, store: FakeStore, deaf: DeafDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(REAL)
         with capture_logs():
             async with running(store, deaf) as (_, fabric):
@@ -109,7 +113,9 @@ class TestADriverThatNeverAnswers:
                 store.gate.set()
                 deaf.release.set()
 
-    async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(self, store, deaf, clock):
+    async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(
+        self, store: FakeStore, deaf: DeafDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(REAL)
         order = make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 5)
         with capture_logs():
@@ -124,7 +130,9 @@ class TestADriverThatNeverAnswers:
         assert store.state_of(plant, REAL.id).state == ON
         assert store.orders[order.id].state is OrderState.EXPIRED
 
-    async def test_cannot_pile_up_calls_without_end(self, store, deaf, clock, monkeypatch):
+    async def test_cannot_pile_up_calls_without_end(
+        self, store: FakeStore, deaf: DeafDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(calls, "MOST_IN_A_PLANT", 5)
         plant, other = store.add_plant(REAL), store.add_plant(LAMP)
         healthy = ObedientDriver(clock)
@@ -142,7 +150,9 @@ class TestADriverThatNeverAnswers:
                 await until(lambda: store.orders[orders[0].id].state is not OrderState.SENT)
         assert len(store.orders) == 6
 
-    async def test_a_thousand_times_does_not_delay_another_plant(self, store, deaf, clock):
+    async def test_a_thousand_times_does_not_delay_another_plant(
+        self, store: FakeStore, deaf: DeafDriver, clock: StillClock
+    ) -> None:
         plant, other = store.add_plant(REAL), store.add_plant(LAMP)
         healthy = ObedientDriver(clock)
         done: list[str] = []
@@ -172,7 +182,9 @@ class TestADriverThatNeverAnswers:
 
 
 class TestADriverThatCrashes:
-    async def test_on_every_call_is_a_refusal_and_nobody_else_notices(self, store, healthy, clock):
+    async def test_on_every_call_is_a_refusal_and_nobody_else_notices(
+        self, store: FakeStore, healthy: ObedientDriver, clock: StillClock
+    ) -> None:
         broken = ObedientDriver(clock, "mqtt")
         broken.trouble = ZeroDivisionError("a bug")
         plant = store.add_plant(REAL, LAMP)
@@ -188,7 +200,9 @@ class TestADriverThatFloods:
     def reports(self, plant: Id, module_id: Id, count: int) -> list[Report]:
         return [Report(plant, module_id, NOON, state=LightState(on=True, level=number % 100)) for number in range(count)]
 
-    async def test_has_one_batch_at_a_time_on_its_way_so_others_come_between(self, store, healthy, clock, monkeypatch):
+    async def test_has_one_batch_at_a_time_on_its_way_so_others_come_between(
+        self, store: FakeStore, healthy: ObedientDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(recorder, "_BATCH", 10)
         flooding = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
@@ -202,7 +216,9 @@ class TestADriverThatFloods:
         assert ahead <= 4, "the healthy driver's report waited for more than the batches that were on their way"
         assert len(store.records) == 51
 
-    async def test_without_waiting_is_refused_at_last_and_only_it(self, store, healthy, clock, monkeypatch):
+    async def test_without_waiting_is_refused_at_last_and_only_it(
+        self, store: FakeStore, healthy: ObedientDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(recorder, "_MOST_WAITING", 300)
         flooding = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
@@ -219,7 +235,7 @@ class TestADriverThatFloods:
         assert [type(outcome) for outcome in outcomes].count(TooManyReports) == 7
         assert store.state_of(plant, LAMP.id).state == OFF
 
-    async def test_never_undoes_an_order_with_what_it_said_before_it(self, store, clock):
+    async def test_never_undoes_an_order_with_what_it_said_before_it(self, store: FakeStore, clock: StillClock) -> None:
         flooding = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(REAL)
         async with running(store, flooding) as (_, fabric):
@@ -238,7 +254,7 @@ class TestADriverThatFloods:
 
 
 class TestALane:
-    async def test_is_as_good_as_no_lane_for_who_waits(self, store):
+    async def test_is_as_good_as_no_lane_for_who_waits(self, store: FakeStore) -> None:
         plant = store.add_plant(LAMP)
         lane = ReportQueue(Recorder(store))
         said: Sequence[Report] = [Report(plant, LAMP.id, NOON, state=ON)]

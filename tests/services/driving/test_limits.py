@@ -9,6 +9,7 @@ from domogate.domain.states import (
     PlugState,
     Reading,
     Report,
+    State,
     ThermostatFunction,
     ThermostatMode,
     ThermostatState,
@@ -46,7 +47,7 @@ class TestWithinTheBounds:
             PlugState(on=True, power=watts(0), energy=Reading(100_000, Unit.WATT_HOUR, 0.0)),
         ],
     )
-    def test_nothing_is_found(self, state):
+    def test_nothing_is_found(self, state: State) -> None:
         assert find_breach(Report("p", "m", 0.0, state=state)) is None
 
 
@@ -69,11 +70,11 @@ class TestOutsideTheBounds:
             (EnergyMeterState(energy=Reading(-1, Unit.WATT_HOUR, 0.0)), "energy"),
         ],
     )
-    def test_the_value_is_named(self, state, what):
+    def test_the_value_is_named(self, state: State, what: str) -> None:
         assert find_breach(Report("p", "m", 0.0, state=state)).startswith(f"{what} is ")
 
-    def test_readings_count_as_well(self):
+    def test_readings_count_as_well(self) -> None:
         assert find_breach(Report("p", "m", 0.0, readings=(("power", watts(-1)),))).startswith("power is ")
 
-    def test_what_is_no_number_is_a_breach(self):
-        assert "not of the form" in find_breach(Report("p", "m", 0.0, state=light(level="bright")))
+    def test_what_is_no_number_is_a_breach(self) -> None:
+        assert "not a valid report" in find_breach(Report("p", "m", 0.0, state=light(level="bright")))

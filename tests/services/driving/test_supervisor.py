@@ -12,7 +12,7 @@ from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import AbsenceReason
 from domogate.services.driving import Driving
 from domogate.services.driving.supervisor import DriverCondition, Supervisor, absence_after, describe
-from support.devices import NOON, FakeStore, ObedientDriver, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
@@ -49,11 +49,9 @@ def chance() -> NoPause:
 
 
 @asynccontextmanager
-async def running(store: FakeStore, *drivers: ObedientDriver, chance: NoPause | None = None) -> AsyncIterator[Driving]:
+async def running(store: FakeStore, *drivers: ObedientDriver, chance: random.Random | None = None) -> AsyncIterator[Driving]:
     clock = drivers[0].clock
-    driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10)
-    if chance is not None:
-        driving._supervisor._chance = chance
+    driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10, random_source=chance)
     store.listen(driving.apply)
     await driving.start()
     try:
@@ -73,7 +71,9 @@ def health(driving: Driving, name: str = "mqtt") -> object:
 
 
 class TestADriverThatFails:
-    async def test_is_started_again_and_gets_its_plants_back(self, store, mqtt, chance):
+    async def test_is_started_again_and_gets_its_plants_back(
+        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause
+    ) -> None:
         plant = store.add_plant(LAMP)
         with capture_logs():
             async with running(store, mqtt, chance=chance) as driving:
@@ -86,12 +86,13 @@ class TestADriverThatFails:
         assert (fares.condition, fares.restarts, fares.plants) == (DriverCondition.RUNNING, 1, 1)
         assert fares.last_error == "ConnectionError: the broker is gone"
 
-    async def test_leaves_its_modules_offline_with_a_reason_and_nobody_elses(self, store, mqtt, simulator):
+    async def test_leaves_its_modules_offline_with_a_reason_and_nobody_elses(
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
-            async with running(store, simulator, mqtt) as driving:
+            async with running(store, simulator, mqtt, chance=random.Random(1)) as driving:
                 await driving.settled()
-                driving._supervisor._chance = random.Random(1)
                 mqtt.failure.set_result(ConnectionError("the broker is gone"))
                 await until(lambda: store.state_of(plant, LAMP.id) is not None)
                 lamp = store.state_of(plant, LAMP.id)
@@ -107,8 +108,12 @@ class TestADriverThatFails:
                 assert (answer.reachable, answer.absence.why) == (False, AbsenceReason.CONNECTION_LOST)
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
 
-    async def test_waits_longer_each_time_up_to_a_minute_and_begins_anew_after_a_while_of_health(self, mqtt, clock, chance):
-        supervisor = Supervisor({"mqtt": mqtt}, clock, sink_of=lambda name: no_one, on_up=no_one, on_down=no_one, chance=chance)
+    async def test_waits_longer_each_time_up_to_a_minute_and_begins_anew_after_a_while_of_health(
+        self, mqtt: ObedientDriver, clock: StillClock, chance: NoPause
+    ) -> None:
+        supervisor = Supervisor(
+            {"mqtt": mqtt}, clock, sink_of=lambda name: no_one, on_up=no_one, on_down=no_one, random_source=chance
+        )
         with capture_logs():
             await supervisor.start()
             for number in range(1, 10):
@@ -121,7 +126,7 @@ class TestADriverThatFails:
             await supervisor.stop()
         assert chance.longest == [1, 2, 4, 8, 16, 32, 60, 60, 60, 1]
 
-    async def test_may_fail_by_raising_too(self, store, mqtt, chance):
+    async def test_may_fail_by_raising_too(self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause) -> None:
         async def raise_at_once() -> Exception:
             mqtt.wait_failed = ObedientDriver.wait_failed.__get__(mqtt)
             raise ZeroDivisionError("a bug")
@@ -134,7 +139,9 @@ class TestADriverThatFails:
 
 
 class TestADriverThatDoesNotStart:
-    async def test_does_not_hold_up_the_gateway_nor_another(self, store, mqtt, simulator):
+    async def test_does_not_hold_up_the_gateway_nor_another(
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+    ) -> None:
         async def hang(report: object) -> None:
             await asyncio.Event().wait()
 
@@ -148,7 +155,9 @@ class TestADriverThatDoesNotStart:
                 assert health(driving).condition is DriverCondition.STARTING
                 assert store.state_of(plant, LAMP.id).absence.evidence == "the driver 'mqtt' is starting"
 
-    async def test_because_of_its_settings_says_so(self, store, mqtt, simulator):
+    async def test_because_of_its_settings_says_so(
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+    ) -> None:
         async def refuse(report: object) -> None:
             raise ValueError("no host in mqtt_brokers")
 
@@ -160,7 +169,9 @@ class TestADriverThatDoesNotStart:
                 absence = store.state_of(plant, LAMP.id).absence
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
 
-    async def test_that_takes_for_ever_is_given_up_and_tried_again(self, store, mqtt, chance):
+    async def test_that_takes_for_ever_is_given_up_and_tried_again(
+        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause
+    ) -> None:
         start, tries = mqtt.start, []
 
         async def hang_first(report: object) -> None:
@@ -176,17 +187,17 @@ class TestADriverThatDoesNotStart:
                 assert health(driving).last_error.startswith("TimeoutError")
                 assert 30 <= asyncio.get_running_loop().time() < 31
 
-    async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store, simulator):
+    async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store: FakeStore, simulator: ObedientDriver) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
             async with running(store, simulator) as driving:
                 await driving.settled()
         absence = store.state_of(plant, LAMP.id).absence
-        assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "no driver 'mqtt' is set up")
+        assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "no driver 'mqtt' is configured")
 
 
 class TestADriverThatDoesNotStop:
-    async def test_does_not_keep_the_gateway_from_stopping(self, store, mqtt):
+    async def test_does_not_keep_the_gateway_from_stopping(self, store: FakeStore, mqtt: ObedientDriver) -> None:
         async def hang() -> None:
             await asyncio.Event().wait()
 
@@ -199,7 +210,9 @@ class TestADriverThatDoesNotStop:
 
 
 class TestAPlantThatHangsWhenAttached:
-    async def test_times_out_is_tried_again_later_and_holds_up_nobody(self, store, mqtt, simulator):
+    async def test_times_out_is_tried_again_later_and_holds_up_nobody(
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+    ) -> None:
         other_lamp = make_module(DeviceKind.LIGHT, driver="mqtt")
         bad, good = store.add_plant(LAMP, SIMULATED, plant_id=make_id(1)), store.add_plant(other_lamp, plant_id=make_id(2))
         attach, hanging = mqtt.attach, True
@@ -241,5 +254,5 @@ class TestTheWordsOfAnError:
             (KeyError("x"), AbsenceReason.MISCONFIGURED),
         ],
     )
-    def test_tell_what_waiting_can_mend_from_what_it_cannot(self, error, why) -> None:
+    def test_tell_what_waiting_can_mend_from_what_it_cannot(self, error: Exception, why: AbsenceReason) -> None:
         assert absence_after(error, NOON).why is why

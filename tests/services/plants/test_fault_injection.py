@@ -91,7 +91,9 @@ async def running(store: FakeStore, driver: ObedientDriver) -> AsyncIterator[Dri
 
 
 class TestOffline:
-    async def test_is_news_at_once_and_the_truth_is_back_at_once(self, store, driver, desk, plant):
+    async def test_is_news_at_once_and_the_truth_is_back_at_once(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE)
             await driving.settled()
@@ -103,7 +105,7 @@ class TestOffline:
             back = store.state_of(plant, LAMP.id)
             assert (back.reachable, back.absence, back.state) == (True, None, LightState(on=True))
 
-    async def test_of_a_plant_is_of_all_its_modules(self, store, driver, desk, plant):
+    async def test_of_a_plant_is_of_all_its_modules(self, store: FakeStore, driver: ObedientDriver, desk, plant) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, None, InjectedFault.OFFLINE)
             await driving.settled()
@@ -113,7 +115,9 @@ class TestOffline:
             assert all(store.state_of(plant, module.id).reachable for module in (LAMP, REMOTE, UNIT, CONTROLLER))
             assert store.state_of(plant, SCENE.id) is None, "a scene is no device"
 
-    async def test_answers_orders_and_questions_in_the_devices_place(self, store, driver, desk, plant):
+    async def test_answers_orders_and_questions_in_the_devices_place(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE)
             with pytest.raises(DeviceOffline):
@@ -123,14 +127,16 @@ class TestOffline:
         assert (driver.orders, driver.questions) == ([], [])
         assert [record.state for record in store.orders.values()] == [OrderState.FAILED]
 
-    async def test_silences_what_the_driver_says(self, store, driver, desk, plant):
+    async def test_silences_what_the_driver_says(self, store: FakeStore, driver: ObedientDriver, desk, plant) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE)
             await driving.settled()
             await driver.report([Report(plant, LAMP.id, NOON, state=LightState(on=True))])
             assert not store.state_of(plant, LAMP.id).reachable
 
-    async def test_that_was_cleared_while_no_gateway_ran_is_over_at_the_start(self, store, driver, desk, plant):
+    async def test_that_was_cleared_while_no_gateway_ran_is_over_at_the_start(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE)
             await driving.settled()
@@ -140,7 +146,7 @@ class TestOffline:
             assert driver.attached[plant][LAMP.id].last.reachable
             assert store.state_of(plant, LAMP.id).reachable
 
-    async def test_gives_way_to_a_true_absence(self, store, driver, desk, plant):
+    async def test_gives_way_to_a_true_absence(self, store: FakeStore, driver: ObedientDriver, desk, plant) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE)
             await driving.settled()
@@ -152,7 +158,9 @@ class TestOffline:
 
 
 class TestSlow:
-    async def test_never_answers_in_time(self, store, driver, desk, plant, clock):
+    async def test_never_answers_in_time(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant, clock: StillClock
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.SLOW)
             order = make_order(plant, LAMP.id, ON, deadline=clock.now() + 5)
@@ -163,7 +171,7 @@ class TestSlow:
         assert (driver.orders, driver.questions) == ([], [])
         assert store.orders[order.id].state is OrderState.EXPIRED
 
-    async def test_is_never_fresh_to_who_reads(self, store, driver, desk, plant):
+    async def test_is_never_fresh_to_who_reads(self, store: FakeStore, driver: ObedientDriver, desk, plant) -> None:
         read_model = ReadModel(store, max_modules=100)
         store.listen(read_model.apply)
         await desk.inject(plant, LAMP.id, InjectedFault.SLOW)
@@ -175,7 +183,7 @@ class TestSlow:
 
 
 class TestRefusing:
-    async def test_can_be_read_and_obeys_nothing(self, store, driver, desk, plant):
+    async def test_can_be_read_and_obeys_nothing(self, store: FakeStore, driver: ObedientDriver, desk, plant) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, None, InjectedFault.REFUSING)
             with pytest.raises(DeviceRefused):
@@ -185,7 +193,9 @@ class TestRefusing:
 
 
 class TestBatteryAndFailure:
-    async def test_cover_what_is_true_and_the_truth_comes_back(self, store, driver, desk, plant):
+    async def test_cover_what_is_true_and_the_truth_comes_back(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, REMOTE.id, InjectedFault.BATTERY, "very_low")
             await driving.settled()
@@ -199,7 +209,7 @@ class TestBatteryAndFailure:
             await driving.settled()
             assert store.state_of(plant, REMOTE.id) == StoredState(medium, True, NOON)
 
-    async def test_are_not_what_a_driver_goes_on_from(self, store, driver, desk, plant):
+    async def test_are_not_what_a_driver_goes_on_from(self, store: FakeStore, driver: ObedientDriver, desk, plant) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low")
             await driving.settled()
@@ -207,7 +217,9 @@ class TestBatteryAndFailure:
             assert driver.attached[plant][REMOTE.id].last.state == HIGH
             assert store.state_of(plant, REMOTE.id).state.battery is Battery.LOW
 
-    async def test_a_failure_puts_the_controller_in_alert_and_out_of_it(self, store, driver, desk, plant):
+    async def test_a_failure_puts_the_controller_in_alert_and_out_of_it(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, UNIT.id, InjectedFault.FAILURE, "BLOCK.FAULTY_BATTERY")
             await driving.settled()
@@ -219,7 +231,9 @@ class TestBatteryAndFailure:
             assert store.state_of(plant, UNIT.id).state == WELL
             assert store.state_of(plant, CONTROLLER.id).state.alert is False
 
-    async def test_of_a_remote_nothing_was_known_of_is_its_first_state(self, store, driver, desk):
+    async def test_of_a_remote_nothing_was_known_of_is_its_first_state(
+        self, store: FakeStore, driver: ObedientDriver, desk
+    ) -> None:
         plant = store.add_plant(REMOTE)
         async with running(store, driver) as driving:
             await desk.inject(plant, REMOTE.id, InjectedFault.BATTERY, "full")
@@ -228,7 +242,7 @@ class TestBatteryAndFailure:
 
 
 class TestWhoReads:
-    async def test_sees_a_fault_and_its_end_without_waiting_for_a_driver(self, store, desk, plant):
+    async def test_sees_a_fault_and_its_end_without_waiting_for_a_driver(self, store: FakeStore, desk, plant) -> None:
         read_model = ReadModel(store, max_modules=100)
         store.listen(read_model.apply)
         await read_model.get_plant(plant)
@@ -247,7 +261,7 @@ class TestWhoReads:
         assert view.modules[LAMP.id].reachable
         assert view.injections == ()
 
-    async def test_does_not_take_a_left_over_for_true(self, store, desk, plant, driver):
+    async def test_does_not_take_a_left_over_for_true(self, store: FakeStore, desk, plant, driver: ObedientDriver) -> None:
         read_model = ReadModel(store, max_modules=100)
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE)
@@ -258,18 +272,18 @@ class TestWhoReads:
 
 
 class TestTheDesk:
-    async def test_expands_a_battery_of_a_plant_to_its_remotes(self, store, desk, plant):
+    async def test_expands_a_battery_of_a_plant_to_its_remotes(self, store: FakeStore, desk, plant) -> None:
         injected = await desk.inject(plant, None, InjectedFault.BATTERY, "low")
         assert [injection.module_id for injection in injected] == [REMOTE.id]
         assert store.plants[plant].injections == (Injection(InjectedFault.BATTERY, REMOTE.id, "low", None, HIGH),)
 
     @pytest.mark.parametrize(("value", "module"), [("BLOCK.DLD", UNIT), ("REMOTE.STATUS.BATTERY_FAULT", CONTROLLER)])
-    async def test_expands_a_failure_of_a_plant_to_those_that_speak_so(self, desk, plant, value, module):
+    async def test_expands_a_failure_of_a_plant_to_those_that_speak_so(self, desk, plant, value, module) -> None:
         injected = await desk.inject(plant, None, InjectedFault.FAILURE, value)
         assert [injection.module_id for injection in injected] == [module.id]
 
     @pytest.mark.parametrize("fault", ["offline", "slow", "refusing", "408", "469", "470", "500"])
-    async def test_keeps_every_other_fault_of_a_plant_as_one(self, desk, plant, fault):
+    async def test_keeps_every_other_fault_of_a_plant_as_one(self, desk, plant, fault: Any) -> None:
         (injected,) = await desk.inject(plant, None, InjectedFault(fault))
         assert injected.module_id is None
 
@@ -287,13 +301,15 @@ class TestTheDesk:
             (make_id(9), "offline", "", None, NoSuchModule),
         ],
     )
-    async def test_refuses_what_makes_no_sense(self, store, desk, plant, notes, module_id, fault, value, until, refusal):
+    async def test_refuses_what_makes_no_sense(
+        self, store: FakeStore, desk, plant, notes, module_id, fault: Any, value, until, refusal
+    ) -> None:
         with pytest.raises(refusal):
             await desk.inject(plant, module_id, InjectedFault(fault), value, until)
         assert store.plants[plant].injections == ()
         assert notes.entries == []
 
-    async def test_refuses_plants_that_are_not_there_or_hold_nothing_that_could_have_it(self, store, desk):
+    async def test_refuses_plants_that_are_not_there_or_hold_nothing_that_could_have_it(self, store: FakeStore, desk) -> None:
         lamp_only = store.add_plant(LAMP)
         with pytest.raises(NoSuchModule):
             await desk.inject(lamp_only, None, InjectedFault.BATTERY, "low")
@@ -302,7 +318,7 @@ class TestTheDesk:
             with pytest.raises(NoSuchPlant):
                 await desk.inject(plant_id, None, InjectedFault.OFFLINE)
 
-    async def test_notes_who_did_what(self, desk, plant, notes):
+    async def test_notes_who_did_what(self, desk, plant, notes) -> None:
         await desk.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low", who="operator", address="::1")
         await desk.clear(plant, who="operator")
         await desk.clear(plant, who="operator")
@@ -313,21 +329,21 @@ class TestTheDesk:
         assert {entry["who"] for entry in notes.entries} == {"operator"}
         assert notes.entries[0]["what"] == f"plant:{plant} module:{REMOTE.id}"
 
-    async def test_lists_what_holds(self, desk, plant, clock):
+    async def test_lists_what_holds(self, desk, plant, clock: StillClock) -> None:
         await desk.inject(plant, LAMP.id, InjectedFault.OFFLINE, until=NOON + 10)
         await desk.inject(plant, None, InjectedFault.SLOW)
         assert len(await desk.list()) == 2
         clock.pass_by(10)
         assert [injection.fault for _, injection in await desk.list()] == [InjectedFault.SLOW]
 
-    async def test_injecting_again_replaces(self, desk, plant):
+    async def test_injecting_again_replaces(self, desk, plant) -> None:
         await desk.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low")
         await desk.inject(plant, REMOTE.id, InjectedFault.BATTERY, "full")
         assert [injection.value for _, injection in await desk.list()] == ["full"]
 
 
 class TestFaultsThatAreOver:
-    async def test_are_cleared_in_time_and_the_truth_is_back(self, store, plant, notes):
+    async def test_are_cleared_in_time_and_the_truth_is_back(self, store: FakeStore, plant, notes) -> None:
         clock = LoopClock()
         driver, desk = ObedientDriver(clock), FaultInjector(store, clock, notes)
         timer = FaultExpiry(desk, clock)
@@ -344,7 +360,9 @@ class TestFaultsThatAreOver:
             await timer.stop()
         assert store.plants[plant].injections == ()
 
-    async def test_do_not_hold_any_more_even_before_they_are_cleared(self, store, driver, desk, plant, clock):
+    async def test_do_not_hold_any_more_even_before_they_are_cleared(
+        self, store: FakeStore, driver: ObedientDriver, desk, plant, clock: StillClock
+    ) -> None:
         async with running(store, driver) as driving:
             await desk.inject(plant, LAMP.id, InjectedFault.REFUSING, until=NOON + 5)
             with pytest.raises(DeviceRefused):
@@ -352,7 +370,7 @@ class TestFaultsThatAreOver:
             clock.pass_by(5)
             assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == LightState(on=True)
 
-    async def test_that_cannot_be_cleared_are_tried_again(self, store, desk, plant, clock):
+    async def test_that_cannot_be_cleared_are_tried_again(self, store: FakeStore, desk, plant, clock: StillClock) -> None:
         await desk.inject(plant, LAMP.id, InjectedFault.SLOW, until=NOON + 1)
         clock.pass_by(2)
         clear, tries = store.clear_injections, []

@@ -215,8 +215,8 @@ class TestPruning:
     async def test_goes_on_in_the_background_even_after_a_failure(
         self, store: PrunedStore, kept: History, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(history, "_FIRST_PRUNING", 0.0)
-        monkeypatch.setattr(history, "_PRUNING", 0.0)
+        monkeypatch.setattr(history, "_FIRST_PRUNE", 0.0)
+        monkeypatch.setattr(history, "_PRUNE_EVERY", 0.0)
         store.failures = 1
         with capture_logs() as logs:
             await kept.start()

@@ -1,6 +1,7 @@
 """Drives all plants of this process: finds or makes the object of a plant, and reacts to drivers that come up or go down."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -8,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 import structlog
 
+from domogate.common.tasks import cancel
 from domogate.domain.commands import Order
 from domogate.domain.events import Change, PlantChanged
 from domogate.domain.faults import DeviceOffline, Fault
@@ -35,7 +37,15 @@ class DrivingStore(RecorderStore, PlantStore, Protocol):
 class Driving:
     """The DeviceHost: executes orders once, asks modules, and records the reports of drivers."""
 
-    def __init__(self, store: DrivingStore, drivers: Mapping[str, Driver], clock: Clock, *, simulated_plants: int) -> None:
+    def __init__(
+        self,
+        store: DrivingStore,
+        drivers: Mapping[str, Driver],
+        clock: Clock,
+        *,
+        simulated_plants: int,
+        random_source: random.Random | None = None,
+    ) -> None:
         """`simulated_plants`: how many purely simulated plants are driven at once. The others are always driven."""
         self._store = store
         self._simulated_plants = max(1, simulated_plants)
@@ -46,7 +56,9 @@ class Driving:
         self._room = Room(self._simulated_plants)
         recorder = Recorder(store)
         self._queues = {name: ReportQueue(recorder) for name in drivers}
-        self._supervisor = Supervisor(drivers, clock, sink_of=self._sink_of, on_up=self._driver_up, on_down=self._driver_down)
+        self._supervisor = Supervisor(
+            drivers, clock, sink_of=self._sink_of, on_up=self._driver_up, on_down=self._driver_down, random_source=random_source
+        )
         self._context = DrivingContext(store, self._supervisor, recorder, self._orders, self._room, clock)
         self._background: set[asyncio.Task[None]] = set()
         self._started = False
@@ -65,10 +77,7 @@ class Driving:
     async def stop(self) -> None:
         """Stop plants and drivers. All reports until then are in the store."""
         self._stopped = True
-        tasks = tuple(self._background)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(*self._background)
         await self._orders.stop()
         plants = (*self._plants.values(), *self._stopping.values())
         await asyncio.gather(*(plant.stop(detach=False) for plant in plants))

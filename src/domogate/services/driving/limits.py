@@ -1,4 +1,4 @@
-"""The bounds of Spec 8 on what drivers report, and on pictures: what is outside them never gets past the door."""
+"""The limits of Spec 8 for reports and pictures. A value outside them is refused."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -18,13 +18,13 @@ from domogate.ports import Picture
 
 LARGEST_PICTURE = 1_048_576
 _IMAGES = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n"}
-"""What a browser shows and nothing can run in, and how each begins."""
+"""Formats that browsers show and that cannot contain scripts, each with its first bytes."""
 
-_Measured = Iterator[tuple[str, float, float, float]]
-"""What, its value, and its bounds."""
+_Values = Iterator[tuple[str, float, float, float]]
+"""A name, its value, and its lower and upper limit."""
 
 
-def _light(state: LightState) -> _Measured:
+def _light(state: LightState) -> _Values:
     if state.level is not None:
         yield "level", state.level, 0, 100
     if state.color is not None:
@@ -33,38 +33,38 @@ def _light(state: LightState) -> _Measured:
         yield "value", state.color.value, 0, 100
 
 
-def _automation(state: AutomationState) -> _Measured:
+def _automation(state: AutomationState) -> _Values:
     yield "position", state.position, 0, 100
 
 
-def _thermostat(state: ThermostatState) -> _Measured:
+def _thermostat(state: ThermostatState) -> _Values:
     yield "set point", state.set_point, 3, 40
     if state.program is not None:
         yield "program", state.program, 0, 11
     yield from _reading("humidity", state.humidity)
 
 
-def _plug(state: PlugState) -> _Measured:
+def _plug(state: PlugState) -> _Values:
     for what, reading in (("power", state.power), ("energy", state.energy)):
         if reading is not None:
             yield what, reading.value, 0, 100_000
 
 
-def _meter(state: EnergyMeterState) -> _Measured:
+def _meter(state: EnergyMeterState) -> _Values:
     yield from _reading("power", state.power)
     yield from _reading("energy", state.energy)
 
 
-# What a meter counts has no upper bound in the contract; a plug's consumption has (Spec 2.13).
+# The contract limits the consumption of a plug (Spec 2.13), but not the count of a meter.
 _UPPER = {Unit.WATT: math.inf, Unit.WATT_HOUR: math.inf, Unit.PERCENT: 100}
 
 
-def _reading(what: str, reading: Reading | None) -> _Measured:
+def _reading(what: str, reading: Reading | None) -> _Values:
     if reading is not None and reading.unit in _UPPER:
         yield what, reading.value, 0, _UPPER[reading.unit]
 
 
-_BOUNDED: dict[type, Callable[[Any], _Measured]] = {
+_LIMITED: dict[type, Callable[[Any], _Values]] = {
     LightState: _light,
     AutomationState: _automation,
     ThermostatState: _thermostat,
@@ -74,18 +74,18 @@ _BOUNDED: dict[type, Callable[[Any], _Measured]] = {
 
 
 def find_breach(report: Report) -> str | None:
-    """Says which value is out of its bounds, or is no number at all; None when all is well."""
+    """The first value outside its limits, or not a number. None: the report is valid."""
     try:
-        for what, value, low, high in _measured(report):
+        for what, value, low, high in _values(report):
             if not low <= value <= high:
                 return f"{what} is {value}, outside {low}..{high}"
     except (AttributeError, TypeError) as error:
-        return f"not of the form of a report: {error}"
+        return f"not a valid report: {error}"
     return None
 
 
-def _measured(report: Report) -> _Measured:
-    bounded = _BOUNDED.get(type(report.state))
+def _values(report: Report) -> _Values:
+    bounded = _LIMITED.get(type(report.state))
     if bounded is not None:
         yield from bounded(report.state)
     for what, reading in report.readings:
@@ -93,12 +93,12 @@ def _measured(report: Report) -> _Measured:
 
 
 def find_picture_breach(picture: Picture) -> str | None:
-    """What of it is no picture that may be handed on, if anything is."""
-    begins = _IMAGES.get(picture.media_type)
-    if begins is None:
-        return f"a picture of type {picture.media_type!r}, which is none of {', '.join(_IMAGES)}"
-    if not picture.content.startswith(begins):
-        return f"what is said to be {picture.media_type} does not begin like it"
+    """Why the picture must not be shown. None: the picture is valid."""
+    first_bytes = _IMAGES.get(picture.media_type)
+    if first_bytes is None:
+        return f"the type is {picture.media_type!r}; allowed are {', '.join(_IMAGES)}"
+    if not picture.content.startswith(first_bytes):
+        return f"the content is not {picture.media_type}"
     if len(picture.content) > LARGEST_PICTURE:
-        return f"a picture of {len(picture.content)} bytes, and {LARGEST_PICTURE} are the most"
+        return f"the picture has {len(picture.content)} bytes; the limit is {LARGEST_PICTURE}"
     return None

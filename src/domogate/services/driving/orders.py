@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from domogate.common.tasks import cancel
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState, end_after
 from domogate.domain.faults import DeviceRefused, DeviceTimeout, Fault, Internal, OrderKeyTaken
 from domogate.domain.states import Report
@@ -31,10 +32,7 @@ class Orders:
         self._settling = asyncio.create_task(self._settle_regularly(), name="settle orders")
 
     async def stop(self) -> None:
-        if self._settling is not None:
-            self._settling.cancel()
-            await asyncio.gather(self._settling, return_exceptions=True)
-            self._settling = None
+        await cancel(self._settling)
 
     # one order
 

@@ -1,7 +1,7 @@
-"""Keeping drivers running: each is started, watched, and started again when it fails, without holding up any other.
+"""Supervises drivers: each one is started, watched, and restarted when it fails. No driver delays another.
 
-What a driver can mend itself it mends. When it says that it cannot go on, it is stopped, left alone for a while (longer each
-time, by chance, so that many gateways do not come back at once) and started again; its plants are then attached anew.
+A driver handles its own connection errors. When it reports a failure of the whole driver, it is stopped, and restarted after a
+pause. The pause grows and is random, so that many gateways do not reconnect at once. Then its plants are attached again.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 import structlog
 
+from domogate.common.tasks import cancel
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.ports import Clock, Driver, ReportSink
 from domogate.services.driving.calls import bounded
@@ -21,23 +22,23 @@ _log = structlog.get_logger(__name__)
 _START_DEADLINE = 30.0
 _STOP_DEADLINE = 10.0
 _FIRST_START = 2.0
-"""For so long the gateway waits for its drivers before it is ready without them."""
+"""Seconds that the gateway waits for its drivers before it is ready without them."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _HEALTHY_AFTER = 60.0
-"""A driver that ran for so long begins again with the shortest pause."""
-_LONGEST_EVIDENCE = 200
+"""After so many seconds without a failure, the pauses start again with the shortest."""
+_LONGEST_TEXT = 200
 
 
 class DriverCondition(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     DOWN = "down"
-    """It failed, and is started again in a moment."""
+    """It failed, and is restarted after a pause."""
     STOPPED = "stopped"
 
 
 class DriverHealth(msgspec.Struct, frozen=True):
-    """How a driver fares, for the operator."""
+    """The health of a driver, for the operator."""
 
     name: str
     condition: DriverCondition
@@ -50,24 +51,24 @@ class DriverHealth(msgspec.Struct, frozen=True):
     """Plants that are attached to it."""
     waiting_reports: int = 0
     stuck_calls: int = 0
-    """Calls to devices of its plants that did not end when their time was up."""
+    """Calls to devices of its plants that did not end when they were cancelled."""
 
 
 def describe(error: BaseException) -> str:
-    """An error in words that fit into one line of a table."""
-    said = " ".join(str(error).split())
-    text = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return text if len(text) <= _LONGEST_EVIDENCE else f"{text[: _LONGEST_EVIDENCE - 1]}…"
+    """An error as one line of a table."""
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 
 def absence_after(error: BaseException, since: float) -> Absence:
-    """Why the modules of a driver are away that failed like this. What nobody can mend by waiting is a matter of settings."""
+    """Why the modules of a failed driver are absent. An error that waiting does not cure is a wrong setting."""
     misconfigured = isinstance(error, ValueError | TypeError | LookupError)
     return Absence(AbsenceReason.MISCONFIGURED if misconfigured else AbsenceReason.CONNECTION_LOST, since, describe(error))
 
 
 class _Supervised:
-    """One driver and how it fares."""
+    """One driver and its condition."""
 
     def __init__(self, driver: Driver, now: float) -> None:
         self.driver = driver
@@ -78,15 +79,15 @@ class _Supervised:
         self.error_at: float | None = None
         self.next_start_at: float | None = None
         self.tried = asyncio.Event()
-        """Its first start came to something, good or bad."""
+        """Its first start ended, well or badly."""
         self.task: asyncio.Task[None] | None = None
 
-    def become(self, condition: DriverCondition, now: float) -> None:
+    def enter(self, condition: DriverCondition, now: float) -> None:
         self.condition, self.since = condition, now
 
 
 class Supervisor:
-    """Starts, watches and restarts drivers. `on_up` and `on_down` are awaited with the driver's name as it comes and goes."""
+    """Starts, watches and restarts drivers. `on_up` and `on_down` are awaited with the name of the driver."""
 
     def __init__(
         self,
@@ -96,13 +97,13 @@ class Supervisor:
         sink_of: Callable[[str], ReportSink],
         on_up: Callable[[str], Awaitable[None]],
         on_down: Callable[[str], Awaitable[None]],
-        chance: random.Random | None = None,
+        random_source: random.Random | None = None,
     ) -> None:
         self._clock = clock
         self._sink_of = sink_of
         self._on_up = on_up
         self._on_down = on_down
-        self._chance = chance or random.Random()  # noqa: S311 - it spreads restarts, and keeps no secret
+        self._random = random_source or random.Random()  # noqa: S311 - it only spreads restarts
         self._drivers = {name: _Supervised(driver, clock.now()) for name, driver in drivers.items()}
 
     @property
@@ -118,7 +119,7 @@ class Supervisor:
         """Why the modules of a driver that is not running cannot be reached."""
         supervised = self._drivers.get(name)
         if supervised is None:
-            return Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), f"no driver '{name}' is set up")
+            return Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), f"no driver '{name}' is configured")
         if supervised.error is None:
             return Absence(AbsenceReason.CONNECTION_LOST, supervised.since, f"the driver '{name}' is {supervised.condition}")
         return absence_after(supervised.error, supervised.since)
@@ -140,7 +141,7 @@ class Supervisor:
     # lifecycle
 
     async def start(self) -> None:
-        """Start all at once, and give them a moment: one that does not come up holds up nobody."""
+        """Start all drivers at once. A driver that does not start delays the gateway by two seconds at most."""
         for name, supervised in self._drivers.items():
             supervised.task = asyncio.create_task(self._keep_running(name, supervised), name=f"driver {name}")
         tried = [asyncio.ensure_future(supervised.tried.wait()) for supervised in self._drivers.values()]
@@ -150,10 +151,7 @@ class Supervisor:
                 wait.cancel()
 
     async def stop(self) -> None:
-        tasks = [supervised.task for supervised in self._drivers.values() if supervised.task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(*(supervised.task for supervised in self._drivers.values()))
         await asyncio.gather(*(self._stop_driver(name, supervised) for name, supervised in self._drivers.items()))
 
     async def _keep_running(self, name: str, supervised: _Supervised) -> None:
@@ -161,23 +159,23 @@ class Supervisor:
         while True:
             error = await self._start_driver(name, supervised)
             if error is None:
-                begun = self._clock.now()
+                started_at = self._clock.now()
                 error = await self._run(name, supervised)
-                if self._clock.now() - begun >= _HEALTHY_AFTER:
+                if self._clock.now() - started_at >= _HEALTHY_AFTER:
                     failures = 0
             failures += 1
-            pause = self._chance.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 16)))
+            pause = self._random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 16)))
             now = self._clock.now()
             supervised.error, supervised.error_at, supervised.next_start_at = error, now, now + pause
-            supervised.become(DriverCondition.DOWN, now)
+            supervised.enter(DriverCondition.DOWN, now)
             supervised.tried.set()
-            _log.error("driver is down, its modules are offline", driver=name, again_in=round(pause, 1), exc_info=error)
-            await self._tell(self._on_down, name)
+            _log.error("driver is down, its modules are offline", driver=name, restart_in=round(pause, 1), exc_info=error)
+            await self._call(self._on_down, name)
             await self._stop_driver(name, supervised)
             await asyncio.sleep(pause)
             supervised.restarts += 1
             supervised.next_start_at = None
-            supervised.become(DriverCondition.STARTING, self._clock.now())
+            supervised.enter(DriverCondition.STARTING, self._clock.now())
 
     async def _start_driver(self, name: str, supervised: _Supervised) -> BaseException | None:
         try:
@@ -187,25 +185,24 @@ class Supervisor:
         return None
 
     async def _run(self, name: str, supervised: _Supervised) -> BaseException:
-        """What ended it."""
-        supervised.become(DriverCondition.RUNNING, self._clock.now())
+        """Returns the error that ended the driver."""
+        supervised.enter(DriverCondition.RUNNING, self._clock.now())
         supervised.tried.set()
         if supervised.restarts:
             _log.info("driver is running again", driver=name, restarts=supervised.restarts)
-        telling = asyncio.create_task(self._tell(self._on_up, name), name=f"attaching anew to driver {name}")
+        calling = asyncio.create_task(self._call(self._on_up, name), name=f"attach plants to driver {name}")
         try:
             return await supervised.driver.wait_failed()
         except Exception as error:
             return error
         finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            await cancel(calling)
 
-    async def _tell(self, listener: Callable[[str], Awaitable[None]], name: str) -> None:
+    async def _call(self, listener: Callable[[str], Awaitable[None]], name: str) -> None:
         try:
             await listener(name)
         except Exception as error:
-            _log.error("what follows a driver's coming or going was not done", driver=name, exc_info=error)
+            _log.error("reaction to a change of a driver failed", driver=name, exc_info=error)
 
     async def _stop_driver(self, name: str, supervised: _Supervised) -> None:
         try:
@@ -213,4 +210,4 @@ class Supervisor:
         except Exception as error:
             _log.error("driver did not stop", driver=name, exc_info=error)
         if supervised.condition is not DriverCondition.DOWN:
-            supervised.become(DriverCondition.STOPPED, self._clock.now())
+            supervised.enter(DriverCondition.STOPPED, self._clock.now())

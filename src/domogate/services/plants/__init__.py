@@ -1,1 +1,1 @@
-"""Plants as applications use them: the read model, control, scenes, orders, readings, injected faults."""
+"""Plants as applications use them: the read model, control, scenes, readings and injected faults."""

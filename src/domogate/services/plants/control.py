@@ -1,10 +1,11 @@
-"""Asking modules and telling them what to do, within a deadline."""
+"""Reads modules and sends commands to them, with a deadline."""
 
 import asyncio
 import itertools
 import secrets
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
 
 import structlog
 
@@ -32,17 +33,17 @@ T = TypeVar("T")
 
 _PLUG = DeviceKind.PLUG
 _LONGEST_KEY = 128
-_GLANCES, _BETWEEN_GLANCES = 10, 0.05
-"""How often, and how far apart, the end of an order is looked for that was answered before its end was on disk."""
-_LAST_GLANCE = 0.15
-"""How long after its deadline at most: whoever asks is answered before a quarter of a second more has passed."""
+_LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
+"""How often the end of an order is looked up if the answer came before the end was on disk."""
+_LAST_LOOKUP = 0.15
+"""Seconds after the deadline; the caller is answered before 0.25 s have passed."""
 
-# When several plugs fail differently, the answer speaks of the worst: what was perhaps done, then what was not.
+# When plugs fail in different ways, the answer names the worst: first a command that was perhaps carried out.
 _WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, DeviceOffline)
 
 
 class Control:
-    """Reads a state that is fresh at once, asks the driver for one that is not, and carries commands (Decision 0008)."""
+    """Returns a fresh state at once, asks the driver for an older one, and sends commands (Decision 0008)."""
 
     def __init__(
         self,
@@ -59,14 +60,14 @@ class Control:
         self._clock = clock
         self._deadline = deadline
         self._max_ages = {kind: max_ages.get(kind, max_age) for kind in DeviceKind}
-        self._asking: dict[Id, asyncio.Task[Report]] = {}
-        self._looking: dict[Id, asyncio.Task[Picture]] = {}
-        # An order's id is its idempotency key: unique in this process by number, among all processes by this prefix.
+        self._reads: dict[Id, asyncio.Task[Report]] = {}
+        self._pictures: dict[Id, asyncio.Task[Picture]] = {}
+        # The id of an order is its idempotency key. The prefix makes it unique among all processes.
         self._process = secrets.token_hex(8)
         self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
-        """The state, if its driver vouched for it recently enough; None: ask `read_state`."""
+        """The state, if its driver confirmed it recently. None: call `read_state`."""
         if view.reachable and self._clock.now() - view.confirmed_at <= self._max_ages[view.module.kind]:
             return view.state
         return None
@@ -82,17 +83,9 @@ class Control:
         return view.state
 
     async def refresh(self, view: ModuleView) -> None:
-        """Ask the module now. Many who ask at once share one question. Raises DeviceTimeout."""
-        module_id = view.module.id
-        asking = self._asking.get(module_id)
-        if asking is None:
-            asking = asyncio.create_task(
-                self._fabric.read(view.plant_id, module_id, self._clock.now() + self._deadline), name=f"ask {module_id}"
-            )
-            self._asking[module_id] = asking
-            asking.add_done_callback(lambda task: _end(self._asking, module_id, task))
-        report = await asyncio.shield(asking)
-        # What was committed while the answer was on its way is newer: an order, or what the module has said since.
+        """Ask the module now. Concurrent callers share one question. Raises DeviceTimeout."""
+        report = await self._ask_once(self._reads, self._fabric.read, view)
+        # A report that was committed meanwhile is newer than this answer.
         if report.at >= view.reported_at:
             if report.state is not None:
                 view.state = report.state
@@ -101,34 +94,33 @@ class Control:
         view.confirmed_at = self._clock.now()
 
     async def take_picture(self, view: ModuleView) -> Picture:
-        """What a camera that is on sees. Many who look at once see one picture.
+        """A picture of a camera that is on. Concurrent callers share it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        return await self._ask_once(self._pictures, self._fabric.take_picture, view)
 
-        Raises DeviceOffline, DeviceTimeout, DeviceRefused.
-        """
+    async def _ask_once(
+        self, under_way: dict[Id, asyncio.Task[T]], ask: Callable[[Id, Id, float], Coroutine[Any, Any, T]], view: ModuleView
+    ) -> T:
         module_id = view.module.id
-        looking = self._looking.get(module_id)
-        if looking is None:
+        task = under_way.get(module_id)
+        if task is None:
             deadline = self._clock.now() + self._deadline
-            looking = asyncio.create_task(
-                self._fabric.take_picture(view.plant_id, module_id, deadline), name=f"look through {module_id}"
-            )
-            self._looking[module_id] = looking
-            looking.add_done_callback(lambda task: _end(self._looking, module_id, task))
-        return await asyncio.shield(looking)
+            task = under_way[module_id] = asyncio.create_task(ask(view.plant_id, module_id, deadline), name=f"ask {module_id}")
+            task.add_done_callback(lambda done: _end(under_way, module_id, done))
+        return await asyncio.shield(task)
 
     # orders
 
     async def execute(self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None) -> Report:
-        """`key`: what the order is to be known by. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken."""
+        """`key`: the id of the order. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken."""
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key))
 
     async def order(
         self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
     ) -> OrderRecord:
-        """What became of it, by its deadline (a time; the usual one from now if None). A device's failure is no fault here.
+        """The record of the order at its deadline (None: the usual one). A failure of the device is in the record, not raised.
 
-        `key` is an idempotency key: the same again gives the same record and sends nothing. Raises OrderKeyTaken when it was
-        used for another command, ValueOutOfRange when it is no key, Internal.
+        `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if it was
+        used for another command, ValueOutOfRange if it is not valid, Internal.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
@@ -144,30 +136,30 @@ class Control:
             await self._fabric.execute(order)
         except (DeviceOffline, DeviceTimeout, DeviceRefused) as fault:
             state, problem = end_after(fault), fault.message
-        kept = await self._find_ended(order)
-        if kept is not None:
-            return kept
-        # It came to nothing before anybody put it on disk: nobody drives anything, or its time was up when it came.
+        stored = await self._find_ended(order)
+        if stored is not None:
+            return stored
+        # The order was never written: no gateway drives the plant, or the deadline had passed.
         now = self._clock.now()
         return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
 
     async def _find_ended(self, order: Order) -> OrderRecord | None:
-        """Its record; who asks is answered at the deadline even if the end is not on disk by then."""
-        for _ in range(_GLANCES):
+        """The record of the order. The caller is answered at the deadline even if the end is not on disk yet."""
+        for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
-            if record is None or record.state.is_end or self._clock.now() >= order.deadline + _LAST_GLANCE:
+            if record is None or record.state.is_end or self._clock.now() >= order.deadline + _LAST_LOOKUP:
                 break
-            await asyncio.sleep(_BETWEEN_GLANCES)
+            await asyncio.sleep(_LOOKUP_PAUSE)
         return record
 
     async def queue(self, plant_id: Id, steps: Sequence[SceneStep]) -> Sequence[Order]:
-        """Keep them as orders to be sent, together. A later step on the same module has as much longer. Raises Internal."""
+        """Write the steps as queued orders, all or none. Steps for the same module get later deadlines. Raises Internal."""
         now = self._clock.now()
-        before: dict[Id, int] = {}
+        steps_before: Counter[Id] = Counter()
         orders = []
         for step in steps:
-            before[step.module_id] = place = before.get(step.module_id, 0) + 1
-            deadline = now + place * self._deadline
+            steps_before[step.module_id] += 1
+            deadline = now + steps_before[step.module_id] * self._deadline
             orders.append(self._make_order(plant_id, step.module_id, step.command, deadline=deadline))
         try:
             await self._store.add_orders(orders, now, sent=False)
@@ -177,7 +169,7 @@ class Control:
         return orders
 
     async def send(self, order: Order) -> Report:
-        """Send what was queued. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Send a queued order. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._fabric.execute(order)
 
     def _make_order(
@@ -192,12 +184,12 @@ class Control:
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool) -> None:
-        """Switch all plugs of the ambient; returns once each has confirmed it (E1)."""
+        """Switch all plugs of the ambient. Returns when each plug has confirmed (E1)."""
         plugs = [module for module in ambient.modules if module.kind is _PLUG]
         if not plugs:
-            raise NoPlug("no plug found: the ambient exists but holds no module of kind plug")
+            raise NoPlug("no plug found: the ambient exists, but has no module of kind plug")
         command = SwitchPlug(on=on)
-        if len(plugs) == 1:  # the most common ambient needs no task of its own
+        if len(plugs) == 1:  # the usual case needs no extra task
             await self._switch_one(plant_id, plugs[0], command)
             return
         outcomes = await asyncio.gather(*(self.execute(plant_id, plug.id, command) for plug in plugs), return_exceptions=True)
@@ -217,7 +209,7 @@ class Control:
 def _end(under_way: dict[Id, asyncio.Task[T]], module_id: Id, task: asyncio.Task[T]) -> None:
     del under_way[module_id]
     if not task.cancelled():
-        task.exception()  # retrieved here in case everyone who asked has gone
+        task.exception()  # retrieved, so that asyncio does not log it if all callers are gone
 
 
 def _worst(failed: list[tuple[str, BaseException]], *, of: int) -> BaseException:

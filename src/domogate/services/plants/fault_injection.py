@@ -1,4 +1,4 @@
-"""Injecting faults and taking them away again; those that are over are cleared by themselves (Decision 0035)."""
+"""Injects and clears faults. Faults with an end are cleared automatically (Decision 0035)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import Protocol
 
 import structlog
 
+from domogate.common.tasks import cancel
 from domogate.domain.devices import DeviceKind
 from domogate.domain.events import Change, PlantChanged
 from domogate.domain.faults import NoSuchModule, NoSuchPlant, ValueOutOfRange
@@ -20,8 +21,8 @@ from domogate.services.plants.fault_overlay import COVERED_KINDS
 
 _log = structlog.get_logger(__name__)
 
-_LOOK = 60.0
-"""How often at least it is looked for faults that are over."""
+_CHECK_EVERY = 60.0
+"""Ended faults are looked for at least this often."""
 _RETRY = 5.0
 
 _VALUES: dict[InjectedFault, frozenset[str]] = {
@@ -35,7 +36,7 @@ class InjectionStore(FaultStore, PlantStore, Protocol):
 
 
 class FaultInjector:
-    """Where faults are injected, listed and cleared, by an operator or the developer of an app."""
+    """Injects, lists and clears faults, for operators and for developers of applications."""
 
     def __init__(self, store: InjectionStore, clock: Clock, audit: Audit) -> None:
         self._store = store
@@ -53,20 +54,20 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> Sequence[Injection]:
-        """What was injected: one, or for a battery or failure of a whole plant one for each module that can have it.
+        """Returns the injections: one, or for a battery or failure of a whole plant one for each module that can have it.
 
-        Raises NoSuchPlant, NoSuchModule (also when the plant holds none that can have it), ValueOutOfRange.
+        Raises NoSuchPlant, NoSuchModule (also if no module of the plant can have the fault), ValueOutOfRange.
         """
         _check_value(fault, value)
         if until is not None and not self._clock.now() < until:
-            raise ValueOutOfRange("the time until which the fault is to last is past")
+            raise ValueOutOfRange("the end of the fault is in the past")
         stored = await self._store.find_plant(plant_id)
         if stored is None or stored.plant.status is PlantStatus.REMOVED:
             raise NoSuchPlant("no such plant")
         targets = _find_targets(stored, module_id, fault, value)
         injections = tuple(Injection(fault, target, value, until) for target in targets)
         if not await self._store.inject(plant_id, injections):
-            raise NoSuchModule("the plant or module went away meanwhile")
+            raise NoSuchModule("the plant or module was removed meanwhile")
         self._note(AuditResult.OK, who, address, plant_id, module_id, inject=fault, value=value)
         return injections
 
@@ -79,19 +80,19 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> int:
-        """Take away those that match all that is given; how many."""
+        """Clear the faults that match all given arguments. Returns their number."""
         cleared = await self._store.clear_injections(plant_id, module_id, fault)
         if cleared:
             self._note(AuditResult.OK, who, address, plant_id, module_id, clear=fault or "all", faults=str(cleared))
         return cleared
 
     async def list(self) -> Sequence[tuple[Id, Injection]]:
-        """Those that hold now, with the plant of each."""
+        """The faults that hold now, each with its plant."""
         now = self._clock.now()
         return [(plant_id, injection) for plant_id, injection in await self._store.list_injections() if injection.holds(now)]
 
     async def clear_ended(self) -> float | None:
-        """Take away those that are over; when the next will be, if any will."""
+        """Clear ended faults. Returns when the next one ends, if one does."""
         injections = await self._store.list_injections()
         now = self._clock.now()
         ended = [(plant_id, injection) for plant_id, injection in injections if not injection.holds(now)]
@@ -107,8 +108,8 @@ class FaultInjector:
         what = f"plant:{plant_id}" if plant_id else "all plants"
         if module_id is not None:
             what += f" module:{module_id}"
-        said = {name: text for name, text in detail.items() if text}
-        self._audit.note(AuditAction.PLANT_CHANGED, who=who, what=what, result=result, address=address, detail=said)
+        given = {name: text for name, text in detail.items() if text}
+        self._audit.note(AuditAction.PLANT_CHANGED, who=who, what=what, result=result, address=address, detail=given)
 
 
 def _check_value(fault: InjectedFault, value: str) -> None:
@@ -134,39 +135,36 @@ def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFaul
         return (module_id,)
     if kinds is None:
         return (None,)
-    found = [module.id for module in modules.values() if module.kind in kinds and _speaks_so(module, fault, value)]
+    found = [module.id for module in modules.values() if module.kind in kinds and _can_have(module, fault, value)]
     if not found:
         raise NoSuchModule(f"the plant has no module that can have the fault {fault} {value}")
     return found
 
 
-def _speaks_so(module: Module, fault: InjectedFault, value: str) -> bool:
-    """In a whole plant, BLOCK failures are for units and REMOTE failures for controllers, as their names say (Spec 2.15)."""
+def _can_have(module: Module, fault: InjectedFault, value: str) -> bool:
+    """In a whole plant, units get BLOCK failures and controllers get REMOTE failures (Spec 2.15)."""
     if fault is not InjectedFault.FAILURE:
         return True
     return value.startswith("BLOCK.") == (module.kind is DeviceKind.EMERGENCY_UNIT)
 
 
 class FaultExpiry:
-    """Clears injected faults when they are over."""
+    """Clears injected faults when they end."""
 
-    def __init__(self, desk: FaultInjector, clock: Clock) -> None:
-        self._desk = desk
+    def __init__(self, injector: FaultInjector, clock: Clock) -> None:
+        self._injector = injector
         self._clock = clock
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(self._clear_in_time(), name="clearing of injected faults")
+        self._task = asyncio.create_task(self._clear_in_time(), name="clear injected faults")
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A Listener of the store: a fault may have been injected, here or by another process."""
+        """A listener of the store: a fault may have been injected, here or by another process."""
         if any(isinstance(change.event, PlantChanged) for change in changes):
             self._changed.set()
 
@@ -174,10 +172,10 @@ class FaultExpiry:
         while True:
             self._changed.clear()
             try:
-                following = await self._desk.clear_ended()
-                pause = _LOOK if following is None else min(_LOOK, max(0.0, following - self._clock.now()))
+                next_end = await self._injector.clear_ended()
+                pause = _CHECK_EVERY if next_end is None else min(_CHECK_EVERY, max(0.0, next_end - self._clock.now()))
             except Exception as error:
-                _log.error("injected faults not cleared, next try in a moment", exc_info=error)
+                _log.error("injected faults not cleared; will retry", exc_info=error)
                 pause = _RETRY
             try:
                 async with asyncio.timeout(pause):

@@ -1,7 +1,7 @@
 """The read model: rights, topology and last states of the plants this process serves.
 
-A hit is synchronous and touches neither SQL nor a thread. It is filled from the store on first use, bounded in memory, and kept
-true by the change feed alone, which the store applies before it answers a write (Decision 0006).
+A hit is synchronous and uses no SQL and no thread. The read model is filled from the store on first use and bounded in memory.
+Only the change feed updates it, and the store applies the feed before it answers a write (Decision 0006).
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from domogate.domain.plants import Ambient, Module, Plant, Topology
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
-from domogate.ports import FeedStore, PlantStore, SparePartStore, StoredPlant, StoredState
+from domogate.ports import PlantStore, SparePartStore, StoredPlant, StoredState
 from domogate.services.plants.fault_overlay import FaultOverlay, is_injected, overlay_of
 
 _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
 
 
-class ReadModelStore(PlantStore, SparePartStore, FeedStore, Protocol):
+class ReadModelStore(PlantStore, SparePartStore, Protocol):
     """The source of the read model."""
 
 
 class ModuleView:
-    """A module and what is known of it now. `confirmed_at` is when its driver last vouched for the state."""
+    """A module and its last state. `confirmed_at` is when its driver last confirmed the state."""
 
     __slots__ = ("_overlay", "absence", "confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
 
@@ -37,16 +37,16 @@ class ModuleView:
         self.state: State | None = stored.state
         self.reachable = stored.reachable
         self.absence: Absence | None = stored.absence
-        """Why it cannot be reached, where that is known."""
+        """Why the module cannot be reached, if that is known."""
         self.reported_at = stored.at
         self.confirmed_at = stored.at
         self.encodings: dict[str, Any] = {}
-        """What surfaces have made of the module's facts (not of its state), kept as long as those hold."""
+        """Cached encodings of the module (not of its state), by surface."""
         self._overlay = overlay
         self._cover()
 
     def take(self, event: StateChanged) -> None:
-        """What was committed of it is what is known now."""
+        """Take over a committed state."""
         self.state = event.state
         self.reachable = event.reachable
         self.absence = event.absence
@@ -55,7 +55,7 @@ class ModuleView:
             self._cover()
 
     def _cover(self) -> None:
-        """With the faults that are injected, and without those that were: nobody waits for a driver to have said so."""
+        """Apply the injected faults, and drop the effects of cleared ones, without waiting for a driver."""
         if self._overlay is not None:
             offline = self._overlay.report_absence(self.plant_id, self.module.id, self.reported_at)
             if offline is not None:
@@ -71,7 +71,7 @@ class ModuleView:
 
 
 class PlantView:
-    """A plant with everything a request needs: who may read it, what stands in it, and what surfaces made of that."""
+    """A plant with everything a request needs: its members, its modules, and cached encodings by surface."""
 
     __slots__ = ("ambients", "cursor", "encodings", "injections", "members", "modules", "plant", "topology")
 
@@ -81,7 +81,7 @@ class PlantView:
         self.topology: Topology = stored.topology
         self.cursor = stored.cursor
         self.injections: tuple[Injection, ...] = stored.injections
-        """Faults on demand, over ones too until they are cleared: whoever looks asks `Injection.holds`."""
+        """Injected faults. Ended ones stay until they are cleared, so check `Injection.holds`."""
         overlay = overlay_of(stored.injections)
         self.members: dict[Id, float] = {member.user_id: inf for member in (plant.owner, *plant.allowed)}
         """Until when each person has rights on the plant. Only the rights module reads it."""
@@ -94,7 +94,7 @@ class PlantView:
 
 
 class PersonView:
-    """The plants that are a user's own, removed ones too."""
+    """The plants of one user, removed ones included."""
 
     __slots__ = ("cursor", "encodings", "plants")
 
@@ -105,7 +105,7 @@ class PersonView:
 
 
 class ReadModel:
-    """All that this process knows of plants, by plant and by person."""
+    """Plants, people and spare parts as this process knows them."""
 
     def __init__(
         self, store: ReadModelStore, *, max_modules: int, max_people: int = 20_000, max_references: int = 10_000
@@ -137,7 +137,7 @@ class ReadModel:
         return self._plants.weight
 
     def find_plant(self, plant_id: Id) -> PlantView | None:
-        """A plant that is held already, without waiting; None: ask `get_plant`."""
+        """A plant that is in memory. None: call `get_plant`."""
         return self._plants.find(plant_id)
 
     async def get_plant(self, plant_id: Id) -> PlantView | None:

@@ -1,26 +1,27 @@
 """Under one key an order is sent once, however often it comes."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from domogate.domain.commands import Order, OrderState
 from domogate.domain.faults import DeviceOffline, DeviceTimeout, OrderKeyTaken, ValueOutOfRange
-from support.devices import NOON, LoopClock, make_id
+from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id
 from support.ordering import LAMP, OFF, ON, OTHER, House
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
 
 class TestAnOrderUnderAKey:
-    async def test_gives_its_record(self, house, store, driver):
+    async def test_gives_its_record(self, house: House, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with house:
             record = await house.control.order(plant, LAMP.id, ON, key="breakfast")
         assert (record.order.id, record.state) == ("breakfast", OrderState.CONFIRMED)
         assert record.order.deadline == NOON + 5
 
-    async def test_is_sent_once_however_often_it_comes(self, house, store, driver):
+    async def test_is_sent_once_however_often_it_comes(self, house: House, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         async with house:
             at_once = await asyncio.gather(*(house.control.order(plant, LAMP.id, ON, key="k") for _ in range(5)))
@@ -28,7 +29,9 @@ class TestAnOrderUnderAKey:
         assert all(record == again for record in at_once)
         assert len(driver.orders) == 1
 
-    async def test_is_sent_once_even_if_the_gateway_was_started_anew(self, store, clock, driver):
+    async def test_is_sent_once_even_if_the_gateway_was_started_anew(
+        self, store: FakeStore, clock: StillClock, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         async with House(store, clock, driver) as house:
             first = await house.control.order(plant, LAMP.id, ON, key="k")
@@ -37,7 +40,9 @@ class TestAnOrderUnderAKey:
             assert (await house.driving.execute(first.order)).state is None
         assert len(driver.orders) == 1
 
-    async def test_is_refused_when_the_key_was_used_for_another_command(self, house, store, driver):
+    async def test_is_refused_when_the_key_was_used_for_another_command(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP, OTHER)
         async with house:
             first = await house.control.order(plant, LAMP.id, ON, key="k")
@@ -48,7 +53,9 @@ class TestAnOrderUnderAKey:
                     await house.orders.begin(Order("k", plant, module.id, command, NOON + 5))
             assert store.orders["k"] == first
 
-    async def test_is_refused_when_another_command_under_the_key_is_still_under_way(self, house, store, driver):
+    async def test_is_refused_when_another_command_under_the_key_is_still_under_way(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
         async with house:
@@ -62,21 +69,25 @@ class TestAnOrderUnderAKey:
         assert len(driver.orders) == 1
 
     @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb"])
-    async def test_is_refused_when_it_is_no_key(self, house, key):
+    async def test_is_refused_when_it_is_no_key(self, house: House, key) -> None:
         with pytest.raises(ValueOutOfRange):
             await house.control.order(make_id(1), LAMP.id, ON, key=key)
 
     @pytest.mark.parametrize(
         ("fault", "end"), [(DeviceOffline("gone"), OrderState.FAILED), (DeviceTimeout("late"), OrderState.EXPIRED)]
     )
-    async def test_that_the_device_fails_is_an_answer(self, house, store, driver, fault, end):
+    async def test_that_the_device_fails_is_an_answer(
+        self, house: House, store: FakeStore, driver: ObedientDriver, fault: Any, end: OrderState
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = fault
         async with house:
             record = await house.control.order(plant, LAMP.id, ON)
         assert (record.state, record.problem) == (end, fault.message)
 
-    async def test_that_never_is_answered_has_expired_at_its_deadline(self, house, store, driver, clock):
+    async def test_that_never_is_answered_has_expired_at_its_deadline(
+        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
         async with house:
@@ -84,7 +95,9 @@ class TestAnOrderUnderAKey:
             assert asyncio.get_running_loop().time() == pytest.approx(5)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, NOON)
 
-    async def test_whose_end_cannot_be_written_is_answered_before_a_quarter_of_a_second_more(self, store, driver):
+    async def test_whose_end_cannot_be_written_is_answered_before_a_quarter_of_a_second_more(
+        self, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         clock = driver.clock = LoopClock()
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
@@ -96,7 +109,9 @@ class TestAnOrderUnderAKey:
             store.gate.set()
         assert record.state is OrderState.SENT
 
-    async def test_that_comes_too_late_has_expired_and_is_not_sent(self, house, store, driver, clock):
+    async def test_that_comes_too_late_has_expired_and_is_not_sent(
+        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         async with house:
             record = await house.control.order(plant, LAMP.id, ON, deadline=clock.now() - 1)

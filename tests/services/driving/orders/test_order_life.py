@@ -1,6 +1,7 @@
 """An order is on disk before it is sent, and its end with it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -12,14 +13,16 @@ from domogate.domain.ids import Id
 from domogate.domain.states import LightState
 from domogate.services.driving.orders import Orders
 from domogate.services.plants.read_model import ReadModel
-from support.devices import NOON, LoopClock, StillClock, make_module, make_order
+from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_module, make_order
 from support.ordering import LAMP, ON, House
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
 
 
 class TestTheLifeOfAnOrder:
-    async def test_it_is_on_disk_as_sent_before_the_driver_is_told(self, house, store, driver):
+    async def test_it_is_on_disk_as_sent_before_the_driver_is_told(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         seen: list[OrderState] = []
         execute = driver.execute
@@ -35,7 +38,7 @@ class TestTheLifeOfAnOrder:
         (record,) = store.orders.values()
         assert (record.state, record.sent_at, record.ended_at) == (OrderState.CONFIRMED, NOON, NOON)
 
-    async def test_one_that_cannot_be_kept_is_not_sent(self, house, store, driver):
+    async def test_one_that_cannot_be_kept_is_not_sent(self, house: House, store: FakeStore, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         store.keeps_orders = False
         async with house:
@@ -51,7 +54,9 @@ class TestTheLifeOfAnOrder:
             (DeviceTimeout("no answer"), OrderState.EXPIRED),
         ],
     )
-    async def test_what_the_device_said_is_kept_with_its_end(self, house, store, driver, fault, end):
+    async def test_what_the_device_said_is_kept_with_its_end(
+        self, house: House, store: FakeStore, driver: ObedientDriver, fault: Any, end: OrderState
+    ) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = fault
         async with house:
@@ -61,7 +66,7 @@ class TestTheLifeOfAnOrder:
         assert (record.state, record.problem) == (end, fault.message)
         assert record.sent_at == NOON
 
-    async def test_one_that_nobody_can_carry_out_was_never_sent(self, house, store):
+    async def test_one_that_nobody_can_carry_out_was_never_sent(self, house: House, store: FakeStore) -> None:
         stranger = make_module(DeviceKind.LIGHT, driver="telepathy")
         plant = store.add_plant(stranger)
         with capture_logs():
@@ -71,7 +76,9 @@ class TestTheLifeOfAnOrder:
         (record,) = store.orders.values()
         assert (record.state, record.sent_at) == (OrderState.FAILED, None)
 
-    async def test_one_whose_confirmation_cannot_be_kept_stays_open_until_it_is_settled(self, house, store, clock):
+    async def test_one_whose_confirmation_cannot_be_kept_stays_open_until_it_is_settled(
+        self, house: House, store: FakeStore, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         store.fails_on = lambda reports: bool(reports)
         async with house:
@@ -88,7 +95,9 @@ class TestAnOrderThatWasQueued:
         (order,) = await house.control.queue(plant, [SceneStep(LAMP.id, ON)])
         return order
 
-    async def test_and_is_not_on_disk_any_more_is_written_again_before_it_is_sent(self, house, store, driver):
+    async def test_and_is_not_on_disk_any_more_is_written_again_before_it_is_sent(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         async with house:
             order = await self.queue(house, store.add_plant(LAMP))
             store.orders.clear()
@@ -96,7 +105,9 @@ class TestAnOrderThatWasQueued:
         assert driver.orders == [order]
         assert house.states() == [OrderState.CONFIRMED]
 
-    async def test_whose_time_runs_out_while_it_is_put_on_disk_was_not_sent_and_says_so(self, house, store, driver, clock):
+    async def test_whose_time_runs_out_while_it_is_put_on_disk_was_not_sent_and_says_so(
+        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock
+    ) -> None:
         plant = store.add_plant(LAMP)
         mark_sent = store.mark_sent
 
@@ -111,7 +122,7 @@ class TestAnOrderThatWasQueued:
         assert driver.orders == []
         assert store.orders[order.id].sent_at is None
 
-    async def test_and_never_sent_expires(self, house, store, clock):
+    async def test_and_never_sent_expires(self, house: House, store: FakeStore, clock: StillClock) -> None:
         async with house:
             await self.queue(house, store.add_plant(LAMP))
             clock.pass_by(60)
@@ -120,7 +131,7 @@ class TestAnOrderThatWasQueued:
 
 
 class TestAQuestionBesideAnOrder:
-    async def test_never_shows_what_was_true_before_the_order(self, store, driver):
+    async def test_never_shows_what_was_true_before_the_order(self, store: FakeStore, driver: ObedientDriver) -> None:
         """The answer and the device's confirmation are on their way to the disk together; the confirmation is the newer one."""
         clock = driver.clock = LoopClock()
         plant = store.add_plant(LAMP)
@@ -142,7 +153,7 @@ class TestAQuestionBesideAnOrder:
 
 
 class TestAnEndThatComesTwice:
-    async def test_changes_nothing(self, store):
+    async def test_changes_nothing(self, store: FakeStore) -> None:
         order = make_order(store.add_plant(LAMP), LAMP.id, ON)
         await store.add_orders([order], NOON, sent=True)
         await store.end_order(OrderEnd(order.id, OrderState.CONFIRMED, NOON))

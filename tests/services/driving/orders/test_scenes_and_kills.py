@@ -9,7 +9,7 @@ from domogate.domain.commands import OrderState, SceneStep, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Internal
 from domogate.domain.plants import SceneDetail
-from support.devices import NOON, LoopClock, ObedientDriver, make_id, make_module, make_order
+from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 from support.ordering import LAMP, OFF, ON, OTHER, House
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -20,7 +20,9 @@ class TestAScene:
         detail = SceneDetail(tuple(SceneStep(module.id, command) for module, command in steps))
         return make_module(DeviceKind.SCENE, make_id(200), detail=detail)
 
-    async def test_has_all_its_steps_on_disk_before_it_answers_and_none_is_sent_by_then(self, house, store, driver):
+    async def test_has_all_its_steps_on_disk_before_it_answers_and_none_is_sent_by_then(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         scene = self.make_scene((LAMP, ON), (OTHER, OFF))
         plant = store.add_plant(LAMP, OTHER, scene)
         driver.pause = asyncio.Event()
@@ -32,7 +34,9 @@ class TestAScene:
             await house.scenes.finish()
         assert house.states() == [OrderState.CONFIRMED] * 2
 
-    async def test_is_no_scene_at_all_if_its_steps_cannot_be_kept(self, house, store, driver):
+    async def test_is_no_scene_at_all_if_its_steps_cannot_be_kept(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         scene = self.make_scene((LAMP, ON))
         plant = store.add_plant(LAMP, scene)
         store.keeps_orders = False
@@ -42,7 +46,9 @@ class TestAScene:
             await house.scenes.finish()
         assert driver.orders == []
 
-    async def test_keeps_the_order_of_steps_on_the_same_module(self, house, store, driver):
+    async def test_keeps_the_order_of_steps_on_the_same_module(
+        self, house: House, store: FakeStore, driver: ObedientDriver
+    ) -> None:
         scene = self.make_scene((LAMP, ON), (OTHER, ON), (LAMP, OFF), (LAMP, ON))
         plant = store.add_plant(LAMP, OTHER, scene)
         async with house:
@@ -51,7 +57,7 @@ class TestAScene:
         assert [order.command for order in driver.orders if order.module_id == LAMP.id] == [ON, OFF, ON]
         assert [order.deadline for order in driver.orders if order.module_id == LAMP.id] == [NOON + 5, NOON + 10, NOON + 15]
 
-    async def test_goes_on_past_a_step_that_fails(self, house, store, driver):
+    async def test_goes_on_past_a_step_that_fails(self, house: House, store: FakeStore, driver: ObedientDriver) -> None:
         gone = make_module(DeviceKind.LIGHT, driver="telepathy")
         scene = self.make_scene((gone, ON), (LAMP, ON))
         plant = store.add_plant(LAMP, gone, scene)
@@ -64,7 +70,9 @@ class TestAScene:
 
 
 class TestAfterAKill:
-    async def test_queued_orders_within_their_deadline_are_sent_by_who_starts(self, store, clock, driver):
+    async def test_queued_orders_within_their_deadline_are_sent_by_who_starts(
+        self, store: FakeStore, clock: StillClock, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         orders = [make_order(plant, LAMP.id, command, order_id=str(number)) for number, command in enumerate((ON, OFF, ON))]
         await store.add_orders(orders, NOON, sent=False)
@@ -73,7 +81,7 @@ class TestAfterAKill:
         assert driver.orders == orders
         assert house.states() == [OrderState.CONFIRMED] * 3
 
-    async def test_exactly_one_of_two_gateways_sends_them(self, store, clock):
+    async def test_exactly_one_of_two_gateways_sends_them(self, store: FakeStore, clock: StillClock) -> None:
         plant = store.add_plant(LAMP)
         orders = [make_order(plant, LAMP.id, ON, order_id=str(number)) for number in range(20)]
         await store.add_orders(orders, NOON, sent=False)
@@ -84,7 +92,7 @@ class TestAfterAKill:
         sent = [order.id for driver in drivers for order in driver.orders]
         assert sorted(sent) == sorted(order.id for order in orders)
 
-    async def test_what_was_sent_is_not_sent_again_and_ends_unknown(self, store, driver):
+    async def test_what_was_sent_is_not_sent_again_and_ends_unknown(self, store: FakeStore, driver: ObedientDriver) -> None:
         clock = driver.clock = LoopClock()
         plant = store.add_plant(LAMP)
         await store.add_orders([make_order(plant, LAMP.id, ON, deadline=NOON + 5)], NOON, sent=True)
@@ -97,7 +105,9 @@ class TestAfterAKill:
         assert house.states() == [OrderState.UNKNOWN]
         assert driver.orders == []
 
-    async def test_what_was_queued_too_long_ago_expires_unsent(self, store, clock, driver):
+    async def test_what_was_queued_too_long_ago_expires_unsent(
+        self, store: FakeStore, clock: StillClock, driver: ObedientDriver
+    ) -> None:
         plant = store.add_plant(LAMP)
         await store.add_orders([make_order(plant, LAMP.id, ON, deadline=NOON - 60)], NOON - 65, sent=False)
         with capture_logs() as logs:
@@ -109,7 +119,7 @@ class TestAfterAKill:
         assert driver.orders == []
         assert [entry["orders"] for entry in logs] == [1]
 
-    async def test_settling_goes_on_after_a_failure(self, store, clock, driver):
+    async def test_settling_goes_on_after_a_failure(self, store: FakeStore, clock: StillClock, driver: ObedientDriver) -> None:
         plant = store.add_plant(LAMP)
         await store.add_orders([make_order(plant, LAMP.id, ON, deadline=NOON - 60)], NOON - 65, sent=True)
         settle, tries = store.settle_orders, []
