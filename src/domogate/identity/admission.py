@@ -12,16 +12,13 @@ import logging
 import math
 from collections.abc import Sequence
 
-from limits import RateLimitItem
-from limits.strategies import MovingWindowRateLimiter
-
 from domogate.common.feed_cache import FeedCache
 from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
 from domogate.identity.quotas import DAY, Meters, day_of
-from domogate.identity.rates import MovingWindows, parse_rate
+from domogate.identity.rates import RateWindow, RateWindows, parse_rate
 from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, SubscriptionStore
 
@@ -41,10 +38,10 @@ class _Entry:
         self.id = subscription.id
         self.expires_at = math.inf if subscription.expires_at is None else subscription.expires_at
         self.quota = subscription.daily_quota
-        self.rate: RateLimitItem | None = None if subscription.rate is None else parse_rate(subscription.rate)
+        self.rate = None if subscription.rate is None else parse_rate(subscription.rate)
         policies = []
         if self.rate is not None:
-            policies.append(f'"rate";q={self.rate.amount};w={self.rate.get_expiry()}')
+            policies.append(f'"rate";q={self.rate.amount};w={self.rate.seconds}')
         if self.quota is not None:
             policies.append(f'"day";q={self.quota};w={DAY}')
         self.policy = ", ".join(policies).encode()
@@ -65,8 +62,7 @@ class KeyAdmission:
             # So that a client with an old key does not cost a query per request. Small, because anyone can invent keys.
             absent_capacity=_REFUSALS_KEPT,
         )
-        self._windows = MovingWindows(clock)
-        self._limiter = MovingWindowRateLimiter(self._windows)
+        self._windows = RateWindows()
         self._meters = Meters(store)
         self._stopping = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
@@ -123,39 +119,26 @@ class KeyAdmission:
     def _spend(self, entry: _Entry, now: float) -> Admitted | None:
         """One request of the key's rate and quota; None when the day's count is not known yet."""
         meter = None
+        window = None if entry.rate is None else self._windows.find(entry.id, entry.rate)
         if entry.quota is not None:
             meter = self._meters.find(entry.id, day_of(now))
             if meter is None:
                 return None
             if meter.used >= entry.quota:
                 raise TooManyRequests(
-                    f"The subscription's daily quota of {entry.quota} requests is used up; it begins anew at 00:00 UTC.",
+                    f"The subscription's daily quota of {entry.quota} requests is used up. The next one starts at 00:00 UTC.",
                     retry_after=_until_tomorrow(now),
-                    headers=self._headers(entry, meter.used, now),
+                    headers=_headers(entry, window, meter.used, now),
                 )
-        if entry.rate is not None and not self._limiter.hit(entry.rate, entry.id):
-            stats = self._limiter.get_window_stats(entry.rate, entry.id)
+        if window is not None and not window.admit(now):
             raise TooManyRequests(
-                f"The subscription's rate of {entry.rate.amount} requests a {entry.rate.GRANULARITY.name} is exceeded.",
-                retry_after=_whole_seconds(stats.reset_time - now),
-                headers=self._headers(entry, meter.used if meter else 0, now),
+                f"The subscription's rate of {window.rate.amount} requests a {window.rate.unit} is exceeded.",
+                retry_after=_whole_seconds(window.frees_at(now) - now),
+                headers=_headers(entry, window, meter.used if meter else 0, now),
             )
         if meter is not None:
             self._meters.count(meter)
-        return Admitted(entry.id, self._headers(entry, meter.used if meter else 0, now))
-
-    def _headers(self, entry: _Entry, used: int, now: float) -> Headers:
-        remains: list[str] = []
-        plain: list[tuple[bytes, bytes]] = []
-        if entry.rate is not None:
-            stats = self._limiter.get_window_stats(entry.rate, entry.id)
-            remains.append(f'"rate";r={stats.remaining};t={_whole_seconds(stats.reset_time - now)}')
-            plain.append((b"x-ratelimit-remaining", b"%d" % stats.remaining))
-        if entry.quota is not None:
-            left = max(0, entry.quota - used)
-            remains.append(f'"day";r={left};t={_until_tomorrow(now)}')
-            plain.append((b"x-quota-remaining", b"%d" % left))
-        return ((b"ratelimit-policy", entry.policy), (b"ratelimit", ", ".join(remains).encode()), *plain)
+        return Admitted(entry.id, _headers(entry, window, meter.used if meter else 0, now))
 
     async def _write_regularly(self) -> None:
         while not self._stopping.is_set():
@@ -163,10 +146,24 @@ class KeyAdmission:
                 await asyncio.wait_for(self._stopping.wait(), self._write_every)
             try:
                 await self._meters.write(day_of(self._now()))
-                self._windows.sweep()
+                self._windows.sweep(self._now())
             except Exception:
                 # The counts stay in memory and are tried again; a quota must not end with one failed write.
                 _log.exception("the counts of daily quotas could not be written")
+
+
+def _headers(entry: _Entry, window: RateWindow | None, used: int, now: float) -> Headers:
+    remains: list[str] = []
+    plain: list[tuple[bytes, bytes]] = []
+    if window is not None:
+        left = window.rate.amount - window.count(now)
+        remains.append(f'"rate";r={left};t={_whole_seconds(window.frees_at(now) - now)}')
+        plain.append((b"x-ratelimit-remaining", b"%d" % left))
+    if entry.quota is not None:
+        left = max(0, entry.quota - used)
+        remains.append(f'"day";r={left};t={_until_tomorrow(now)}')
+        plain.append((b"x-quota-remaining", b"%d" % left))
+    return ((b"ratelimit-policy", entry.policy), (b"ratelimit", ", ".join(remains).encode()), *plain)
 
 
 def _whole_seconds(seconds: float) -> int:

@@ -1,148 +1,100 @@
-"""Rates of subscription keys: the moving window of `limits`, on our own clock.
-
-The library's own memory storage asks time.time() and starts a timer thread every few milliseconds; this one asks the
-Clock and starts none.
-"""
+"""Rates of subscription keys, each counted in a sliding window (Decision 0014)."""
 
 import re
 from collections import deque
-
-from limits import (
-    RateLimitItem,
-    RateLimitItemPerDay,
-    RateLimitItemPerHour,
-    RateLimitItemPerMinute,
-    RateLimitItemPerSecond,
-)
-from limits.storage import MovingWindowSupport, Storage
-
-from domogate.ports import Clock
+from typing import NamedTuple
 
 _RATE = re.compile(r"([1-9][0-9]{0,8})/(second|minute|hour|day)", re.ASCII).fullmatch
-_ITEMS: dict[str, type[RateLimitItem]] = {
-    "second": RateLimitItemPerSecond,
-    "minute": RateLimitItemPerMinute,
-    "hour": RateLimitItemPerHour,
-    "day": RateLimitItemPerDay,
-}
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
-# Into how many slices a window is cut: what a key costs in memory at most, whatever its rate.
+# A window consists of at most this many slices. So the memory of a key does not grow with its rate.
 _SLICES = 1_000
 
 
-def parse_rate(text: str) -> RateLimitItem:
-    """'10/second', '600/minute', '5000/hour' or '20000/day'; anything else is a ValueError."""
+class Rate(NamedTuple):
+    """At most `amount` requests in any period of `seconds`."""
+
+    amount: int
+    unit: str
+    seconds: int
+
+
+def parse_rate(text: str) -> Rate:
+    """'10/second', '600/minute', '5000/hour' or '20000/day'. Raises ValueError for anything else."""
     match = _RATE(text)
     if match is None:
         raise ValueError(
             f"a rate is written N/second, N/minute, N/hour or N/day with N from 1 to 999999999, such as 10/second, not {text!r}"
         )
-    return _ITEMS[match[2]](int(match[1]))
+    return Rate(int(match[1]), match[2], _SECONDS[match[2]])
 
 
 class _Slice:
-    """Requests that came within a thousandth of the window; they leave it together, with the newest of them."""
+    """Requests within a thousandth of the window. They leave the window together, with the newest of them."""
 
     __slots__ = ("count", "newest", "oldest")
 
-    def __init__(self, at: float, count: int) -> None:
-        self.oldest = self.newest = at
-        self.count = count
-
-
-class _Window:
-    """When a key's admitted requests came, the oldest first."""
-
-    __slots__ = ("_length", "_slices", "count")
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-        self._slices: deque[_Slice] = deque()
+    def __init__(self, now: float) -> None:
+        self.oldest = self.newest = now
         self.count = 0
 
-    def move_to(self, now: float) -> None:
-        slices = self._slices
-        if slices and slices[-1].newest > now:  # the clock was set back: what it said before means nothing
-            slices.clear()
-            self.count = 0
-        while slices and slices[0].newest + self._length <= now:
-            self.count -= slices.popleft().count
 
-    def add(self, now: float, amount: int) -> None:
-        last = self._slices[-1] if self._slices else None
-        if last is not None and now - last.oldest < self._length / _SLICES:
-            last.newest = now
-            last.count += amount
-        else:
-            self._slices.append(_Slice(now, amount))
-        self.count += amount
+class RateWindow:
+    """The admitted requests of one key."""
 
-    @property
-    def start(self) -> float:
-        return self._slices[0].newest
+    __slots__ = ("_count", "_slices", "rate")
 
-    @property
-    def end(self) -> float:
-        return self._slices[-1].newest + self._length
+    def __init__(self, rate: Rate) -> None:
+        self.rate = rate
+        self._slices: deque[_Slice] = deque()
+        self._count = 0
 
-
-class MovingWindows(Storage, MovingWindowSupport):
-    """The windows of all keys that were used lately."""
-
-    STORAGE_SCHEME = None
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
-        self._now = clock.now
-        self._windows: dict[str, _Window] = {}
-
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        return ValueError
-
-    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        if self.get(key) + amount > limit:
+    def admit(self, now: float) -> bool:
+        """Count a request unless the rate is exceeded."""
+        if self.count(now) >= self.rate.amount:
             return False
-        self.incr(key, expiry, amount)
+        slices = self._slices
+        if not slices or now - slices[-1].oldest >= self.rate.seconds / _SLICES:
+            slices.append(_Slice(now))
+        slices[-1].newest = now
+        slices[-1].count += 1
+        self._count += 1
         return True
 
-    # The library's signature: the window kept under `key` has its length already, and counting needs no limit.
-    def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:  # noqa: ARG002
-        count = self.get(key)
-        return (self._windows[key].start, count) if count else (self._now(), 0)
+    def count(self, now: float) -> int:
+        """The requests in the window that ends now."""
+        slices = self._slices
+        if slices and slices[-1].newest > now:  # the clock was set back: the old times are useless
+            slices.clear()
+            self._count = 0
+        while slices and slices[0].newest + self.rate.seconds <= now:
+            self._count -= slices.popleft().count
+        return self._count
 
-    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+    def frees_at(self, now: float) -> float:
+        """When the oldest requests leave the window."""
+        return (self._slices[0].newest if self._slices else now) + self.rate.seconds
+
+    def __len__(self) -> int:
+        return len(self._slices)
+
+
+class RateWindows:
+    """The windows of all keys that were used recently."""
+
+    def __init__(self) -> None:
+        self._windows: dict[str, RateWindow] = {}
+
+    def find(self, key: str, rate: Rate) -> RateWindow:
+        """A new window if the key's rate was changed."""
         window = self._windows.get(key)
-        if window is None:
-            window = self._windows[key] = _Window(expiry)
-        now = self._now()
-        window.move_to(now)
-        window.add(now, amount)
-        return window.count
+        if window is None or window.rate != rate:
+            window = self._windows[key] = RateWindow(rate)
+        return window
 
-    def get(self, key: str) -> int:
-        window = self._windows.get(key)
-        if window is None:
-            return 0
-        window.move_to(self._now())
-        return window.count
+    def sweep(self, now: float) -> None:
+        """Forget empty windows."""
+        self._windows = {key: window for key, window in self._windows.items() if window.count(now)}
 
-    def get_expiry(self, key: str) -> float:
-        """When the window will be empty."""
-        return self._windows[key].end if self.get(key) else self._now()
-
-    def check(self) -> bool:
-        return True
-
-    def reset(self) -> int:
-        count = len(self._windows)
-        self._windows.clear()
-        return count
-
-    def clear(self, key: str) -> None:
-        self._windows.pop(key, None)
-
-    def sweep(self) -> None:
-        """Forget the windows that are empty by now."""
-        for key in [key for key in self._windows if not self.get(key)]:
-            self.clear(key)
+    def __len__(self) -> int:
+        return len(self._windows)
