@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.backends.addresses import Allowed, parse_target
+from domogate.backends.addresses import AllowedAddresses, parse_target
 from domogate.ports import Undelivered
 
 PUBLIC = ("8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001::64", "64:ff9b::8.8.8.8", "::ffff:8.8.8.8")
@@ -22,37 +22,37 @@ PRIVATE = (
 class TestAddresses:
     @pytest.mark.parametrize("address", PUBLIC)
     def test_public_ones_may_be_called(self, address: str) -> None:
-        assert Allowed(()).permits(ip_address(address))
+        assert AllowedAddresses(()).permits(ip_address(address))
 
     @pytest.mark.parametrize("address", PRIVATE)
     def test_private_special_and_tunnelled_ones_may_not(self, address: str) -> None:
-        assert not Allowed(()).permits(ip_address(address))
+        assert not AllowedAddresses(()).permits(ip_address(address))
 
     @pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "::1", "fe80::7"])
     def test_those_an_operator_names_may(self, address: str) -> None:
-        allowed = Allowed(("10.0.0.0/8", "::1", "fe80::/10"))
+        allowed = AllowedAddresses(("10.0.0.0/8", "::1", "fe80::/10"))
         assert allowed.permits(ip_address(address))
-        assert allowed.is_named(ip_address(address))
+        assert allowed.is_listed(ip_address(address))
 
     def test_a_named_network_opens_no_other_and_no_way_around(self) -> None:
-        allowed = Allowed(("10.0.0.0/8",))
+        allowed = AllowedAddresses(("10.0.0.0/8",))
         for address in ("192.168.0.1", "64:ff9b::10.0.0.1", "2002:0a00:0001::1", "127.0.0.1"):
             assert not allowed.permits(ip_address(address))
-        assert not allowed.is_named(ip_address("8.8.8.8"))
+        assert not allowed.is_listed(ip_address("8.8.8.8"))
 
     @given(st.ip_addresses())
     def test_nothing_that_the_standard_library_knows_to_be_private_is_public(self, address: IPv4Address | IPv6Address) -> None:
         nat64 = ip_network("64:ff9b::/96")
-        if Allowed(()).permits(address) and not (isinstance(address, IPv6Address) and address in nat64):
+        if AllowedAddresses(()).permits(address) and not (isinstance(address, IPv6Address) and address in nat64):
             plain = getattr(address, "ipv4_mapped", None) or address
             assert not plain.is_private
             assert not plain.is_multicast
 
     @given(st.ip_addresses(v=4))
     def test_an_address_inside_another_is_as_public_as_it_is_alone(self, address: IPv4Address) -> None:
-        alone = Allowed(()).permits(address)
-        assert Allowed(()).permits(ip_address(f"::ffff:{address}")) == alone
-        assert Allowed(()).permits(ip_address(f"64:ff9b::{address}")) == alone
+        alone = AllowedAddresses(()).permits(address)
+        assert AllowedAddresses(()).permits(ip_address(f"::ffff:{address}")) == alone
+        assert AllowedAddresses(()).permits(ip_address(f"64:ff9b::{address}")) == alone
 
 
 class TestUrls:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from domogate.backends.webhook_sender import HttpWebhookSender, Names
+from domogate.backends.webhook_sender import HttpWebhookSender, NameResolver
 from domogate.ports import Delivered, Undelivered
 from support.receivers import Receiver, receivers
 from support.smtp_sink import certified
@@ -139,14 +139,14 @@ class TestSilence:
 
         server = await asyncio.start_server(speak, "127.0.0.1", 0)
         async with server, webhook_sender() as one:
-            with pytest.raises(Undelivered, match=r"as HTTP does|without an answer"):
+            with pytest.raises(Undelivered, match=r"valid HTTP response|without an answer"):
                 await one.post(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/", b"{}", {})
 
     async def test_nobody_listens_there(self) -> None:
         with socket.socket() as held:
             held.bind(("127.0.0.1", 0))
             async with webhook_sender() as one:
-                with pytest.raises(Undelivered, match="cannot be connected to"):
+                with pytest.raises(Undelivered, match="connection to the receiver failed"):
                     await one.post(f"http://127.0.0.1:{held.getsockname()[1]}/", b"{}", {})
 
     async def test_a_name_that_is_not_there(self) -> None:
@@ -262,7 +262,7 @@ class TestNames:
             return ["8.8.8.8"]
 
         monkeypatch.setattr("domogate.backends.webhook_sender._addresses_of", addresses)
-        names = Names()
+        names = NameResolver()
         found = await asyncio.gather(*(names.look_up("receiver.example") for _ in range(5)))
         assert found == [["8.8.8.8"]] * 5
         assert asked == ["receiver.example"]
@@ -271,7 +271,7 @@ class TestNames:
         names.close()
 
     async def test_what_is_no_name_is_not_found(self) -> None:
-        names = Names()
-        with pytest.raises(OSError, match="no host name"):
+        names = NameResolver()
+        with pytest.raises(OSError, match="not a host name"):
             await names.look_up("a" * 70 + ".example")
         names.close()

@@ -317,7 +317,7 @@ class TestADailyQuota:
             await entrance.admission.start()
             await entrance.admit_times(key, 2)
             async with asyncio.timeout(30):
-                while "could not be written" not in caplog.text:
+                while "not written" not in caplog.text:
                     await asyncio.sleep(0.001)
         assert key.decode() not in caplog.text
         entrance.store.failure = None

@@ -46,7 +46,7 @@ class TestAWrongToken:
             ({"email_verified": None}, "e-mail"),
             ({"email_verified": False}, "e-mail"),
             ({"email": "nobody@example.com"}, "user"),
-            ({"iat": 1_799_900_000}, "lives"),
+            ({"iat": 1_799_900_000}, "lifetime"),
         ],
     )
     async def test_is_refused_for_what_is_wrong(self, changed: dict[str, Any], word: str) -> None:

@@ -49,7 +49,7 @@ class TestAProfile:
             ({"algorithms": ()}, "algorithms"),
             ({"algorithms": ("RS256", "none")}, "algorithms"),
             ({"algorithms": ("HS256",)}, "algorithms"),
-            ({"clients": {}}, "no token would pass"),
+            ({"clients": {}}, "no token is accepted"),
             ({"clients": {}, "audiences": ("x",)}, "any_client"),
             ({"scopes": {"x": ("light.reed",)}}, "light.reed"),
             ({"default_scopes": ("openid",)}, "openid"),
@@ -128,7 +128,7 @@ class TestKinds:
     @given(st.none() | st.text(), st.dictionaries(st.text(), st.none() | st.text() | st.integers() | st.lists(st.text())))
     def test_no_token_has_two(self, typ: str | None, claims: dict[str, Any]) -> None:
         for preset in PRESETS:
-            fitting = [mark.fits(typ, claims) for mark in PRESETS[preset].marks.values()]
+            fitting = [mark.matches(typ, claims) for mark in PRESETS[preset].marks.values()]
             assert sum(fitting) <= 1
 
 

@@ -1,1 +1,1 @@
-"""HTTP services that stand behind a family."""
+"""Clients of other servers: mail, webhook receivers, the echo service."""

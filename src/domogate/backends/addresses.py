@@ -1,4 +1,4 @@
-"""Which addresses a receiver that a stranger named may have (Decision 0046), and how its URL must be written."""
+"""Checks the URL and the addresses of webhook receivers, which strangers may have registered (Decision 0046)."""
 
 import re
 from collections.abc import Sequence
@@ -15,37 +15,37 @@ Address = IPv4Address | IPv6Address
 
 MAX_URL = 2_000
 
-# The special-purpose registries of IANA (RFC 6890), spelled out: what the standard library calls global differs by version.
+# The special-purpose registries of IANA (RFC 6890). `is_global` of the standard library differs between versions.
 _NOT_PUBLIC = tuple(
     ip_network(block)
     for block in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"),
         *("192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
         *("224.0.0.0/4", "240.0.0.0/4"),
-        # Of IPv6's global unicast: Teredo and the other protocol assignments, documentation, 6to4, which embeds any IPv4.
+        # Within IPv6 global unicast: Teredo and other protocol assignments, documentation, 6to4 (which embeds any IPv4).
         *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
     )
 )
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 
-_UNSEEN = re.compile(r"[\s\x00-\x20\x7f-\xa0\\]")
+_INVISIBLE = re.compile(r"[\s\x00-\x20\x7f-\xa0\\]")
 _NUMERIC_LABEL = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*").fullmatch
 
 
-class Allowed:
-    """Public addresses, and the private ones that the operator named."""
+class AllowedAddresses:
+    """Public addresses, and the private networks that the operator allowed."""
 
     def __init__(self, networks: Sequence[str]) -> None:
         self._networks = tuple(ip_network(network) for network in networks)
 
-    def is_named(self, address: Address) -> bool:
-        """Whether the operator named it, so that TLS is not asked for either."""
+    def is_listed(self, address: Address) -> bool:
+        """Whether the operator allowed it. Then TLS is not required either."""
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         return any(address in network or (mapped is not None and mapped in network) for network in self._networks)
 
     def permits(self, address: Address) -> bool:
-        return self.is_named(address) or _is_public(address)
+        return self.is_listed(address) or _is_public(address)
 
 
 def _is_public(address: Address) -> bool:
@@ -61,7 +61,7 @@ def _is_public(address: Address) -> bool:
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A URL as it will be called; `literal` is its host where that is an address and no name."""
+    """A URL that can be called. `literal` is its host if that is an address, not a name."""
 
     url: URL
     host: str
@@ -71,11 +71,11 @@ class Target(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def parse_target(text: str) -> Target:
-    """Raises Undelivered for what is no plain http(s) URL: whatever two readers could read in two ways."""
+    """Raises Undelivered for anything but a plain http(s) URL, such as one that two parsers read differently."""
     if len(text) > MAX_URL:
         raise _wrong(f"it is longer than {MAX_URL} characters")
-    if _UNSEEN.search(text):
-        raise _wrong("it holds a space, a backslash or a character that cannot be seen")
+    if _INVISIBLE.search(text):
+        raise _wrong("it contains a space, a backslash or an invisible character")
     try:
         parts, url = urlsplit(text), URL(text)
         port, host = parts.port, url.raw_host
@@ -84,27 +84,27 @@ def parse_target(text: str) -> Target:
     if parts.scheme not in ("http", "https"):
         raise _wrong("it must begin with https://")
     if "@" in parts.netloc:
-        raise _wrong("it holds a user or a password; the signature of a delivery says who sends it")
+        raise _wrong("it contains a user or a password; a delivery is authenticated by its signature instead")
     if "#" in text:
         raise _wrong("it has a fragment (#), which is never sent")
     if not host or port == 0:
-        raise _wrong("it names no host and port")
+        raise _wrong("it has no host, or port 0")
     literal = _parse_literal(host)
     if literal is None and not all(0 < len(label) < 64 for label in host.rstrip(".").split(".")):
-        raise _wrong(f"{host} is no host name")
+        raise _wrong(f"{host} is not a host name")
     return Target(url, host, parts.scheme == "https", literal)
 
 
 def _parse_literal(host: str) -> Address | None:
     if "%" in host:
-        raise _wrong("it names an address of one network interface (%)")
+        raise _wrong("it contains the name of a network interface (%)")
     try:
         return ip_address(host)
     except ValueError:
         pass
-    # As browsers and the C library have it, a host whose last label is a number is an IPv4 address, however it is written.
+    # Browsers and the C library read a host whose last label is a number as an IPv4 address, in several notations.
     if ":" in host or _NUMERIC_LABEL(host.rstrip(".").rpartition(".")[2]):
-        raise _wrong(f"{host} is no address as it is usually written, such as 192.0.2.1 or [2001:db8::1]")
+        raise _wrong(f"{host} is not an address in the usual notation, such as 192.0.2.1 or [2001:db8::1]")
     return None
 
 

@@ -1,4 +1,4 @@
-"""The HTTP service behind E20: a client for any, and a small embedded one so that the demonstration needs nothing else."""
+"""The HTTP service behind E20: a client, and a small embedded server for the demonstration."""
 
 import asyncio
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 import aiohttp
 from aiohttp import web
 
+from domogate.common.http_client import open_session, read_limited
 from domogate.domain.faults import EchoTimeout, EchoUnreachable
 
 _XML = "application/xml"
@@ -13,7 +14,7 @@ _MAX_ANSWER: Final = 1 << 20
 
 
 class HttpEchoBackend:
-    """Posts the document to `url` and hands back what it answers, within `deadline` seconds and `max_answer` bytes."""
+    """Posts the document to `url` and returns the response, within `deadline` seconds and `max_answer` bytes."""
 
     def __init__(self, url: str, deadline: float, max_answer: int = _MAX_ANSWER) -> None:
         self._url = url
@@ -22,15 +23,7 @@ class HttpEchoBackend:
         self._session: aiohttp.ClientSession | None = None
 
     async def start(self) -> None:
-        # The environment's proxies and netrc are not ours to use: the operator set a URL, and nothing else.
-        self._session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=self._deadline),
-            connector=aiohttp.TCPConnector(limit=64),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-            auto_decompress=False,  # a small answer must not grow beyond its bound after it was counted
-            headers={"Accept": _XML, "Accept-Encoding": "identity", "User-Agent": "domogate"},
-        )
+        self._session = open_session(self._deadline, {"Accept": _XML}, aiohttp.TCPConnector(limit=64))
 
     async def stop(self) -> None:
         if self._session is not None:
@@ -46,24 +39,19 @@ class HttpEchoBackend:
             ) as answer:
                 if answer.status != 200:
                     raise EchoUnreachable(f"The echo backend answered with status {answer.status}.")
-                return await self._read_bounded(answer), answer.content_type
+                body = await read_limited(answer, self._max_answer)
+                if body is None:
+                    raise EchoUnreachable(f"The echo backend's answer is longer than {self._max_answer} bytes.")
+                return body, answer.content_type
         except TimeoutError:
             raise EchoTimeout(f"The echo backend did not answer within {self._deadline:g} s.") from None
         except (aiohttp.ClientError, OSError, ValueError):
-            # The reason may hold the backend's address, which is nothing for a client to know.
+            # The reason may contain the backend's address, which clients must not see.
             raise EchoUnreachable("The echo backend cannot be reached.") from None
-
-    async def _read_bounded(self, answer: aiohttp.ClientResponse) -> bytes:
-        body = bytearray()
-        async for piece in answer.content.iter_any():
-            body += piece
-            if len(body) > self._max_answer:
-                raise EchoUnreachable(f"The echo backend's answer is longer than {self._max_answer} bytes.")
-        return bytes(body)
 
 
 class EmbeddedEcho:
-    """A real HTTP server on loopback that answers a POST with the very document it got."""
+    """An HTTP server on loopback that responds to a POST with the same document."""
 
     def __init__(self, max_body: int = _MAX_ANSWER) -> None:
         self._max_body = max_body

@@ -1,4 +1,4 @@
-"""How links reach people: by an SMTP server, or by whoever asked for them."""
+"""Sends links to people by an SMTP server, if one is configured."""
 
 import asyncio
 import smtplib
@@ -14,27 +14,24 @@ from domogate.backends.mail_texts import INVITATION, INVITATION_WITH_LINK, PASSW
 _DEADLINE: Final = 20.0
 SECURITY: Final = ("starttls", "tls", "none")
 
-# A link must arrive as it was written, so no line is broken: 998 is the most that RFC 5322 §2.1.1 allows.
+# Links must not be wrapped: 998 is the longest line that RFC 5322 §2.1.1 allows.
 _POLICY: Final = SMTP.clone(max_line_length=998)
 
 
 class PrintedMail:
-    """There is no mail server: whoever asked for a link is shown it.
+    """For a gateway without a mail server: nothing is sent, so the caller shows the link."""
 
-    The arguments are the port's (ARG002): there is nobody to send them to.
-    """
-
-    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002 - no one to send it to
+    async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool:  # noqa: ARG002 - arguments of the port
         return False
 
-    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:  # noqa: ARG002 - no one to send it to
+    async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:  # noqa: ARG002 - arguments of the port
         return False
 
 
 class SmtpMail:
-    """Hands each mail to the server on a connection of its own, in a thread. `security` is starttls, tls or none.
+    """Sends each mail on a connection of its own, in a thread. `security` is starttls, tls or none.
 
-    Raises OSError (smtplib's own errors are that, too) when the server cannot be reached, is not to be trusted, or refuses.
+    Raises OSError (also the base of smtplib's errors) if the server cannot be reached, is not trusted, or refuses the mail.
     """
 
     def __init__(
@@ -77,13 +74,13 @@ class SmtpMail:
         message["Subject"] = text.subject.format(**filled)
         message["Date"] = formatdate(time.time())
         message["Message-ID"] = make_msgid(domain=self._domain)
-        # RFC 3834 §5: no out-of-office note shall come back.
+        # RFC 3834 §5: prevents out-of-office replies.
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(text.body.format(**filled))
         await asyncio.to_thread(self._deliver, message)
 
     def _deliver(self, message: EmailMessage) -> None:
-        # The sender's domain, because finding out the machine's own name may wait for a name server.
+        # The sender's domain as local host name: finding the machine's own name may wait for a name server.
         if self._security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(
                 self._host, self._port, self._domain, timeout=self._deadline, context=self._trust
@@ -103,7 +100,7 @@ class SmtpMail:
 
 
 def print_lifetime(seconds: float) -> str:
-    """As people say it, never promising more than there is."""
+    """A readable duration, rounded down."""
     for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
         count = int(seconds // length)
         if count >= 2:
@@ -114,5 +111,5 @@ def print_lifetime(seconds: float) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A subject is a header: what people wrote must not begin another."""
+    """A subject is a header: a line break in a name must not start another header."""
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())

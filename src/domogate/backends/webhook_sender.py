@@ -1,4 +1,4 @@
-"""Posts to the receivers of webhooks: addresses are checked when they are connected to, and no redirect is followed."""
+"""Posts to webhook receivers. The address is checked when the connection is opened, and redirects are not followed."""
 
 import asyncio
 import socket
@@ -12,20 +12,21 @@ from ipaddress import ip_address
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from domogate.backends.addresses import Address, Allowed, parse_target
+from domogate.backends.addresses import Address, AllowedAddresses, parse_target
+from domogate.common.http_client import open_session, read_limited
 from domogate.ports import Delivered, Undelivered
 
 Lookup = Callable[[str], Awaitable[Sequence[str]]]
-"""All addresses of a host name. Raises OSError."""
+"""Finds all addresses of a host name. Raises OSError."""
 
 _MAX_ANSWER = 16_384
-"""More of an answer's body is not read: only its status matters."""
+"""Longest body that is read. Only the status matters."""
 _LOOKUPS = 64
-"""Names that are looked up at once: a name server that takes its time holds up one thread, and nobody else."""
+"""Concurrent look-ups. A slow name server blocks only one thread."""
 
 
 class HttpWebhookSender:
-    """Posts within `deadline` seconds. `networks` are private addresses that may be called, without TLS too."""
+    """Posts within `deadline` seconds. `networks` are private networks that may be called, also without TLS."""
 
     def __init__(
         self,
@@ -35,9 +36,9 @@ class HttpWebhookSender:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._allowed = Allowed(networks)
+        self._allowed = AllowedAddresses(networks)
         self._deadline = deadline
-        self._names = Names()
+        self._names = NameResolver()
         self._lookup = lookup or self._names.look_up
         self._tls = tls
         self._secure: aiohttp.ClientSession | None = None
@@ -54,21 +55,14 @@ class HttpWebhookSender:
         self._names.close()
 
     def _open_session(self, *, secure: bool) -> aiohttp.ClientSession:
-        # No limit of connections: one that slow receivers could use up would hold up all others. Each webhook has its own.
+        # No limit of connections here, because slow receivers could use it up. Each webhook has its own limit.
         connector = aiohttp.TCPConnector(
             resolver=_CheckedResolver(self._lookup, self._allowed, secure=secure),
             use_dns_cache=False,
             limit=0,
             ssl=self._tls if self._tls is not None else True,
         )
-        return aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=self._deadline),
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-            auto_decompress=False,
-            headers={"User-Agent": "domogate", "Accept-Encoding": "identity"},
-        )
+        return open_session(self._deadline, {}, connector)
 
     async def check_url(self, url: str) -> None:
         target = parse_target(url)
@@ -85,14 +79,14 @@ class HttpWebhookSender:
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
         target = parse_target(url)
-        if target.literal is not None:  # connected to without a resolver being asked
+        if target.literal is not None:  # the resolver is not asked for an address
             _check(target.literal, self._allowed, secure=target.secure)
         session = self._secure if target.secure else self._plain
         if session is None:
             raise Undelivered("The gateway is stopping.")
         try:
             async with session.post(target.url, data=body, headers=headers, allow_redirects=False) as answer:
-                await _read_bounded(answer)
+                await _drain(answer)
                 return Delivered(answer.status, _parse_retry_after(answer.headers.get("Retry-After")))
         except TimeoutError:
             raise Undelivered(f"The receiver did not answer within {self._deadline:g} s.") from None
@@ -102,17 +96,17 @@ class HttpWebhookSender:
         except aiohttp.ClientConnectorDNSError:
             raise Undelivered(f"The name {target.host} cannot be found.") from None
         except aiohttp.ClientConnectorSSLError:
-            raise Undelivered("No secure connection (TLS) to the receiver came about.") from None
+            raise Undelivered("A secure connection (TLS) to the receiver failed.") from None
         except aiohttp.ClientConnectorError as error:
-            raise Undelivered(f"The receiver cannot be connected to: {error.strerror or 'no route'}.") from None
+            raise Undelivered(f"The connection to the receiver failed: {error.strerror or 'no route'}.") from None
         except aiohttp.ServerDisconnectedError:
             raise Undelivered("The receiver closed the connection without an answer.") from None
         except (aiohttp.ClientError, OSError, ValueError):
-            raise Undelivered("The receiver did not answer as HTTP does.") from None
+            raise Undelivered("The receiver did not send a valid HTTP response.") from None
 
 
-class Names:
-    """The system's own resolver, on threads of its own; who asks for a name that is being looked up waits for that answer."""
+class NameResolver:
+    """The system's resolver on its own threads. Concurrent requests for the same name share one look-up."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
@@ -136,21 +130,21 @@ class Names:
     def _forget(self, host: str, done: "asyncio.Future[Sequence[str]]") -> None:
         self._under_way.pop(host, None)
         if not done.cancelled():
-            done.exception()  # whoever asked may have given up
+            done.exception()  # mark it as read: the caller may have been cancelled
 
 
 def _addresses_of(host: str) -> Sequence[str]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except UnicodeError:
-        raise OSError(f"{host!r} is no host name") from None
+        raise OSError(f"{host!r} is not a host name") from None
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class _CheckedResolver(AbstractResolver):
-    """Hands out a name's addresses only when every one of them may be called: what is connected to is what was checked."""
+    """Returns the addresses of a name if all of them are allowed. So the checked address is the one that is connected to."""
 
-    def __init__(self, lookup: Lookup, allowed: Allowed, *, secure: bool) -> None:
+    def __init__(self, lookup: Lookup, allowed: AllowedAddresses, *, secure: bool) -> None:
         self._lookup = lookup
         self._allowed = allowed
         self._secure = secure
@@ -159,7 +153,7 @@ class _CheckedResolver(AbstractResolver):
         self,
         host: str,
         port: int = 0,
-        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - every family's addresses are looked at
+        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - the addresses of all families are checked
     ) -> list[ResolveResult]:
         results: list[ResolveResult] = []
         for text in await self._lookup(host):
@@ -173,29 +167,25 @@ class _CheckedResolver(AbstractResolver):
         return results
 
     async def close(self) -> None:
-        """There is nothing to be closed."""
+        """Nothing to close."""
 
 
-def _check(address: Address, allowed: Allowed, *, secure: bool) -> None:
-    """The address itself is not told: whoever registers could be using us to look around."""
+def _check(address: Address, allowed: AllowedAddresses, *, secure: bool) -> None:
+    """The message does not contain the address: it would help a client to scan the internal network."""
     if not allowed.permits(address):
         raise Undelivered(
-            "The URL must not be called: its host is in a private network, or is no single host."
+            "The URL must not be called: its host is in a private network, or is not a single host."
             " An operator can allow it by the setting webhook_networks.",
             forbidden=True,
         )
-    if not secure and not allowed.is_named(address):
-        raise Undelivered("The URL must not be called without TLS: it has to begin with https://.", forbidden=True)
+    if not secure and not allowed.is_listed(address):
+        raise Undelivered("The URL must not be called without TLS: it must begin with https://.", forbidden=True)
 
 
-async def _read_bounded(answer: aiohttp.ClientResponse) -> None:
-    """What is read to its end leaves a connection that can be used again; a longer answer is cut off with its connection."""
-    left = _MAX_ANSWER
-    async for piece in answer.content.iter_any():
-        left -= len(piece)
-        if left < 0:
-            answer.close()
-            return
+async def _drain(answer: aiohttp.ClientResponse) -> None:
+    """A body that is read to its end lets the connection be used again. After a longer one the connection is closed."""
+    if await read_limited(answer, _MAX_ANSWER) is None:
+        answer.close()
 
 
 def _parse_retry_after(value: str | None) -> float | None:

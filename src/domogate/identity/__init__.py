@@ -1,1 +1,1 @@
-"""Leaf: signing keys, tokens, hashing, subscription keys and quotas."""
+"""Signing keys, tokens, password hashing, subscription keys with rates and quotas, external issuers."""

@@ -1,9 +1,9 @@
-"""Who may call at all: subscription keys, within their rate and their daily quota.
+"""Admits requests by their subscription key, within its rate and its daily quota.
 
-What remains is told in the fields of the current IETF draft, draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` (what
-is allowed) and `RateLimit` (what remains, and in how many seconds there will be more), one item for the rate and one for
-the day. For people and scripts that would rather read one integer, `X-RateLimit-Remaining` and `X-Quota-Remaining` say it
-once more. A key without limits gets none of them. A refused request uses up neither rate nor quota.
+Responses contain the fields of draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` (the limits) and `RateLimit` (what
+remains, and after how many seconds there is more), with one item for the rate and one for the day. `X-RateLimit-Remaining` and
+`X-Quota-Remaining` repeat the remaining numbers as plain integers. A key without limits gets none of these fields. A refused
+request does not count.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from domogate.common.secrets import digest_secret
 from domogate.domain.events import Change, SubscriptionChanged
 from domogate.domain.faults import KeyRefused, TooManyRequests
 from domogate.domain.people import Subscription
-from domogate.identity.quotas import DAY, Meters, day_of
+from domogate.identity.quotas import DAY, QuotaCounter, day_of
 from domogate.identity.rates import RateWindow, RateWindows, parse_rate
 from domogate.identity.subscriptions import MAX_KEY
 from domogate.ports import Admitted, Clock, SubscriptionStore
@@ -30,7 +30,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Entry:
-    """A subscription ready to be admitted. `admitted` is made in advance where there is nothing to count."""
+    """A subscription prepared for admission. `admitted` is prepared if the key has no limits."""
 
     __slots__ = ("admitted", "expires_at", "id", "policy", "quota", "rate")
 
@@ -49,7 +49,7 @@ class _Entry:
 
 
 class KeyAdmission:
-    """Lets subscription keys in. `apply` is to be a listener of the store."""
+    """Admits subscription keys. Register `apply` as a listener of the store."""
 
     def __init__(self, store: SubscriptionStore, clock: Clock, *, cache_size: int = 20_000, write_every: float = 1.0) -> None:
         self._store = store
@@ -63,22 +63,22 @@ class KeyAdmission:
             absent_capacity=_REFUSALS_KEPT,
         )
         self._windows = RateWindows()
-        self._meters = Meters(store)
+        self._quotas = QuotaCounter(store)
         self._stopping = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to keep the day's counts in the store."""
+        """Start to save the daily counts in the store."""
         self._stopping.clear()
         self._writer = asyncio.create_task(self._write_regularly(), name="subscription usage")
 
     async def stop(self) -> None:
-        """Write what was counted; to be called while the store still runs."""
+        """Save the counts. Call it before the store stops."""
         self._stopping.set()
         if self._writer is not None:
             await self._writer
             self._writer = None
-        await self._meters.write(day_of(self._now()))
+        await self._quotas.write(day_of(self._now()))
 
     def apply(self, changes: Sequence[Change]) -> None:
         self._entries.apply(changes)
@@ -90,21 +90,21 @@ class KeyAdmission:
         now = self._now()
         if entry.expires_at <= now:
             return None
-        return entry.admitted or self._spend(entry, now)
+        return entry.admitted or self._count(entry, now)
 
     async def admit(self, key: bytes) -> Admitted:
         entry = await self._find(key)
         if entry.admitted is not None:
             return entry.admitted
-        while (admitted := self._spend(entry, self._now())) is None:
-            await self._meters.open(entry.id, day_of(self._now()))
+        while (admitted := self._count(entry, self._now())) is None:
+            await self._quotas.load(entry.id, day_of(self._now()))
         return admitted
 
     async def recognise(self, key: bytes) -> float:
         return (await self._find(key)).expires_at
 
     async def _find(self, key: bytes) -> _Entry:
-        """One that is good now. Raises KeyRefused."""
+        """The entry of a valid key. Raises KeyRefused."""
         if not 0 < len(key) <= MAX_KEY:
             raise KeyRefused
         entry = await self._entries.get(digest_secret(key))
@@ -116,40 +116,40 @@ class KeyAdmission:
         subscription = await self._store.find_subscription(digest.hex())
         return None if subscription is None or subscription.revoked_at is not None else _Entry(subscription)
 
-    def _spend(self, entry: _Entry, now: float) -> Admitted | None:
-        """One request of the key's rate and quota; None when the day's count is not known yet."""
-        meter = None
+    def _count(self, entry: _Entry, now: float) -> Admitted | None:
+        """Count one request. None if the day's count is not loaded yet."""
+        usage = None
         window = None if entry.rate is None else self._windows.find(entry.id, entry.rate)
         if entry.quota is not None:
-            meter = self._meters.find(entry.id, day_of(now))
-            if meter is None:
+            usage = self._quotas.find(entry.id, day_of(now))
+            if usage is None:
                 return None
-            if meter.used >= entry.quota:
+            if usage.used >= entry.quota:
                 raise TooManyRequests(
                     f"The subscription's daily quota of {entry.quota} requests is used up. The next one starts at 00:00 UTC.",
                     retry_after=_until_tomorrow(now),
-                    headers=_headers(entry, window, meter.used, now),
+                    headers=_headers(entry, window, usage.used, now),
                 )
         if window is not None and not window.admit(now):
             raise TooManyRequests(
                 f"The subscription's rate of {window.rate.amount} requests a {window.rate.unit} is exceeded.",
                 retry_after=_whole_seconds(window.frees_at(now) - now),
-                headers=_headers(entry, window, meter.used if meter else 0, now),
+                headers=_headers(entry, window, usage.used if usage else 0, now),
             )
-        if meter is not None:
-            self._meters.count(meter)
-        return Admitted(entry.id, _headers(entry, window, meter.used if meter else 0, now))
+        if usage is not None:
+            self._quotas.count(usage)
+        return Admitted(entry.id, _headers(entry, window, usage.used if usage else 0, now))
 
     async def _write_regularly(self) -> None:
         while not self._stopping.is_set():
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self._write_every)
             try:
-                await self._meters.write(day_of(self._now()))
+                await self._quotas.write(day_of(self._now()))
                 self._windows.sweep(self._now())
             except Exception:
-                # The counts stay in memory and are tried again; a quota must not end with one failed write.
-                _log.exception("the counts of daily quotas could not be written")
+                # The counts stay in memory, and the next round tries again.
+                _log.exception("counts of daily quotas not written; the gateway tries again")
 
 
 def _headers(entry: _Entry, window: RateWindow | None, used: int, now: float) -> Headers:

@@ -1,23 +1,24 @@
-"""Tokens of a standard provider instead of, or beside, the gateway's own.
+"""Verifies tokens of external issuers, which may be used instead of the gateway's own tokens or in addition.
 
-What the issuer proves is who the person is (a verified e-mail) and which client asks for what. Everything else is ours: the
-user must exist here and be active, the client must be registered here, and it gets no scope that it is not registered for.
+The issuer proves the person (by a verified e-mail), the client and the scopes. The gateway decides the rest: the user must
+exist here and be active, the client must be registered here, and it gets only scopes that it is registered for.
 """
 
 import json
 import math
 import uuid
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 from joserfc import jws
-from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
+from joserfc.errors import JoseError
 from joserfc.jws import JWSRegistry
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id
 from domogate.domain.people import GrantType, Principal, TokenKind
+from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
 from domogate.identity.fetching import JsonFetcher, JsonSource
 from domogate.identity.principals import build_principal
 from domogate.identity.profiles import IssuerProfile, TokenMark
@@ -27,50 +28,40 @@ from domogate.ports import ClientStore, Clock, PeopleStore
 
 __all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "TokenMark", "find_external_principal"]
 
-_ESSENTIAL: ClaimsOption = {"essential": True}
-_NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
-
 
 class ExternalClaims(msgspec.Struct, frozen=True):
-    """What a token of an external issuer says, its signature, times, issuer and audience proven."""
+    """The claims of an external token, after signature, times, issuer and audience are verified."""
 
     kind: TokenKind
     issuer: str
     subject: str
     email: str
     client_id: str
-    """The client here that stands for the issuer's."""
+    """The client here for the issuer's client."""
     scopes: frozenset[str]
     expires_at: float
 
     @property
     def grant_id(self) -> Id:
-        """Stands for the grant that only the issuer knows: the same for all tokens of one person to one client."""
+        """Replaces the grant, which only the issuer knows. All tokens of one person for one client have the same id."""
         return Id(str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([self.issuer, self.subject, self.client_id]))))
 
 
-class _Payload(msgspec.Struct, frozen=True):
-    sub: str
-    aud: str | tuple[str, ...]
-    iat: _NumericDate
-    exp: _NumericDate
-
-
 class _Registry(JWSRegistry):
-    """The allow-list of one issuer. "EdDSA" is Ed25519 here, and nothing else that it could be (RFC 9864 §2)."""
+    """The allowed algorithms of one issuer. "EdDSA" means Ed25519 only (RFC 9864 §2)."""
 
     def get_alg(self, name: str) -> Any:
         return self.algorithms["Ed25519"] if name == "EdDSA" and name in (self.allowed or ()) else super().get_alg(name)
 
 
 class ExternalIssuer:
-    """Verifies the tokens of one issuer by its profile."""
+    """Verifies the tokens of one issuer according to its profile."""
 
     def __init__(self, profile: IssuerProfile, http: JsonSource, clock: Clock) -> None:
         self._profile = profile
         self._now = clock.now
         self._keys = RemoteKeys(profile, http, clock)
-        # Products put more into a header than the RFCs name; what is critical is still refused.
+        # Products add their own header members. Unknown critical ones are still refused.
         self._registry = _Registry(algorithms=list(profile.algorithms), strict_check_header=False)
 
     @property
@@ -85,7 +76,7 @@ class ExternalIssuer:
         header = read_header(unverified_token)
         if header.alg not in self._profile.algorithms:
             raise TokenRefused(
-                f"The token is signed with an algorithm that is not accepted of its issuer; "
+                f"The token is signed with an algorithm that is not accepted for its issuer; "
                 f"{' or '.join(self._profile.algorithms)} is expected."
             )
         payload = await self._verify_signature(unverified_token, header)
@@ -98,14 +89,14 @@ class ExternalIssuer:
             await self._keys.fetch_again()
             payload = self._try_key(unverified_token, await self._find_key(header))
         if payload is None:
-            raise TokenRefused("The token's signature is not valid: the token was changed or cut off.")
+            raise TokenRefused("The token's signature is not valid: the token was changed or truncated.")
         return payload
 
     async def _find_key(self, header: UnverifiedHeader) -> PublicKey:
         try:
             key = await self._keys.find(header.kid, header.alg)
         except KeysUnavailable:
-            raise TokenRefused("The keys of the token's issuer cannot be fetched at the moment: try again later.") from None
+            raise TokenRefused("The keys of the token's issuer cannot be fetched now: try again later.") from None
         if key is None:
             raise TokenRefused("The token's key (header kid) is not in its issuer's key set, or is for another algorithm.")
         return key
@@ -117,28 +108,17 @@ class ExternalIssuer:
             return None
 
     def _check_claims(self, payload: bytes) -> dict[str, Any]:
-        now = self._now()
-        try:
-            claims: Any = json.loads(payload)
-            if not isinstance(claims, dict):
-                raise TokenRefused("The token's payload is not a JSON object.")
-            options: dict[str, ClaimsOption] = {"sub": _ESSENTIAL, "aud": _ESSENTIAL, "exp": _ESSENTIAL, "iat": _ESSENTIAL}
-            issuer: ClaimsOption = {"essential": True, "value": self._profile.url}
-            # Rounding the leeway up is safe: `exp` is compared once more, without any.
-            JWTClaimsRegistry(now=int(now), leeway=math.ceil(self._profile.leeway), iss=issuer, **options).validate(claims)
-            said = msgspec.convert(claims, _Payload)
-        except ExpiredTokenError:
-            raise TokenRefused("The token has expired: get a new one.") from None
-        except MissingClaimError as error:
-            raise TokenRefused(f"The token lacks what it must say: {error.claim}.") from None
-        except InvalidClaimError as error:
-            raise TokenRefused(f"The token's claim {error.claim} is not as it must be (nbf, iat: not valid yet).") from None
-        except (ValueError, RecursionError):
-            raise TokenRefused("The token's payload does not hold the claims of a token, or not of their types.") from None
-        if said.exp <= now:
-            raise TokenRefused("The token has expired: get a new one.")
-        if not 0 < said.exp - said.iat <= self._profile.max_lifetime:
-            raise TokenRefused(f"The token lives (iat to exp) for no time or for more than {self._profile.max_lifetime:g} s.")
+        now, profile = self._now(), self._profile
+        issuer: ClaimsOption = {"essential": True, "value": profile.url}
+        # Rounding up is safe: `exp` is compared again without leeway.
+        leeway = math.ceil(profile.leeway)
+        options = dict.fromkeys(("sub", "aud", "exp", "iat"), ESSENTIAL)
+        registry = JWTClaimsRegistry(now=int(now), leeway=leeway, iss=issuer, **options)
+        claims, typed = check_claims(
+            payload, registry, CommonClaims, now, lambda claim: f"The token's claim {claim} is wrong (nbf, iat: not valid yet)."
+        )
+        if not 0 < typed.exp - typed.iat <= profile.max_lifetime:
+            raise TokenRefused(f"The token's lifetime (iat to exp) must be positive and at most {profile.max_lifetime:g} s.")
         return claims
 
     def _read_claims(self, header: UnverifiedHeader, claims: dict[str, Any]) -> ExternalClaims:
@@ -153,16 +133,16 @@ class ExternalIssuer:
                 raise TokenRefused("The token is for another audience: aud must name this gateway.")
             ours = profile.clients.get(client or "", profile.any_client)
         else:
-            # OpenID Connect Core §3.1.3.7: it must be for a client that is known, and so must whoever it was made for.
+            # OpenID Connect Core §3.1.3.7: the audience and the authorized party must be known clients.
             if client is None and len(audience) == 1:
                 client = audience[0]
             known = set(audience) & profile.clients.keys()
             ours = profile.clients.get(client or "") if known else None
         if ours is None:
-            raise TokenRefused("The token is for a client that is not accepted of its issuer.")
+            raise TokenRefused("The token is for a client that is not accepted for its issuer.")
         email = profile.find_email(claims)
         if email is None:
-            raise TokenRefused("The token names no e-mail for which its issuer vouches, so its user is not known.")
+            raise TokenRefused("The token has no verified e-mail, so its user is not known.")
         return ExternalClaims(kind, profile.url, claims["sub"], email, ours, profile.map_scopes(claims), float(claims["exp"]))
 
 
@@ -171,7 +151,7 @@ class PrincipalStore(PeopleStore, ClientStore, Protocol):
 
 
 async def find_external_principal(store: PrincipalStore, claims: ExternalClaims) -> Principal:
-    """The user and the client here. Raises TokenRefused."""
+    """Finds the user and the client. Raises TokenRefused."""
     user = await store.find_user_by_email(claims.email)
     if user is None or not user.active:
         raise TokenRefused("The token's user does not exist here, or is not active yet.")

@@ -14,33 +14,33 @@ import argon2
 
 _NICENESS = 19
 _REST = 0.75
-"""Between two passwords, by how long one takes: in a rush the machine belongs to others for a good part of the time."""
+"""Pause between two passwords, relative to the time of one. During many logins other work still gets the processor."""
 _LONGEST_REST = 0.5
-"""Seconds: when the machine stood still while a password was looked at, that was not work to rest from."""
+"""Seconds. If the machine was suspended during a check, the measured time is not work."""
 _M_MMAP_THRESHOLD = -3  # malloc.h
 
 
 def _be_nice() -> None:
-    # Only Linux has a niceness for each thread; elsewhere this would slow the whole process down.
+    # Only Linux has a niceness per thread; elsewhere this would slow down the whole process.
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _give_memory_back() -> None:
-    """Have blocks as large as Argon2's returned to the system when they are freed.
+    """Return blocks as large as Argon2's to the system when they are freed.
 
-    glibc raises its threshold for that with every such block, and then keeps one for each hashing thread for ever.
+    glibc raises its threshold with every such block, and would then keep one for each hashing thread.
     """
     with contextlib.suppress(OSError, AttributeError):  # another libc
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 4 * 1024 * 1024)
 
 
 class PasswordHasher:
-    """Argon2id in niced threads, two at most and never one on every core, so that logins never starve the operations
-    (Decision 0032).
+    """Argon2id in threads of low priority: at most two, and fewer than the cores, so that logins do not slow the operations
+    down (Decision 0032).
 
-    19 MiB and two passes are OWASP's recommendation for one lane; more memory would be felt on a small home server.
+    19 MiB and two passes are OWASP's recommendation for parallelism 1. A small home server has no memory for more.
     """
 
     def __init__(self, *, memory_kib: int = 19_456, passes: int = 2, threads: int | None = None) -> None:
@@ -79,7 +79,7 @@ class PasswordHasher:
             self._resting_until = ended + min(_REST * (ended - begun), _LONGEST_REST)
 
     def _rest(self) -> float:
-        """Before, not after: whoever logs in alone never waits for it. When it is over."""
+        """Wait before a check, not after it: a single login is not delayed. Returns the time of the end."""
         now = time.monotonic()
         if self._resting_until > now:
             time.sleep(self._resting_until - now)
@@ -88,5 +88,5 @@ class PasswordHasher:
 
 
 def _normalise(password: str) -> str:
-    """The same password typed on another keyboard (RFC 8265 §4.2)."""
+    """Different keyboards may encode the same password differently (RFC 8265 §4.2)."""
     return unicodedata.normalize("NFC", password)

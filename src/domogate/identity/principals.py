@@ -1,4 +1,4 @@
-"""Claims -> Principal, the same for whoever vouches for the token."""
+"""Claims -> Principal, for our own tokens and those of external issuers."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -8,7 +8,7 @@ from domogate.domain.people import Client, GrantType, Principal, TokenKind, User
 
 
 class ProvenClaims(Protocol):
-    """What a token says, as far as every issuer's does."""
+    """The claims that every verified token has."""
 
     @property
     def kind(self) -> TokenKind: ...
@@ -21,7 +21,7 @@ class ProvenClaims(Protocol):
 
 
 def build_principal(claims: ProvenClaims, user: User, client: Client, *, allowed: Iterable[str], flow: GrantType) -> Principal:
-    """What the token says, within what is `allowed`, beside what is true here of its user and its client."""
+    """The claims of the token, limited to the `allowed` scopes, with the current user and client."""
     return Principal(
         user_id=user.id,
         client_id=client.id,

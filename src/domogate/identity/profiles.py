@@ -1,4 +1,4 @@
-"""What is to be known of an external issuer before its tokens are believed: all of it data (docs/external-issuers.md)."""
+"""Profiles of external issuers: how their tokens are read and checked (docs/external-issuers.md)."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -10,7 +10,7 @@ import msgspec
 
 from domogate.domain.people import MANAGE_SCOPE, Scope, TokenKind
 
-# With the kind of key each needs (RFC 7518 §3.1, RFC 8037 §3.1). None is symmetric, and none is "none".
+# Algorithms and their kinds of keys (RFC 7518 §3.1, RFC 8037 §3.1), without symmetric ones and "none".
 ALGORITHMS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {
         "ES256": ("EC", "P-256"),
@@ -24,20 +24,20 @@ GRANTABLE = frozenset((*Scope, MANAGE_SCOPE))
 
 
 class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """By what a kind of token is known. All that is said must be so; at least one thing must be said."""
+    """The conditions that identify a kind of token. All given conditions must hold; at least one must be given."""
 
     typ: tuple[str, ...] = ()
-    """The header typ is one of these, in any case and with or without "application/"; "" is none at all."""
+    """The header typ is one of these, in any case, with or without "application/". "" means no typ."""
     claims: dict[str, tuple[str, ...]] = {}
-    """Each of these claims has one of its values."""
+    """Each of these claims has one of the given values."""
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (self.typ or self.claims or self.present or self.absent):
-            raise ValueError("a mark that says nothing would fit every token; give typ, claims, present or absent")
+            raise ValueError("an empty mark would match every token; give typ, claims, present or absent")
 
-    def fits(self, typ: str | None, claims: Mapping[str, Any]) -> bool:
+    def matches(self, typ: str | None, claims: Mapping[str, Any]) -> bool:
         said = (typ or "").lower().removeprefix("application/")
         return (
             (not self.typ or said in (it.lower() for it in self.typ))
@@ -48,7 +48,7 @@ class TokenMark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preset(msgspec.Struct, frozen=True):
-    """How a product writes its tokens."""
+    """The token format of a product."""
 
     marks: Mapping[TokenKind, TokenMark]
     scope_claims: tuple[str, ...] = ("scope",)
@@ -57,7 +57,7 @@ class Preset(msgspec.Struct, frozen=True):
     email_verified_claim: str = "email_verified"
 
 
-# A logout token ("events") must never pass as an id token (OpenID Connect Back-Channel Logout §2.4).
+# A logout token ("events") must not be accepted as an id token (OpenID Connect Back-Channel Logout §2.4).
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         "standard": Preset(  # RFC 9068 §2.1 and §2.2, OpenID Connect Core §2
@@ -87,39 +87,39 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 
 class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An issuer whose tokens are accepted, and how they are read. A contradictory one is refused when it is made."""
+    """An accepted issuer and the format of its tokens. Raises ValueError for contradictory values."""
 
     url: str
-    """Exactly what its tokens say as iss."""
+    """The exact claim iss of its tokens."""
     preset: str = "standard"
     metadata_url: str | None = None
     """None: {url}/.well-known/openid-configuration."""
     algorithms: tuple[str, ...] = ("ES256", "RS256", "PS256")
     audiences: tuple[str, ...] = ()
-    """What an access token must be for, at least one of these; none: its access tokens are not accepted."""
+    """An access token must be for at least one of these. If empty, access tokens are not accepted."""
     clients: dict[str, str] = {}
-    """The issuer's client ids and which client here each is. Its id tokens must be for one of them."""
+    """Client ids of the issuer -> client ids here. Id tokens must be for one of them."""
     any_client: str | None = None
-    """The client here that stands for all others whose access tokens are for this gateway; None: they are refused."""
+    """The client here for access tokens of all other clients. None: they are refused."""
     access_mark: TokenMark | None = None
     id_mark: TokenMark | None = None
     client_claims: tuple[str, ...] | None = None
     scope_claims: tuple[str, ...] | None = None
-    """Where scopes or roles are written, as text or as a list; `a.b` is b within a."""
+    """Claims with scopes or roles, as text or as a list. `a.b` is b within a."""
     scopes: dict[str, tuple[str, ...]] = {}
-    """What a scope or role of the issuer is worth here. A word that is a scope here already needs no entry."""
+    """Scopes or roles of the issuer -> scopes here. A word that is a scope here needs no entry."""
     default_scopes: tuple[str, ...] = ()
-    """For tokens that have none of the scope claims, as most id tokens."""
+    """For tokens without any of the scope claims, such as most id tokens."""
     email_claim: str | None = None
     email_verified_claim: str | None = None
     trust_email: bool = False
-    """Take the e-mail for the person's own without the issuer saying that it was verified."""
+    """Accept an e-mail although the token does not say that it was verified."""
     leeway: float = 30.0
-    """By how many seconds the issuer's clock may be ahead. A token's end is never put off."""
+    """Seconds by which the issuer's clock may be ahead. It does not extend a token's life."""
     max_lifetime: float = 86_400.0
-    """A token that is valid for longer is refused: the issuer cannot take it back."""
+    """A token that is valid for longer is refused, because the issuer cannot revoke it."""
     keys_max_age: float = 3600.0
-    """After so many seconds its keys are fetched anew."""
+    """After this many seconds the keys are fetched again."""
 
     def __post_init__(self) -> None:
         if problem := find_problem_of_url(self.url) or ("it has a query" if "?" in self.url else None):
@@ -131,9 +131,9 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if not self.algorithms or not ALGORITHMS.keys() >= set(self.algorithms):
             raise ValueError(f"algorithms must be some of {', '.join(ALGORITHMS)}")
         if not self.audiences and not self.clients:
-            raise ValueError("neither audiences (for access tokens) nor clients (for id tokens) are given: no token would pass")
+            raise ValueError("give audiences (for access tokens) or clients (for id tokens): without both no token is accepted")
         if self.audiences and not self.clients and self.any_client is None:
-            raise ValueError("access tokens need to belong to a client here: give clients or any_client")
+            raise ValueError("access tokens must belong to a client here: give clients or any_client")
         granted = {scope for scopes in self.scopes.values() for scope in scopes} | set(self.default_scopes)
         if unknown := sorted(granted - GRANTABLE):
             raise ValueError(f"there is no scope {unknown[0]!r} here, choose some of {', '.join(sorted(GRANTABLE))}")
@@ -149,22 +149,22 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.metadata_url or f"{self.url.removesuffix('/')}/.well-known/openid-configuration"
 
     def find_kind(self, typ: str | None, claims: Mapping[str, Any]) -> TokenKind | None:
-        """None unless it is known by exactly one mark."""
+        """None unless exactly one mark matches."""
         given = {TokenKind.ACCESS: self.access_mark, TokenKind.ID: self.id_mark}
-        fitting = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).fits(typ, claims)]
-        return fitting[0] if len(fitting) == 1 else None
+        matching = [kind for kind, mark in self._preset.marks.items() if (given[kind] or mark).matches(typ, claims)]
+        return matching[0] if len(matching) == 1 else None
 
     def find_client(self, claims: Mapping[str, Any]) -> str | None:
-        """The issuer's own id of the client that the token was made for, where the token names one apart from `aud`."""
+        """The issuer's id of the client, if the token has a claim for it besides `aud`."""
         names = self._preset.client_claims if self.client_claims is None else self.client_claims
         return next((claims[name] for name in names if isinstance(claims.get(name), str)), None)
 
     def find_email(self, claims: Mapping[str, Any]) -> str | None:
-        """None where the issuer does not vouch for it."""
+        """None if the issuer does not say that the e-mail was verified."""
         email = claims.get(self.email_claim or self._preset.email_claim)
         verified = claims.get(self.email_verified_claim or self._preset.email_verified_claim)
-        vouched = self.trust_email or verified in (True, 1, "true", "1")  # some products write their booleans so
-        return email if isinstance(email, str) and "@" in email and vouched else None
+        trusted = self.trust_email or verified in (True, 1, "true", "1")  # some products write booleans like this
+        return email if isinstance(email, str) and "@" in email and trusted else None
 
     def map_scopes(self, claims: Mapping[str, Any]) -> frozenset[str]:
         names = self._preset.scope_claims if self.scope_claims is None else self.scope_claims
@@ -177,7 +177,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def find_problem_of_url(url: str) -> str | None:
-    """Why nothing is to be fetched from there: https only, http on this machine alone."""
+    """Why nothing is fetched from this URL: https is required, except on this machine."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -187,7 +187,7 @@ def find_problem_of_url(url: str) -> str | None:
         return "a URL with a host, and without user and fragment, is expected"
     if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)):
         return None
-    return "https is expected; http is for this machine itself only"
+    return "https is expected; http is allowed for this machine only"
 
 
 def is_loopback(host: str) -> bool:
@@ -198,7 +198,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _find_claim(claims: Mapping[str, Any], name: str) -> Any:
-    """The claim of that very name, which may hold dots, or else what the dotted path leads to."""
+    """The claim of this name, which may contain dots, or the value at the dotted path."""
     if name in claims:
         return claims[name]
     found: Any = claims

@@ -1,7 +1,7 @@
-"""Daily quotas: counted in memory, kept in the store.
+"""Daily quotas, counted in memory and saved in the store.
 
-Counts are written each second and when the gateway stops, and read on a key's first use of a day, so that a quota survives
-a restart. After each write the store's own sum is taken over, so that several gateways share one quota within a second.
+Counts are written every second and when the gateway stops. They are read on the first use of a key each day, so a quota
+survives a restart. After each write the gateway reads the sum of all gateways, so they share a quota with a delay of a second.
 """
 
 import time
@@ -22,64 +22,64 @@ def print_day(day: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(day * DAY))
 
 
-class Meter:
-    """One subscription's requests of one day: those the store knows of, and those it does not know of yet."""
+class DailyUsage:
+    """The requests of one subscription on one day: `stored` ones, and `pending` ones that are not written yet."""
 
-    __slots__ = ("day", "kept", "pending", "subscription_id")
+    __slots__ = ("day", "pending", "stored", "subscription_id")
 
-    def __init__(self, subscription_id: Id, day: int, kept: int) -> None:
+    def __init__(self, subscription_id: Id, day: int, stored: int) -> None:
         self.subscription_id = subscription_id
         self.day = day
-        self.kept = kept
+        self.stored = stored
         self.pending = 0
 
     @property
     def used(self) -> int:
-        return self.kept + self.pending
+        return self.stored + self.pending
 
 
-class Meters:
-    """Today's meters of the subscriptions that have a quota and were used."""
+class QuotaCounter:
+    """Today's usage of the subscriptions that have a quota."""
 
     def __init__(self, store: SubscriptionStore) -> None:
         self._store = store
-        self._meters: dict[Id, Meter] = {}
-        self._unwritten: set[Meter] = set()
+        self._usages: dict[Id, DailyUsage] = {}
+        self._unwritten: set[DailyUsage] = set()
 
-    def find(self, subscription_id: Id, day: int) -> Meter | None:
-        meter = self._meters.get(subscription_id)
-        return meter if meter is not None and meter.day == day else None
+    def find(self, subscription_id: Id, day: int) -> DailyUsage | None:
+        usage = self._usages.get(subscription_id)
+        return usage if usage is not None and usage.day == day else None
 
-    async def open(self, subscription_id: Id, day: int) -> Meter:
-        kept = await self._store.find_usage(subscription_id, print_day(day))
-        # Another request may have opened it, and counted, while this one waited.
-        meter = self.find(subscription_id, day)
-        if meter is None:
-            meter = self._meters[subscription_id] = Meter(subscription_id, day, kept)
-        return meter
+    async def load(self, subscription_id: Id, day: int) -> DailyUsage:
+        stored = await self._store.find_usage(subscription_id, print_day(day))
+        # Another request may have loaded and counted it meanwhile.
+        usage = self.find(subscription_id, day)
+        if usage is None:
+            usage = self._usages[subscription_id] = DailyUsage(subscription_id, day, stored)
+        return usage
 
-    def count(self, meter: Meter) -> None:
-        meter.pending += 1
-        self._unwritten.add(meter)
+    def count(self, usage: DailyUsage) -> None:
+        usage.pending += 1
+        self._unwritten.add(usage)
 
     async def write(self, today: int) -> None:
-        """Give the store what it does not know yet. What cannot be written now is written the next time."""
-        batch = [(meter, meter.pending) for meter in self._unwritten]
+        """Write the pending counts. After a failure the next call writes them."""
+        batch = [(usage, usage.pending) for usage in self._unwritten]
         if batch:
-            await self._store.add_usage([_usage(meter, count) for meter, count in batch])
-            for meter, count in batch:
-                meter.pending -= count
-                meter.kept += count
-                if not meter.pending:
-                    self._unwritten.discard(meter)
-            await self._take_over([meter for meter, _ in batch if meter.day == today])
-        for subscription_id in [key for key, meter in self._meters.items() if meter.day < today]:
-            del self._meters[subscription_id]
+            await self._store.add_usage([_usage(usage, count) for usage, count in batch])
+            for usage, count in batch:
+                usage.pending -= count
+                usage.stored += count
+                if not usage.pending:
+                    self._unwritten.discard(usage)
+            await self._read_sums([usage for usage, _ in batch if usage.day == today])
+        for subscription_id in [key for key, usage in self._usages.items() if usage.day < today]:
+            del self._usages[subscription_id]
 
-    async def _take_over(self, meters: Sequence[Meter]) -> None:
-        for meter in meters:
-            meter.kept = await self._store.find_usage(meter.subscription_id, print_day(meter.day))
+    async def _read_sums(self, usages: Sequence[DailyUsage]) -> None:
+        for usage in usages:
+            usage.stored = await self._store.find_usage(usage.subscription_id, print_day(usage.day))
 
 
-def _usage(meter: Meter, count: int) -> Usage:
-    return Usage(meter.subscription_id, print_day(meter.day), count)
+def _usage(usage: DailyUsage, count: int) -> Usage:
+    return Usage(usage.subscription_id, print_day(usage.day), count)

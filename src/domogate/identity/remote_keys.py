@@ -1,8 +1,8 @@
-"""The public keys of an external issuer: found by discovery, kept, and fetched again no more often than is good for both.
+"""The public keys of an external issuer: found by discovery, cached, and fetched again with a limited frequency.
 
-A known key is answered at once, and when it has been kept for long the set is fetched anew behind it. A key that is not known
-is waited for, but only one fetch in half a minute is made for such, whatever is sent. While the issuer cannot be reached the
-keys that are there are used on, for a day.
+A cached key is returned at once. If it is old, the key set is fetched again in the background. For an unknown key the caller
+waits for a fetch, but unknown keys cause at most one fetch in 30 seconds. While the issuer cannot be reached, the cached keys
+are used for up to a day.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ PublicKey = ECKey | RSAKey | OKPKey
 
 REFETCH_PAUSE = 30.0
 COLD_PAUSE = 5.0
-"""Between attempts while there are no keys at all."""
+"""Between attempts while no key is cached."""
 MAX_STALE = 86_400.0
 _MAX_KEYS = 100
 _RSA_BITS = range(2048, 8193)
@@ -33,7 +33,7 @@ _PUBLIC = frozenset(("kty", "crv", "x", "y", "n", "e"))
 
 
 class KeysUnavailable(Exception):
-    """The issuer could not be reached, and no key of it is kept."""
+    """The issuer could not be reached, and none of its keys is cached."""
 
 
 class RemoteKeys:
@@ -49,22 +49,22 @@ class RemoteKeys:
         self._fetching: asyncio.Task[None] | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> PublicKey | None:
-        """The key with that id, or the only one there is if the token names none. Raises KeysUnavailable."""
+        """The key with this id or, if the token names none, the only key. Raises KeysUnavailable."""
         if not self._has_keys():
-            await self._fetch_unless_lately(COLD_PAUSE)
+            await self._fetch_unless_recent(COLD_PAUSE)
             if not self._has_keys():
                 raise KeysUnavailable
         key = self._choose(kid, algorithm)
         if key is None:
-            await self._fetch_unless_lately(REFETCH_PAUSE)
+            await self._fetch_unless_recent(REFETCH_PAUSE)
             return self._choose(kid, algorithm)
         if self._age(self._fetched_at) >= self._profile.keys_max_age:
-            self._begin_fetching_unless_lately(REFETCH_PAUSE)
+            self._start_fetch_unless_recent(REFETCH_PAUSE)
         return key
 
     async def fetch_again(self) -> None:
-        """Unless that was done lately: for a signature without key id that does not fit the only key."""
-        await self._fetch_unless_lately(REFETCH_PAUSE)
+        """Unless there was a fetch recently. For a token without key id whose signature does not match the only key."""
+        await self._fetch_unless_recent(REFETCH_PAUSE)
 
     async def stop(self) -> None:
         if self._fetching is not None:
@@ -73,7 +73,7 @@ class RemoteKeys:
             self._fetching = None
 
     def _age(self, moment: float) -> float:
-        return abs(self._now() - moment)  # a clock that was set back must not make anything last for ever
+        return abs(self._now() - moment)  # a clock that was set back must not extend anything
 
     def _has_keys(self) -> bool:
         return bool(self._keys) and self._age(self._fetched_at) < MAX_STALE
@@ -84,12 +84,12 @@ class RemoteKeys:
         fitting = {id(key): key for (_, its), key in self._keys.items() if its == algorithm}
         return next(iter(fitting.values())) if len(fitting) == 1 else None
 
-    async def _fetch_unless_lately(self, pause: float) -> None:
-        self._begin_fetching_unless_lately(pause)
+    async def _fetch_unless_recent(self, pause: float) -> None:
+        self._start_fetch_unless_recent(pause)
         if self._fetching is not None:
-            await asyncio.shield(self._fetching)  # others wait for the same one
+            await asyncio.shield(self._fetching)  # other callers wait for the same task
 
-    def _begin_fetching_unless_lately(self, pause: float) -> None:
+    def _start_fetch_unless_recent(self, pause: float) -> None:
         if self._fetching is None and self._age(self._tried_at) >= pause:
             self._tried_at = self._now()
             self._fetching = asyncio.create_task(self._fetch(), name=f"keys of {self._profile.url}")
@@ -99,29 +99,33 @@ class RemoteKeys:
             self._keys = _read_keys(await self._http.get_json(await self._discover()), self._profile.algorithms)
             self._fetched_at = self._now()
         except FetchFailed as failure:
-            _log.warning("keys of an issuer not fetched", issuer=self._profile.url, reason=str(failure), kept=len(self._keys))
+            _log.warning(
+                "keys of an external issuer not fetched", issuer=self._profile.url, reason=str(failure), cached=len(self._keys)
+            )
         except Exception as error:
-            _log.error("keys of an issuer not fetched", issuer=self._profile.url, kept=len(self._keys), exc_info=error)
+            _log.error(
+                "keys of an external issuer not fetched", issuer=self._profile.url, cached=len(self._keys), exc_info=error
+            )
         finally:
             self._fetching = None
 
     async def _discover(self) -> str:
-        """Where its keys are (OpenID Connect Discovery §4.3: the issuer must be the very one that was asked for)."""
+        """The URL of the keys. The metadata must name the same issuer (OpenID Connect Discovery §4.3)."""
         metadata = await self._http.get_json(self._profile.metadata)
         if not isinstance(metadata, dict) or metadata.get("issuer") != self._profile.url:
             raise FetchFailed(f"{self._profile.metadata} is not the metadata of the issuer {self._profile.url}")
         keys_url = metadata.get("jwks_uri")
         if not isinstance(keys_url, str):
-            raise FetchFailed("its metadata names no jwks_uri")
+            raise FetchFailed("its metadata has no jwks_uri")
         if problem := find_problem_of_url(keys_url):
             raise FetchFailed(f"its jwks_uri {keys_url} cannot be used: {problem}")
         if not self._profile.metadata.startswith("http:") and is_loopback(urlsplit(keys_url).hostname or ""):
-            raise FetchFailed(f"its jwks_uri {keys_url} leads to this machine, but the issuer is elsewhere")
+            raise FetchFailed(f"its jwks_uri {keys_url} leads to this machine, but the issuer is on another one")
         return keys_url
 
 
 def _read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
-    """By kid and algorithm. What cannot be used is passed over: a set may hold keys for others (RFC 7517 §5)."""
+    """By kid and algorithm. Unusable keys are ignored: a set may contain keys for other uses (RFC 7517 §5)."""
     jwks = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(jwks, list):
         raise FetchFailed("its key set is not a JSON Web Key Set")
@@ -135,7 +139,7 @@ def _read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | N
             if _fits(jwk, algorithm):
                 keys.setdefault((kid if isinstance(kid, str) else f"\0{place}", algorithm), key)
     if not keys:
-        raise FetchFailed("its key set holds no key that can be used")
+        raise FetchFailed("its key set contains no usable key")
     return keys
 
 
@@ -147,7 +151,7 @@ def _fits(jwk: Mapping[str, Any], algorithm: str) -> bool:
 def _import(jwk: Any) -> PublicKey | None:
     if not isinstance(jwk, dict) or jwk.get("use", "sig") != "sig":
         return None
-    if "d" in jwk or "k" in jwk:  # published, so known to everybody
+    if "d" in jwk or "k" in jwk:  # a published private key is known to everybody
         return None
     operations = jwk.get("key_ops", ["verify"])
     kind = _KINDS.get(jwk["kty"]) if isinstance(jwk.get("kty"), str) else None

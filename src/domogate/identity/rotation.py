@@ -1,8 +1,8 @@
-"""Changing the signing key by command, without anyone being refused for it.
+"""Rotation of the signing key.
 
-A planned rotation publishes the next key at once and lets it sign later, when whoever keeps a copy of the key set has
-fetched it again; the key before it stops signing at that same moment and verifies on until its last token has expired. In an
-emergency the new key signs at once and no other is trusted any more: every token in the field is refused from the next call.
+A planned rotation publishes the new key at once. It signs later, when all cached copies of the key set have expired. The old
+key stops signing at the same time, and verifies until its last token has expired, so no token is refused. In an emergency the
+new key signs at once and all others are distrusted: every existing token is refused from the next request on.
 """
 
 import asyncio
@@ -15,24 +15,24 @@ from domogate.identity.signing import GENERATORS, PUBLISHED_AHEAD, new_signing_k
 from domogate.ports import Clock, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0
-"""The key set may be kept for so long (its max-age)."""
+"""The max-age of the key set: clients may cache it this long."""
 
 DISTRUSTED = 0.0
-"""As `retired_at`: so long ago that nothing it signed can be alive."""
+"""As `retired_at`: so long ago that all tokens of the key have expired."""
 
 
 class KeyState(StrEnum):
-    """Where a key is in the rotation."""
+    """The state of a key in the rotation."""
 
     NEXT = "next"
     CURRENT = "current"
     RETIRED = "retired"
-    """Signs no more; verifies until what it signed has expired."""
+    """Does not sign any more. Verifies until its tokens have expired."""
     DISTRUSTED = "distrusted"
 
 
 class KeyPlace(msgspec.Struct, frozen=True):
-    """A key and where it is in the rotation, without anything private."""
+    """The public data of a key, and its state."""
 
     kid: str
     algorithm: str
@@ -42,7 +42,7 @@ class KeyPlace(msgspec.Struct, frozen=True):
 
 
 class KeyRotation(msgspec.Struct, frozen=True):
-    """What a rotation did: the new key, and those that sign until then, or that are not trusted any more."""
+    """The result of a rotation: the new key, and the keys that it retires or distrusts."""
 
     kid: str
     algorithm: str
@@ -54,34 +54,34 @@ class KeyRotation(msgspec.Struct, frozen=True):
 async def rotate_keys(
     store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", ahead: float = PUBLISHED_AHEAD, now: bool = False
 ) -> KeyRotation:
-    """Have a new key sign in `ahead` seconds; with `now`, at once, and trust none of the others. Raises ValueError.
+    """A new key signs in `ahead` seconds. With `now` it signs at once, and all others are distrusted. Raises ValueError.
 
-    The new key is added before another is touched, so a rotation cut short in the middle leaves a gateway that signs, and
-    doing it again mends it.
+    The new key is added before the others are changed. So after an interrupted rotation the gateway still signs, and a second
+    rotation completes it.
     """
     if algorithm not in GENERATORS:
         raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
     if not now and not MIN_AHEAD <= ahead < float("inf"):
         raise ValueError(
-            f"the next key must be published at least {MIN_AHEAD:g} seconds ahead, for so long others may keep the key set; "
+            f"the next key must be published at least {MIN_AHEAD:g} seconds ahead, because clients may cache the key set; "
             "in an emergency rotate now"
         )
     moment = clock.now()
     begins = moment if now else moment + ahead
     new = await asyncio.to_thread(new_signing_key, algorithm, begins)
     await store.add_signing_key(new)
-    touched: list[str] = []
+    changed: list[str] = []
     for key in await store.list_signing_keys():
         ends = DISTRUSTED if now else begins
         if key.kid != new.kid and _ends_after(key, ends):
             await store.add_signing_key(msgspec.structs.replace(key, retired_at=ends))
-            touched.append(key.kid)
-    kids = tuple(touched)
+            changed.append(key.kid)
+    kids = tuple(changed)
     return KeyRotation(new.kid, algorithm, begins, () if now else kids, kids if now else ())
 
 
 async def list_key_places(store: SigningKeyStore, clock: Clock) -> Sequence[KeyPlace]:
-    """Every key that was ever made, the oldest first."""
+    """All keys, also old ones, the oldest first."""
     moment = clock.now()
     return [
         KeyPlace(key.kid, key.algorithm, _state(key, moment), key.created_at, key.retired_at)

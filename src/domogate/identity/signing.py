@@ -1,8 +1,8 @@
-"""The gateway's signing keys, and what is signed with them.
+"""The gateway's signing keys and tokens.
 
-Keys live in the store, so that every gateway on it signs and verifies with the same ones. A key is published as soon as it is
-there, signs from `created_at` on, which may lie ahead, until `retired_at`, and goes on verifying while something it signed may
-still be alive. Who signs is thus a matter of the time alone, and all gateways change over at the same moment (rotation.py).
+Keys are in the store, so all gateways on it sign and verify with the same keys. A key is published when it is added. It signs
+from `created_at`, which may be in the future, until `retired_at`. It verifies until its last token has expired. So the time
+alone decides which key signs, and all gateways change the key at the same time (rotation.py).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from domogate.ports import Clock, SigningKey, SigningKeyStore
 
 JwsKey = ECKey | RSAKey
 
-# The allow-list of algorithms, for signing and for verifying (RFC 8725 §3.1); "none" and the symmetric ones are not in it.
+# The allowed algorithms for signing and verifying (RFC 8725 §3.1), without "none" and symmetric ones.
 GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
     {
         "ES256": lambda: ECKey.generate_key("P-256"),
@@ -34,17 +34,17 @@ GENERATORS: Mapping[str, Callable[[], JwsKey]] = MappingProxyType(
     }
 )
 
-# The header `typ` of each kind of token; a ticket has another, so that neither passes as the other (RFC 8725 §3.11).
+# The header `typ` of each kind of token. A ticket has another one, so they cannot be confused (RFC 8725 §3.11).
 TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+jwt", TokenKind.ID: "JWT"})
 
 PUBLISHED_AHEAD = 600.0
-"""For how many seconds a key is published before it signs: twice as long as anyone may keep the key set (max-age 300)."""
+"""Seconds between publishing a key and signing with it: twice the time for which clients may cache the key set."""
 
 _UNKNOWN_KID_PAUSE = 1.0
 _ALL_KEYS = "all keys"
 
 
-class RingKey(msgspec.Struct, frozen=True):
+class LoadedKey(msgspec.Struct, frozen=True):
     """A signing key ready for use."""
 
     kid: str
@@ -57,35 +57,35 @@ class RingKey(msgspec.Struct, frozen=True):
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
 
     def to_jwk(self) -> dict[str, Any]:
-        """Only its public members (RFC 7517 §4)."""
+        """The public members (RFC 7517 §4)."""
         return {**self.key.as_dict(private=False), "kid": self.kid, "use": "sig", "alg": self.algorithm}
 
 
 def new_signing_key(algorithm: str, created_at: float) -> SigningKey:
-    """A fresh private key; its `kid` is its thumbprint (RFC 7638)."""
+    """A new private key. Its `kid` is its thumbprint (RFC 7638)."""
     key = GENERATORS[algorithm]()
     return SigningKey(
         kid=key.thumbprint(), algorithm=algorithm, jwk=json.dumps(key.as_dict(private=True)), created_at=created_at
     )
 
 
-def _load(stored: SigningKey) -> RingKey:
+def _load(stored: SigningKey) -> LoadedKey:
     try:
         jwk = json.loads(stored.jwk)
         key: JwsKey = ECKey.import_key(jwk) if jwk["kty"] == "EC" else RSAKey.import_key(jwk)
     except (ValueError, TypeError, KeyError, JoseError) as error:
         raise ValueError(f"the stored signing key {stored.kid} cannot be read") from error
-    return RingKey(stored.kid, stored.algorithm, key, stored.created_at, stored.retired_at)
+    return LoadedKey(stored.kid, stored.algorithm, key, stored.created_at, stored.retired_at)
 
 
 class KeyRing:
-    """All signing keys of the store. `apply` is to be a listener of the store."""
+    """All signing keys of the store. Register `apply` as a listener of the store."""
 
     def __init__(
         self, store: SigningKeyStore, clock: Clock, *, algorithm: str = "ES256", retired_kept: float = 86_400.0
     ) -> None:
-        """`algorithm`: of the key that signs, if there is one; `retired_kept`: for how many seconds a retired key still
-        verifies, no less than the longest token's life.
+        """`algorithm`: preferred for signing. `retired_kept`: seconds for which a retired key still verifies, at least the
+        longest lifetime of a token.
         """
         if algorithm not in GENERATORS:
             raise ValueError(f"unsupported signing algorithm {algorithm!r}, choose one of {', '.join(GENERATORS)}")
@@ -93,15 +93,15 @@ class KeyRing:
         self._clock = clock
         self._algorithm = algorithm
         self._retired_kept = retired_kept
-        self._keys: FeedCache[str, dict[str, RingKey]] = FeedCache(
+        self._keys: FeedCache[str, dict[str, LoadedKey]] = FeedCache(
             self._fetch_keys, capacity=1, invalidated_by={SigningKeysChanged: lambda _: (_ALL_KEYS,)}
         )
         self._unknown_kid_at = float("-inf")
 
     async def start(self) -> None:
-        """Make the first key if the store has none; plan one if there is none of this algorithm.
+        """Add the first key if the store has none. Plan a new key if none has the preferred algorithm.
 
-        Two gateways may do so at once: each then lists anew, and both take the newest.
+        Two gateways may do this at once. Each lists the keys again, and both use the newest.
         """
         now = self._clock.now()
         keys = (await self._load_keys()).values()
@@ -112,21 +112,21 @@ class KeyRing:
         await self.find_current()
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """The keys are read again when one is next needed."""
+        """The keys are read again when one is needed."""
         self._keys.apply(changes)
 
-    async def find_current(self) -> RingKey:
+    async def find_current(self) -> LoadedKey:
         """The key to sign with now."""
         current = self._choose((await self._load_keys()).values())
         if current is None:
-            raise LookupError("the store holds no signing key that is in use")
+            raise LookupError("the store has no signing key in use")
         return current
 
-    async def find_key(self, kid: str) -> RingKey | None:
-        """The key that something presented now may have been signed with."""
+    async def find_key(self, kid: str) -> LoadedKey | None:
+        """The key with this id, if it still verifies."""
         keys = await self._load_keys()
         now = self._clock.now()
-        # Another gateway may have signed with a key of which the feed has not told us yet.
+        # Another gateway may have signed with a key that the change feed has not reported yet.
         if kid not in keys and abs(now - self._unknown_kid_at) >= _UNKNOWN_KID_PAUSE:
             self._unknown_kid_at = now
             self._keys.clear()
@@ -134,34 +134,34 @@ class KeyRing:
         key = keys.get(kid)
         return key if key is not None and self._verifies(key, now) else None
 
-    async def list_keys(self) -> tuple[RingKey, ...]:
+    async def list_keys(self) -> tuple[LoadedKey, ...]:
         """Every key that still verifies, the oldest first."""
         keys = await self._load_keys()
         now = self._clock.now()
         return tuple(key for key in keys.values() if self._verifies(key, now))
 
-    def _verifies(self, key: RingKey, now: float) -> bool:
+    def _verifies(self, key: LoadedKey, now: float) -> bool:
         return key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at + self._retired_kept)
 
-    def _choose(self, keys: Iterable[RingKey]) -> RingKey | None:
-        """The newest that may sign now; one of another algorithm only until there is one of ours."""
+    def _choose(self, keys: Iterable[LoadedKey]) -> LoadedKey | None:
+        """The newest key that may sign now, if possible of the preferred algorithm."""
         now = self._clock.now()
-        alive = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
-        begun = [key for key in alive if key.signs(now)]
-        if not begun:  # our clock is behind that of whoever made them
-            return min(alive, key=lambda key: (key.created_at, key.kid), default=None)
+        valid = [key for key in keys if key.algorithm in GENERATORS and (key.retired_at is None or now < key.retired_at)]
+        begun = [key for key in valid if key.signs(now)]
+        if not begun:  # our clock is behind that of the gateway that made them
+            return min(valid, key=lambda key: (key.created_at, key.kid), default=None)
         return max(begun, key=lambda key: (key.algorithm == self._algorithm, key.created_at, key.kid))
 
-    async def _load_keys(self) -> dict[str, RingKey]:
+    async def _load_keys(self) -> dict[str, LoadedKey]:
         return await self._keys.get(_ALL_KEYS) or {}
 
-    async def _fetch_keys(self, _: str) -> dict[str, RingKey]:
+    async def _fetch_keys(self, _: str) -> dict[str, LoadedKey]:
         stored = sorted(await self._store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
         return {key.kid: _load(key) for key in stored}
 
 
 class TokenSigner:
-    """Signs with the key ring's current key: tokens here, and whatever claims a service brings (tickets)."""
+    """Signs tokens and other claims, such as tickets, with the current key."""
 
     def __init__(
         self, keyring: KeyRing, clock: Clock, issuer: str, audience: str, access_lifetime: float, id_lifetime: float
@@ -178,7 +178,7 @@ class TokenSigner:
         return jwt.encode(header, claims, current.key, algorithms=[current.algorithm])
 
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """What cannot be ours is told by its header, before anything is computed; `typ` must be just as `sign` wrote it."""
+        """The claims, or None if we did not sign the text. The header is checked first; `typ` must be that of `sign`."""
         try:
             unverified = signed.encode("ascii")
             header = read_header(unverified)
@@ -197,7 +197,7 @@ class TokenSigner:
         return claims if isinstance(claims, dict) else None
 
     async def jwks(self) -> dict[str, Any]:
-        """The JSON Web Key Set by which anyone can verify what is signed here (RFC 7517 §5)."""
+        """The JSON Web Key Set, with which anybody can verify our signatures (RFC 7517 §5)."""
         return {"keys": [key.to_jwk() for key in await self._keyring.list_keys()]}
 
     async def mint_token(
@@ -210,7 +210,7 @@ class TokenSigner:
         extra: Mapping[str, Any] | None = None,
     ) -> str:
         if (grant.user_id, grant.client_id) != (user.id, client.id):
-            raise ValueError("the grant is of another user or client than the token is for")
+            raise ValueError("the grant is for another user or client than the token")
         now = self._clock.now()
         claims: dict[str, Any] = {
             **(extra or {}),
@@ -224,7 +224,7 @@ class TokenSigner:
         }
         if kind is TokenKind.ACCESS:  # RFC 9068 §2.2
             claims |= {"aud": self._audience, "client_id": client.id}
-        else:  # OpenID Connect Core §2, §5.4: what the person let the client know, and no more
+        else:  # OpenID Connect Core §2, §5.4: only claims that the person allowed
             claims["aud"] = client.id
             if IdentityScope.EMAIL in grant.scopes:
                 claims |= {"email": user.email, "email_verified": user.email_verified}

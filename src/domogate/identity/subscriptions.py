@@ -1,4 +1,4 @@
-"""Subscription keys as they are issued: shown once, kept as a hash."""
+"""Issues subscription keys. A key is shown once and stored as a hash."""
 
 import base64
 import re
@@ -17,7 +17,7 @@ _HINT = len(PREFIX) + 4
 
 
 def new_key() -> str:
-    """160 random bits in lower-case letters and digits 2 to 7, with a prefix that tells people and scanners what it is."""
+    """160 random bits as lower-case letters and digits 2 to 7, with a prefix that people and secret scanners recognise."""
     return PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
 
 
@@ -30,7 +30,7 @@ def new_subscription(
     daily_quota: int | None = None,
     expires_at: float | None = None,
 ) -> Subscription:
-    """Raises ValueError for a key that no header can carry, a rate that cannot be read, or a quota below one."""
+    """Raises ValueError for a key with invalid characters, an invalid rate, or a quota below one."""
     if not _KEY(key):
         raise ValueError(f"a subscription key has 8 to {MAX_KEY} visible ASCII characters and no spaces")
     if rate is not None:
@@ -41,7 +41,7 @@ def new_subscription(
         id=new_id(),
         name=name,
         key_hash=hash_secret(key),
-        # A short key chosen by hand gives little of itself away.
+        # Of a short key chosen by hand only a quarter is shown.
         hint=key[: min(_HINT, len(key) // 4)],
         rate=rate,
         daily_quota=daily_quota,

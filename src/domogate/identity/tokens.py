@@ -1,19 +1,17 @@
 """unverified_token -> Claims -> Principal.
 
-A token is proven once: form, algorithm, key, signature, then issuer, audience and times, then its user, client and grant.
-After that its SHA-256 is enough, until it expires or the change feed says that one of those is no longer as it was. A token
-that names an external issuer is proven by that one's keys and rules (external.py), and remembered in the same way.
+A token is verified once: its form, algorithm, key and signature, then issuer, audience and times, then user, client and grant.
+The result is cached by the token's SHA-256 until the token expires or the change feed reports a change of its user, client or
+grant. A token of an external issuer is verified with the keys and rules of that issuer (external.py), and cached too.
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Protocol
+from typing import Protocol
 
-import msgspec
 from joserfc import jws
-from joserfc.errors import ExpiredTokenError, InvalidClaimError, JoseError, MissingClaimError
+from joserfc.errors import JoseError
 from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
 
 from domogate.common.feed_cache import FeedCache
@@ -22,41 +20,34 @@ from domogate.domain.events import Change, ClientChanged, GrantRevoked, SigningK
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Claims, Principal, TokenKind
+from domogate.identity.claims import ESSENTIAL, CommonClaims, check_claims
 from domogate.identity.external import ExternalIssuer, PrincipalStore, find_external_principal
 from domogate.identity.principals import build_principal
 from domogate.identity.signing import GENERATORS, TYP_OF_KIND, KeyRing
 from domogate.identity.unverified import read_header, read_issuer
 from domogate.ports import Clock, GrantStore
 
-# A media type is compared without regard to case, and "application/" may be left out (RFC 7515 §4.1.9, RFC 9068 §4).
+# Media types are case-insensitive, and "application/" is optional (RFC 7515 §4.1.9, RFC 9068 §4).
 _KIND_OF_TYP: Mapping[str, TokenKind] = MappingProxyType(
     {typ.lower(): kind for kind, typ in TYP_OF_KIND.items()}
     | {f"application/{typ.lower()}": kind for kind, typ in TYP_OF_KIND.items()}
 )
-
-_ESSENTIAL: ClaimsOption = {"essential": True}
-
-_NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 
 
 class TokenSubjectStore(PrincipalStore, GrantStore, Protocol):
     """The grants, users and clients that tokens name."""
 
 
-class _Payload(msgspec.Struct, frozen=True):
-    """The claims of both kinds that are used, by type."""
+class _OwnClaims(CommonClaims, frozen=True):
+    """The claims of the gateway's own tokens."""
 
-    sub: str
-    aud: str | tuple[str, ...]
     grant: str
     scope: str
-    iat: _NumericDate
-    exp: _NumericDate
     client_id: str | None = None
 
 
 class TokenVerifier:
-    """Verifies the gateway's own access and id tokens, and those of other issuers. `apply` is to be a listener of the store."""
+    """Verifies tokens of the gateway and of external issuers. Register `apply` as a listener of the store."""
 
     def __init__(
         self,
@@ -71,9 +62,9 @@ class TokenVerifier:
         others: Sequence[ExternalIssuer] = (),
         own: bool = True,
     ) -> None:
-        """`leeway`: by how many seconds another gateway's clock may be ahead. A token's end is never put off.
+        """`leeway`: seconds by which another gateway's clock may be ahead. It does not extend a token's life.
 
-        `others` are external issuers that are believed too; without `own`, only they are.
+        `others`: external issuers that are accepted too. Without `own`, only they are accepted.
         """
         self._keyring = keyring
         self._store = store
@@ -94,7 +85,7 @@ class TokenVerifier:
         self._own = own
         self._others = {other.url: other for other in others}
         if len(self._others) < len(others) or issuer in self._others:
-            raise ValueError("each issuer may be there once, and none may be the gateway's own")
+            raise ValueError("each issuer may be given once, and none may be the gateway's own")
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
         principal = self._verified.find(digest_secret(unverified_token))
@@ -118,7 +109,7 @@ class TokenVerifier:
         if other is not None:
             return await find_external_principal(self._store, await other.verify(unverified_token))
         if not self._own:
-            raise TokenRefused("The token is of an issuer that is not accepted here.")
+            raise TokenRefused("The token's issuer is not accepted here.")
         return await self._find_principal(await self._verify_claims(unverified_token))
 
     async def _verify_claims(self, unverified_token: bytes) -> Claims:
@@ -134,33 +125,18 @@ class TokenVerifier:
         if key is None:
             raise TokenRefused("The token's key (header kid) is unknown here: it is not in this gateway's key set.")
         if key.algorithm != header.alg:
-            raise TokenRefused(f"The token's algorithm is not that of its key, {key.algorithm}.")
+            raise TokenRefused(f"The token's algorithm differs from that of its key, {key.algorithm}.")
         try:
             payload = jws.deserialize_compact(unverified_token, key.key, algorithms=[key.algorithm]).payload
         except (JoseError, ValueError):
-            raise TokenRefused("The token's signature is not valid: the token was changed or cut off.") from None
+            raise TokenRefused("The token's signature is not valid: the token was changed or truncated.") from None
         return self._check_claims(kind, payload or b"")
 
     def _check_claims(self, kind: TokenKind, payload: bytes) -> Claims:
         now = self._now()
-        try:
-            claims: Any = json.loads(payload)
-            if not isinstance(claims, dict):
-                raise TokenRefused("The token's payload is not a JSON object.")
-            self._registry(kind, now).validate(claims)
-            said = msgspec.convert(claims, _Payload)
-        except ExpiredTokenError:
-            raise TokenRefused("The token has expired: get a new one.") from None
-        except MissingClaimError as error:
-            raise TokenRefused(f"The token lacks what it must say: {error.claim}.") from None
-        except InvalidClaimError as error:
-            raise TokenRefused(self._explain(error.claim, kind)) from None
-        except (ValueError, RecursionError):
-            raise TokenRefused("The token's payload does not hold the claims of a token, or not of their types.") from None
-        if said.exp <= now:
-            raise TokenRefused("The token has expired: get a new one.")
+        _, said = check_claims(payload, self._registry(kind, now), _OwnClaims, now, lambda claim: self._explain(claim, kind))
         if said.exp <= said.iat:
-            raise TokenRefused("The token ends (exp) before it begins (iat).")
+            raise TokenRefused("The token expires (exp) before it was issued (iat).")
         user_id, grant_id = DASHED_UUID.parse_id(said.sub), DASHED_UUID.parse_id(said.grant)
         client_id = said.client_id if kind is TokenKind.ACCESS else _only(said.aud)
         if user_id is None or grant_id is None or client_id is None:
@@ -170,33 +146,33 @@ class TokenVerifier:
     def _registry(self, kind: TokenKind, now: float) -> JWTClaimsRegistry:
         options: dict[str, ClaimsOption] = {
             "iss": {"essential": True, "value": self._issuer},
-            "sub": _ESSENTIAL,
-            "aud": _ESSENTIAL,
-            "exp": _ESSENTIAL,
-            "iat": _ESSENTIAL,
-            "grant": _ESSENTIAL,
+            "sub": ESSENTIAL,
+            "aud": ESSENTIAL,
+            "exp": ESSENTIAL,
+            "iat": ESSENTIAL,
+            "grant": ESSENTIAL,
             "scope": {"essential": True, "allow_blank": True},
         }
         if kind is TokenKind.ACCESS:
-            options |= {"aud": {"essential": True, "value": self._audience}, "client_id": _ESSENTIAL}
-        # Rounding the leeway up is safe: `exp` is compared once more, without any.
+            options |= {"aud": {"essential": True, "value": self._audience}, "client_id": ESSENTIAL}
+        # Rounding up is safe: `exp` is compared again without leeway.
         return JWTClaimsRegistry(now=int(now), leeway=math.ceil(self._leeway), **options)
 
     def _explain(self, claim: str, kind: TokenKind) -> str:
         if claim == "iss":
-            return f"The token is of another issuer: iss must be exactly {self._issuer}."
+            return f"The token is from another issuer: iss must be exactly {self._issuer}."
         if claim == "aud" and kind is TokenKind.ACCESS:
             return f"The token is for another audience: aud must be {self._audience}."
         if claim in ("nbf", "iat"):
             return f"The token is not valid yet ({claim}): is the clock of its issuer right?"
-        return f"The token's claim {claim} is not as it must be."
+        return f"The token's claim {claim} is wrong."
 
     async def _find_principal(self, claims: Claims) -> Principal:
         grant = await self._store.find_grant(claims.grant_id)
         if grant is None or (grant.user_id, grant.client_id) != (claims.user_id, claims.client_id):
-            raise TokenRefused("The token belongs to no grant of its user to its client.")
+            raise TokenRefused("The token does not belong to a grant of its user to its client.")
         if grant.revoked_at is not None:
-            raise TokenRefused("The token was revoked: its user must let the client in again.")
+            raise TokenRefused("The token was revoked: its user must give the client access again.")
         client = await self._store.find_client(claims.client_id)
         if client is None:
             raise TokenRefused("The token's client is not registered here.")

@@ -1,4 +1,4 @@
-"""What a token says of itself before anything of it is proven: only enough to know how, and by whose keys, to prove it."""
+"""Reads the parts of an unverified token that decide how, and with whose keys, it is verified."""
 
 import msgspec
 from joserfc.util import urlsafe_b64decode
@@ -10,7 +10,7 @@ _MAX_HEADER = 512
 
 
 class UnverifiedHeader(msgspec.Struct, frozen=True):
-    """What of an unverified header decides how it is verified."""
+    """The members of a header that decide how the token is verified."""
 
     alg: str
     kid: str | None = None
@@ -22,12 +22,12 @@ class _Issued(msgspec.Struct, frozen=True):
 
 
 def read_header(unverified_token: bytes) -> UnverifiedHeader:
-    """Refuse cheaply what cannot be a token that is accepted here: an opaque refresh token, five parts, a novel."""
+    """Refuses cheaply what cannot be an accepted token: a refresh token, an encrypted token, a very long text."""
     if len(unverified_token) > MAX_TOKEN:
         raise TokenRefused(f"The token is longer than {MAX_TOKEN} bytes.")
     parts = unverified_token.split(b".", 3)
     if len(parts) != 3 or not all(parts) or len(parts[0]) > _MAX_HEADER:
-        raise TokenRefused("The token is not a signed JWT: three parts with dots between them are expected.")
+        raise TokenRefused("The token is not a signed JWT: three parts separated by dots are expected.")
     try:
         return msgspec.json.decode(urlsafe_b64decode(parts[0]), type=UnverifiedHeader)
     except (ValueError, RecursionError):
@@ -35,7 +35,7 @@ def read_header(unverified_token: bytes) -> UnverifiedHeader:
 
 
 def read_issuer(unverified_token: bytes) -> str | None:
-    """Whom the token claims to be from; None where that cannot be read. It picks the verifier and proves nothing."""
+    """The claimed issuer, or None if it cannot be read. It selects the verifier and proves nothing."""
     parts = unverified_token.split(b".", 3)
     if len(unverified_token) > MAX_TOKEN or len(parts) != 3:
         return None

@@ -1,0 +1,51 @@
+"""Checks the claims in the payload of a token whose signature is verified."""
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from joserfc.errors import ExpiredTokenError, InvalidClaimError, MissingClaimError
+from joserfc.jwt import ClaimsOption, JWTClaimsRegistry
+
+from domogate.domain.faults import TokenRefused
+
+ESSENTIAL: ClaimsOption = {"essential": True}
+
+_NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
+_EXPIRED = "The token has expired: get a new one."
+
+
+class CommonClaims(msgspec.Struct, frozen=True):
+    """The claims that every token must have, with their types."""
+
+    sub: str
+    aud: str | tuple[str, ...]
+    iat: _NumericDate
+    exp: _NumericDate
+
+
+C = TypeVar("C", bound=CommonClaims)
+
+
+def check_claims(
+    payload: bytes, registry: JWTClaimsRegistry, expected: type[C], now: float, explain: Callable[[str], str]
+) -> tuple[dict[str, Any], C]:
+    """All claims, and the `expected` ones by type. `explain` gives the message for a wrong claim. Raises TokenRefused."""
+    try:
+        claims: Any = json.loads(payload)
+        if not isinstance(claims, dict):
+            raise TokenRefused("The token's payload is not a JSON object.")
+        registry.validate(claims)
+        typed = msgspec.convert(claims, expected)
+    except ExpiredTokenError:
+        raise TokenRefused(_EXPIRED) from None
+    except MissingClaimError as error:
+        raise TokenRefused(f"The token's claim {error.claim} is missing.") from None
+    except InvalidClaimError as error:
+        raise TokenRefused(explain(error.claim)) from None
+    except (ValueError, RecursionError):
+        raise TokenRefused("The token's payload lacks claims, or they have wrong types.") from None
+    if typed.exp <= now:  # without the registry's leeway
+        raise TokenRefused(_EXPIRED)
+    return claims, typed
