@@ -57,19 +57,19 @@ async def states_ingested() -> list[Row]:
         await driver.attach(Id(new_id()), lamps)
         await asyncio.sleep(1)
         sender = multiprocessing.get_context("spawn").Process(target=flood, args=(broker.port, messages, _RATE), daemon=True)
-        station = driver._stations["main"]
-        before = station.received
+        session = driver._sessions["main"]
+        before = session.received
         sender.start()
-        while station.received == before:
+        while session.received == before:
             await asyncio.sleep(0.01)
-        begun, cpu, arrived = time.perf_counter(), time.process_time(), station.received
-        while station.received - before < len(messages) and time.perf_counter() - begun < 4 * _SECONDS:
+        begun, cpu, arrived = time.perf_counter(), time.process_time(), session.received
+        while session.received - before < len(messages) and time.perf_counter() - begun < 4 * _SECONDS:
             await asyncio.sleep(0.05)
-        took, cost, taken = time.perf_counter() - begun, time.process_time() - cpu, station.received - arrived
+        took, cost, taken = time.perf_counter() - begun, time.process_time() - cpu, session.received - arrived
         await asyncio.sleep(1)
         await driver.stop()
         await asyncio.to_thread(sender.join, 30)
-    lost = len(messages) - (station.received - before)
+    lost = len(messages) - (session.received - before)
     return [
         Row("MQTT: states taken in, a second, of 20,000 sent", f"{taken / took:,.0f}", "all of them", lost == 0),
         Row("MQTT: states taken in, a CPU-second", f"{taken / cost:,.0f}"),

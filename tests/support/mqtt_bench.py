@@ -21,14 +21,14 @@ class WallClock:
         return time.time()
 
 
-def placed(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> AttachedModule:
+def attached(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> AttachedModule:
     identity = Id(str(uuid.uuid5(uuid.NAMESPACE_URL, name)))
     module = Module(identity, identity, name, kind, driver="mqtt", options=options)
     return AttachedModule(module, FirstState(identity), time.time() if known else 0.0)
 
 
 def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> AttachedModule:
-    return placed(f"{base}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": base, "name": name, **options})
+    return attached(f"{base}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": base, "name": name, **options})
 
 
 class Running:

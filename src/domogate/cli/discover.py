@@ -10,7 +10,7 @@ from domogate.cli._output import AsJson, note, print_json
 from domogate.drivers import mqtt
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.connection import BrokerRefused, ConnectionLost
-from domogate.drivers.mqtt.discovery import Found, PassedOver, find_modules, listen
+from domogate.drivers.mqtt.discovery import Found, Skipped, collect_announcements, find_modules
 from domogate.settings import Settings
 
 commands = group("discover", "Find devices and print them as lines for the estate file.")
@@ -46,7 +46,7 @@ async def discover_mqtt(
     if not as_json:
         note(f"Listening to {chosen.url} for {seconds:g} seconds …")
     try:
-        heard = await listen(chosen, seconds, base)
+        heard = await collect_announcements(chosen, seconds, base)
     except (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
         raise Mistake(f"the broker {chosen.url} cannot be used: {str(error) or 'no answer'}") from None
     found, passed = find_modules(heard, chosen.name if len(known) > 1 and url is None else None)
@@ -80,7 +80,7 @@ def _line(one: Found) -> dict[str, Any]:
     return {"id": one.id, "name": one.name, "kind": one.kind.value, "driver": "mqtt", "options": one.options}
 
 
-def _yaml(found: list[Found], passed: list[PassedOver]) -> str:
+def _yaml(found: list[Found], passed: list[Skipped]) -> str:
     """Lines for the `modules` of a plant or an ambient; skipped devices are comments with the reason."""
     lines = ["modules:\n" if found else "modules: []\n"]
     for one in found:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from domogate.drivers.mqtt import link, outbox, station
+from domogate.drivers import report_queue
+from domogate.drivers.mqtt import broker_connection, broker_session, driver
 from support.mosquitto import Mosquitto, mosquitto
 
 
@@ -15,13 +16,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
 
 
 @pytest.fixture(autouse=True)
-def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is paced for radio networks and stores need not be here."""
-    monkeypatch.setattr(station, "READ_EVERY", 0.005)
-    monkeypatch.setattr(station, "ASK_AFTER", 0.05)
-    monkeypatch.setattr(station, "ASK_PACE", 0.0)
-    monkeypatch.setattr(outbox, "PAUSE", 0.01)
-    monkeypatch.setattr(outbox, "LOOK", 0.005)
-    monkeypatch.setattr(outbox, "RETRY", 0.05)
-    monkeypatch.setattr(link, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr(link, "LONGEST_PAUSE", 0.2)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses for radio networks and stores are not needed in tests."""
+    monkeypatch.setattr(broker_session, "READ_EVERY", 0.005)
+    monkeypatch.setattr(broker_session, "POLL_DELAY", 0.05)
+    monkeypatch.setattr(broker_session, "POLL_INTERVAL", 0.0)
+    monkeypatch.setattr(driver, "REPORT_PAUSE", 0.01)
+    monkeypatch.setattr(report_queue, "CHECK_EVERY", 0.005)
+    monkeypatch.setattr(report_queue, "RETRY", 0.05)
+    monkeypatch.setattr(broker_connection, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(broker_connection, "LONGEST_PAUSE", 0.2)

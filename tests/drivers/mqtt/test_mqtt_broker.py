@@ -6,19 +6,20 @@ import time
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import LightState, Report
-from domogate.drivers.mqtt import MqttBroker, link, outbox, station
+from domogate.drivers.mqtt import MqttBroker, broker_connection, broker_session, driver
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.ports import AttachedModule
 from support.devices import StillClock
 from support.driver_bench import PATIENCE, PLANT, is_away, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
-from support.mqtt_bench import Running, placed, running, zigbee_lamp
+from support.mqtt_bench import Running, attached, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 
 pytestmark = pytest.mark.slow
@@ -32,7 +33,7 @@ def why(report: Report) -> AbsenceReason:
 class TestLastWill:
     async def test_a_device_whose_power_is_cut_is_gone_because_its_last_will_says_so(self, broker: Mosquitto) -> None:
         device = TasmotaRelays(broker.port, "cut_off")
-        plug = placed("cut off", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "cut_off"})
+        plug = attached("cut off", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "cut_off"})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(plug)
             await bench.heard.report_of(plug, is_off)
@@ -148,11 +149,11 @@ class TestSilence:
         async with running(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
-            clock.pass_by(station.NEVER_AFTER - 1)
-            look(bench)
+            clock.pass_by(broker_session.NEVER_SEEN_AFTER - 1)
+            check_modules(bench)
             assert not bench.heard.reports
             clock.pass_by(1)
-            look(bench)
+            check_modules(bench)
             report = await bench.heard.report_of(lamp, is_away)
             assert why(report) is AbsenceReason.NEVER_SEEN
             device = DeviceClient(broker.port)
@@ -170,10 +171,10 @@ class TestSilence:
             await bench.heard.report_of(lamp, is_on)
             spoken_at = clock.now()
             clock.pass_by(599)
-            look(bench)
+            check_modules(bench)
             assert all(report.reachable for report in bench.heard.of(lamp))
             clock.pass_by(1)
-            look(bench)
+            check_modules(bench)
             report = await bench.heard.report_of(lamp, is_away)
             assert report.absence is not None
             assert (report.absence.why, report.absence.since) == (AbsenceReason.SILENT, spoken_at)
@@ -189,35 +190,35 @@ class TestSilence:
         async with running(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
-            monkeypatch.setattr(station, "READ_EVERY", 3600.0)
-            one = bench.driver._stations["main"]
+            monkeypatch.setattr(broker_session, "READ_EVERY", 3600.0)
+            one = bench.driver._sessions["main"]
             received = one.received
             clock.pass_by(600)
             device.publish("unread/lamp", '{"state":"ON"}')
             await bench.heard.until(lambda: one.received > received)
-            look(bench)
+            check_modules(bench)
             await asyncio.sleep(0.05)
             assert not bench.heard.of(lamp)
         device.close()
 
     async def test_the_driver_looks_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(station, "LOOK_EVERY", 0.05)
+        monkeypatch.setattr(broker_session, "CHECK_EVERY", 0.05)
         lamp, clock = zigbee_lamp("nobody-else"), StillClock()
         async with running(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
-            clock.pass_by(station.NEVER_AFTER)
+            clock.pass_by(broker_session.NEVER_SEEN_AFTER)
             assert why(await bench.heard.report_of(lamp, is_away)) is AbsenceReason.NEVER_SEEN
 
 
 async def until_listening(bench: Running, module: AttachedModule) -> None:
     driven = bench.driver._plants[PLANT][module.module.id].module
     assert isinstance(driven, DrivenModule)
-    await bench.heard.until(lambda: driven.listening_since is not None)
+    await bench.heard.until(lambda: driven.subscribed_since is not None)
 
 
-def look(bench: Running) -> None:
-    bench.driver._stations["main"].look()
+def check_modules(bench: Running) -> None:
+    bench.driver._sessions["main"].check_modules()
 
 
 class TestFlood:
@@ -226,8 +227,8 @@ class TestFlood:
     async def test_after_a_burst_every_module_shows_its_newest_state_and_orders_were_carried_out_meanwhile(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(station, "READ_EVERY", 0.05)
-        monkeypatch.setattr(outbox, "PAUSE", 0.1)
+        monkeypatch.setattr(broker_session, "READ_EVERY", 0.05)
+        monkeypatch.setattr(driver, "REPORT_PAUSE", 0.1)
         bridge = ZigbeeBridge(broker.port, "calm")
         bridge.add("lamp", state="OFF")
         calm = zigbee_lamp("calm")
@@ -274,14 +275,16 @@ class TestFlood:
         lamp = zigbee_lamp("junk")
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            complaints = bench.driver._stations["main"].complaints
-            await bench.heard.until(lambda: complaints.counted >= 2)
+            warnings = bench.driver._sessions["main"].warnings
+            await bench.heard.until(lambda: warnings.counted >= 2)
             for payload in garbage:
                 device.publish("junk/lamp", payload)
             device.publish("junk/lamp", '{"state":"ON"}')
             await bench.heard.report_of(lamp, is_on)
-            complaints.say()
-            assert complaints._unsaid == 0
+            with capture_logs() as logs:
+                warnings.log()
+                warnings.log()
+            assert len(logs) == 1
         device.publish("junk/lamp", b"", retain=True)
         device.publish("junk/lamp/availability", b"", retain=True)
         device.close()
@@ -309,7 +312,7 @@ class TestVersions:
 
         server = await asyncio.start_server(old_broker, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        heater = placed("old", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}})
+        heater = attached("old", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}})
         async with server, running(MqttBroker(url=f"mqtt://127.0.0.1:{port}")) as bench:
             await bench.attach(heater)
             await bench.heard.report_of(heater, is_on)
@@ -338,9 +341,9 @@ class TestVersions:
             assert why(await bench.heard.report_of(lamp, is_away)) is AbsenceReason.MISCONFIGURED
 
     async def test_a_mistake_of_its_own_makes_the_driver_fail(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
-        async def broken(self: link.Link) -> None:
+        async def broken(self: broker_connection.BrokerConnection) -> None:
             raise RuntimeError("oops")
 
-        monkeypatch.setattr(link.Link, "run", broken)
+        monkeypatch.setattr(broker_connection.BrokerConnection, "run", broken)
         async with running(MqttBroker(url=broker.url)) as bench:
             assert str(await asyncio.wait_for(bench.driver.wait_failed(), PATIENCE)) == "oops"

@@ -12,9 +12,9 @@ from domogate.domain.commands import SetLight, SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind as Kind
 from domogate.domain.states import Color, Reading, ThermostatFunction, ThermostatMode
 from domogate.drivers.mqtt.dialects import generic, tasmota, zigbee2mqtt
-from domogate.drivers.mqtt.facts import Facts, Speech, Unreadable, Unsayable
-from domogate.drivers.mqtt.kinds import UNITS, fold, still_wanted, wish
+from domogate.drivers.mqtt.kinds import UNITS, make_state, properties_for, unconfirmed
 from domogate.drivers.mqtt.options import find_option_problems
+from domogate.drivers.mqtt.properties import Codec, Properties, Unreadable, Unsupported
 from support.examples import examples
 from support.mqtt_dialects import said, speak, tasmo, zigbee
 
@@ -39,14 +39,14 @@ class TestGeneric:
     }
 
     def test_paths_tables_and_scales(self) -> None:
-        speech = speak(Kind.PLUG, **self.PUMP)
+        codec = speak(Kind.PLUG, **self.PUMP)
         payload = b'{"relays": [{"state": "open"}], "meter": {"kilowatts": 0.25}}'
-        assert speech.hear("garden/pump", payload) == {"on": True, "power": 250.0}
-        assert speech.hear("garden/pump", b'{"relays": [], "meter": null}') == {}
-        assert speech.hear("garden/pump", b'{"relays": [{"state": "stuck"}]}') == {}
-        assert speech.hear("garden/pump/alive", b"0") == {"available": False}
+        assert codec.decode("garden/pump", payload) == {"on": True, "power": 250.0}
+        assert codec.decode("garden/pump", b'{"relays": [], "meter": null}') == {}
+        assert codec.decode("garden/pump", b'{"relays": [{"state": "stuck"}]}') == {}
+        assert codec.decode("garden/pump/alive", b"0") == {"available": False}
         with pytest.raises(Unreadable):
-            speech.hear("garden/pump/alive", b"maybe")
+            codec.decode("garden/pump/alive", b"maybe")
 
     def test_a_payload_is_filled(self) -> None:
         assert said(speak(Kind.PLUG, **self.PUMP), Kind.PLUG, SwitchPlug(on=False)) == [
@@ -57,9 +57,9 @@ class TestGeneric:
         ("payload", "on"), [(b"ON", True), (b"off", False), (b"1", True), (b"true", True), (b"0.0", False)]
     )
     def test_a_bare_payload_is_read_as_what_it_says(self, payload: bytes, on: bool) -> None:
-        speech = speak(Kind.HEATER, dialect="generic", state={"on": {"topic": "heater"}})
-        assert speech.hear("heater", payload) == {"on": on}
-        assert speech.hear("heater", b"warm") == {}
+        codec = speak(Kind.HEATER, dialect="generic", state={"on": {"topic": "heater"}})
+        assert codec.decode("heater", payload) == {"on": on}
+        assert codec.decode("heater", b"warm") == {}
 
     def test_numbers_are_scaled_both_ways(self) -> None:
         lamp = speak(
@@ -68,13 +68,13 @@ class TestGeneric:
             state={"on": {"topic": "l/on"}, "level": {"topic": "l/dim", "scale": 0.3921568627}},
             command={"on": {"topic": "l/on/set"}, "level": {"topic": "l/dim/set", "scale": 2.55}},
         )
-        assert lamp.hear("l/dim", b"255") == {"level": 100}
+        assert lamp.decode("l/dim", b"255") == {"level": 100}
         assert said(lamp, Kind.LIGHT, SetLight(on=True, level=50)) == [("l/on/set", "true"), ("l/dim/set", "127")]
-        with pytest.raises(Unsayable, match="hue"):
+        with pytest.raises(Unsupported, match="hue"):
             said(lamp, Kind.LIGHT, SetLight(color=Color(1, 2, 3)))
 
     def test_a_thermostat_by_tables(self) -> None:
-        speech = speak(
+        codec = speak(
             Kind.CHRONOTHERMOSTAT,
             dialect="generic",
             state={
@@ -85,28 +85,28 @@ class TestGeneric:
             },
             command={"mode": {"topic": "t/set", "map": {"protection": "eco", "automatic": "auto"}}},
         )
-        heard = speech.hear("t", b'{"target": 19, "mode": "eco", "is": 18.2, "valve": true}')
+        heard = codec.decode("t", b'{"target": 19, "mode": "eco", "is": 18.2, "valve": true}')
         assert heard == {"set_point": 19.0, "mode": ThermostatMode.PROTECTION, "temperature": 18.2, "load_active": True}
-        assert said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.PROTECTION)) == [("t/set", "eco")]
-        with pytest.raises(Unsayable, match="boost"):
-            said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))
+        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.PROTECTION)) == [("t/set", "eco")]
+        with pytest.raises(Unsupported, match="boost"):
+            said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))
 
     def test_a_thermostat_without_a_word_for_what_it_always_is(self) -> None:
-        speech = speak(
+        codec = speak(
             Kind.CHRONOTHERMOSTAT,
             dialect="generic",
             state={"setPoint": {"topic": "t"}},
             command={"setPoint": {"topic": "t/set"}},
         )
         heating, manual = ThermostatFunction.HEATING, ThermostatMode.MANUAL
-        assert said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating, mode=manual, set_point=21)) == [
+        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating, mode=manual, set_point=21)) == [
             ("t/set", "21")
         ]
-        assert said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating)) == []
-        with pytest.raises(Unsayable, match="function"):
-            said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(function=ThermostatFunction.COOLING, set_point=21))
-        with pytest.raises(Unsayable, match="mode"):
-            said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.AUTOMATIC))
+        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating)) == []
+        with pytest.raises(Unsupported, match="function"):
+            said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=ThermostatFunction.COOLING, set_point=21))
+        with pytest.raises(Unsupported, match="mode"):
+            said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.AUTOMATIC))
 
 
 EVERY_SPEECH = [
@@ -158,19 +158,19 @@ class TestAnything:
     """No payload at all does more than be unreadable, and what is read is within its bounds."""
 
     @given(st.sampled_from(EVERY_SPEECH), st.data())
-    def test_any_bytes_and_any_json(self, of: tuple[Kind, Speech], data: st.DataObject) -> None:
-        kind, speech = of
-        topic = data.draw(st.sampled_from(sorted(speech.topics)))
+    def test_any_bytes_and_any_json(self, of: tuple[Kind, Codec], data: st.DataObject) -> None:
+        kind, codec = of
+        topic = data.draw(st.sampled_from(sorted(codec.topics)))
         payload = data.draw(st.binary(max_size=60) | (JSON | SPOKEN).map(lambda value: json.dumps(value).encode()))
         try:
-            facts = speech.hear(topic, payload)
+            properties = codec.decode(topic, payload)
         except Unreadable:
             return
-        assert set(facts) <= Facts.__annotations__.keys()
+        assert set(properties) <= Properties.__annotations__.keys()
         for what, (low, high) in {"level": (0, 100), "position": (0, 100), "set_point": (3, 40), "humidity": (0, 100)}.items():
-            assert low <= facts.get(what, low) <= high  # type: ignore[operator]  # facts are numbers here
-        readings = {what: Reading(facts[what], UNITS[what], 1.0) for what in UNITS if what in facts}  # type: ignore[literal-required]  # by name
-        fold(kind, facts, readings)
+            assert low <= properties.get(what, low) <= high  # type: ignore[operator]  # facts are numbers here
+        readings = {what: Reading(properties[what], UNITS[what], 1.0) for what in UNITS if what in properties}  # type: ignore[literal-required]  # by name
+        make_state(kind, properties, readings)
 
     @given(st.sampled_from(("zigbee2mqtt", "tasmota", "generic")), OPTIONS)
     @settings(max_examples=examples(60))
@@ -184,24 +184,24 @@ class TestConfirming:
     @given(st.integers(0, 100))
     def test_a_level_comes_back_near_enough(self, level: int) -> None:
         lamp = zigbee(Kind.LIGHT)
-        wanted = wish(Kind.LIGHT, SetLight(on=True, level=level), Facts())
-        payload = lamp.say(wanted)[0].payload
-        assert not still_wanted(wanted, lamp.hear("zigbee2mqtt/it", payload))
+        wanted = properties_for(Kind.LIGHT, SetLight(on=True, level=level), Properties())
+        payload = lamp.encode(wanted)[0].payload
+        assert not unconfirmed(wanted, lamp.decode("zigbee2mqtt/it", payload))
 
     @given(st.floats(0, 360), st.floats(0, 100))
     def test_a_colour_comes_back_near_enough(self, hue: float, saturation: float) -> None:
         lamp = tasmo(Kind.LIGHT)
-        wanted = wish(Kind.LIGHT, SetLight(color=Color(hue, saturation, 80)), Facts())
-        (told,) = lamp.say(wanted)
+        wanted = properties_for(Kind.LIGHT, SetLight(color=Color(hue, saturation, 80)), Properties())
+        (told,) = lamp.encode(wanted)
         answer = json.dumps({"POWER": "ON", "Dimmer": 80, "HSBColor": told.payload.decode()})
-        assert not still_wanted(wanted, lamp.hear("stat/it/RESULT", answer.encode()))
+        assert not unconfirmed(wanted, lamp.decode("stat/it/RESULT", answer.encode()))
 
     def test_what_is_not_said_is_still_wanted(self) -> None:
-        wanted = Facts(on=True, level=50)
-        assert still_wanted(wanted, Facts(on=True)) == {"level": 50}
-        assert still_wanted(wanted, Facts(on=False, level=51)) == {"on": True}
-        assert still_wanted(Facts(sockets={1: True}), Facts(sockets={0: True})) == {"sockets": {1: True}}
-        assert not still_wanted(Facts(position=80), Facts(position=3, target=80))
+        wanted = Properties(on=True, level=50)
+        assert unconfirmed(wanted, Properties(on=True)) == {"level": 50}
+        assert unconfirmed(wanted, Properties(on=False, level=51)) == {"on": True}
+        assert unconfirmed(Properties(sockets={1: True}), Properties(sockets={0: True})) == {"sockets": {1: True}}
+        assert not unconfirmed(Properties(position=80), Properties(position=3, target=80))
 
 
 class TestOptions:
@@ -211,26 +211,26 @@ class TestOptions:
             (Kind.LIGHT, {}, (), "dialect is missing"),
             (Kind.LIGHT, {"dialect": "esphome"}, ("dialect",), "zigbee2mqtt, tasmota, generic"),
             (Kind.LIGHT, {"dialect": "zigbee2mqtt"}, ("name",), "friendly name is missing"),
-            (Kind.LIGHT, {"dialect": "zigbee2mqtt", "name": "a/#"}, ("name",), "no single topic"),
+            (Kind.LIGHT, {"dialect": "zigbee2mqtt", "name": "a/#"}, ("name",), "not a single topic"),
             (Kind.LIGHT, {"dialect": "zigbee2mqtt", "name": "a", "nmae": 1}, ("nmae",), "no option 'nmae'"),
             (Kind.EMERGENCY_UNIT, {"dialect": "zigbee2mqtt", "name": "a"}, (), "cannot drive a module of kind emergency unit"),
             (Kind.MULTISOCKET, {"dialect": "zigbee2mqtt", "name": "a"}, ("endpoints",), "endpoints"),
             (Kind.LIGHT, {"dialect": "tasmota", "topic": 7}, ("topic",), "expected `str`"),
             (Kind.LIGHT, {"dialect": "tasmota", "topic": "a", "fullTopic": "x"}, ("fullTopic",), "%prefix%"),
-            (Kind.MULTISOCKET, {"dialect": "tasmota", "topic": "a"}, ("sockets",), "how many relays"),
+            (Kind.MULTISOCKET, {"dialect": "tasmota", "topic": "a"}, ("sockets",), "number of its relays"),
             (Kind.REMOTE, {"dialect": "tasmota", "topic": "a"}, (), "cannot drive"),
             (Kind.LIGHT, {"dialect": "generic"}, ("state",), "needs on"),
             (
                 Kind.LIGHT,
                 {"dialect": "generic", "state": {"on": {"topic": "a", "path": "x..y"}}},
                 ("state", "on", "path"),
-                "no path",
+                "not a path",
             ),
             (
                 Kind.PLUG,
                 {"dialect": "generic", "state": {"on": {"topic": "a"}}, "command": {"level": {"topic": "b"}}},
                 ("command", "level"),
-                "is not told",
+                "takes no command",
             ),
             (
                 Kind.LIGHT,

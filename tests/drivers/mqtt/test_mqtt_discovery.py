@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind as Kind
-from domogate.drivers.mqtt.announcements import of_tasmota, of_zigbee2mqtt
+from domogate.drivers.mqtt.announcements import from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.discovery import find_modules
-from domogate.drivers.mqtt.facts import Unreadable
 from domogate.drivers.mqtt.options import find_option_problems
+from domogate.drivers.mqtt.properties import Unreadable
 
 STATE = {"type": "binary", "name": "state", "property": "state", "value_on": "ON", "value_off": "OFF", "access": 7}
 
@@ -124,12 +124,12 @@ class TestZigbee2Mqtt:
         [
             (
                 zigbee_device("sensor", numeric("temperature"), numeric("humidity")),
-                "no kind of module here has humidity, temperature",
+                "no kind of module has humidity, temperature",
             ),
             (zigbee_device("unknown", definition=None, supported=False), "does not support"),
             (zigbee_device("off", expose("switch", "state"), disabled=True), "disabled"),
             (zigbee_device("blind", expose("cover", "state")), "does not report its position"),
-            (zigbee_device("a/#/b", expose("switch", "state")), "no single topic"),
+            (zigbee_device("a/#/b", expose("switch", "state")), "not a single topic"),
         ],
     )
     def test_what_is_no_module_is_passed_over_with_the_reason(self, device: dict[str, Any], why: str) -> None:
@@ -179,7 +179,7 @@ class TestTasmota:
         assert not found
         assert [one.why.split(";")[0][:35] for one in passed] == [
             "it has no relay, light, shutter or ",
-            "its SetOption4 is on, so it does no",
+            "its SetOption4 is on, so it answers",
             "the announcement cannot be read: a ",
             "the announcement cannot be read: it",
         ]
@@ -205,9 +205,9 @@ class TestAnything:
     @given(ANY, ANY)
     def test_no_announcement_at_all_does_more_than_be_unreadable(self, said: Any, sensors: Any) -> None:
         with suppress(Unreadable):
-            list(of_zigbee2mqtt("base", [said]))
+            list(from_zigbee2mqtt("base", [said]))
         with suppress(Unreadable):
-            list(of_tasmota(said, sensors))
+            list(from_tasmota(said, sensors))
 
     @given(st.binary(max_size=50))
     def test_any_bytes(self, payload: bytes) -> None:

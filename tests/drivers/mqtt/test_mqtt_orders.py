@@ -10,12 +10,12 @@ from domogate.domain.commands import SetLight, SetThermostat
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import LightState, ThermostatFunction, ThermostatMode, ThermostatState
-from domogate.drivers.mqtt import MqttBroker, station
-from domogate.drivers.mqtt.facts import Publication
-from domogate.drivers.mqtt.station import Station
+from domogate.drivers.mqtt import MqttBroker, broker_session, calls
+from domogate.drivers.mqtt.broker_session import BrokerSession
+from domogate.drivers.mqtt.properties import Publication
 from support.driver_bench import PATIENCE, PLANT, is_off
 from support.mosquitto import DeviceClient, Mosquitto
-from support.mqtt_bench import placed, running, zigbee_lamp
+from support.mqtt_bench import attached, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ class TestOrders:
         device.listen("hall/set")
         device.publish("hall/target", "19", retain=True)
         tables = {"state": {"setPoint": {"topic": "hall/target"}}, "command": {"setPoint": {"topic": "hall/set"}}}
-        thermostat = placed("hall", DeviceKind.CHRONOTHERMOSTAT, {"dialect": "generic", **tables})
+        thermostat = attached("hall", DeviceKind.CHRONOTHERMOSTAT, {"dialect": "generic", **tables})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(thermostat)
             heating, manual = ThermostatFunction.HEATING, ThermostatMode.MANUAL
@@ -63,20 +63,20 @@ class TestOrders:
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         device = TasmotaRelays(broker.port, "half_told", Dimmer=10)
-        lamp = placed("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
+        lamp = attached("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             await bench.heard.report_of(lamp, is_off)
             device.silent = True
-            publish, told = Station._publish, list[Publication]()
+            publish, told = calls.publish, list[Publication]()
 
-            async def publish_once(self: Station, one: Publication, *more: Any) -> Any:
+            async def publish_once(session: BrokerSession, one: Publication, *more: Any) -> Any:
                 if told:
                     raise DeviceTimeout("the broker takes nothing")
                 told.append(one)
-                return await publish(self, one, *more)
+                return await publish(session, one, *more)
 
-            monkeypatch.setattr(Station, "_publish", publish_once)
+            monkeypatch.setattr(calls, "publish", publish_once)
             with pytest.raises(DeviceTimeout):
                 await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
             assert [one.topic for one in told] == ["cmnd/half_told/Dimmer"]
@@ -85,17 +85,17 @@ class TestOrders:
         device.client.close()
 
     async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
-        lamp = placed("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
+        lamp = attached("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            with pytest.raises(DeviceOffline, match="nobody listens to deaf/lamp/set"):
+            with pytest.raises(DeviceOffline, match="no device is subscribed to deaf/lamp/set"):
                 await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=60))
 
     async def test_a_device_that_never_says_anything_is_believed_when_the_broker_has_it(self, broker: Mosquitto) -> None:
         device = DeviceClient(broker.port)
         device.listen("blind/set")
         options = {"dialect": "generic", "confirm": "broker", "command": {"on": {"topic": "blind/set"}}}
-        lamp = placed("blind", DeviceKind.LIGHT, options, known=True)
+        lamp = attached("blind", DeviceKind.LIGHT, options, known=True)
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             report = await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
@@ -105,9 +105,9 @@ class TestOrders:
         device.close()
 
     async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(station, "READ_EVERY", 0.3)
+        monkeypatch.setattr(broker_session, "READ_EVERY", 0.3)
         device = TasmotaRelays(broker.port, "colourful", Dimmer=10, HSBColor="0,0,10")
-        lamp = placed("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
+        lamp = attached("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             await bench.heard.report_of(lamp, is_off)

@@ -11,14 +11,14 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import CameraState, Report
 from domogate.drivers.mqtt import MqttBroker
-from domogate.drivers.mqtt.facts import Unreadable
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.options import find_option_problems
-from domogate.drivers.mqtt.pictures import Pictures, read_picture
+from domogate.drivers.mqtt.pictures import CameraPictures, read_picture
+from domogate.drivers.mqtt.properties import Unreadable
 from domogate.ports import Picture
 from support.driver_bench import PATIENCE, PLANT
 from support.mosquitto import DeviceClient, Mosquitto
-from support.mqtt_bench import Running, placed, running
+from support.mqtt_bench import Running, attached, running
 
 JPEG, PNG = b"\xff\xd8\xff\xe0" + b"j" * 50, b"\x89PNG\r\n\x1a\n" + b"p" * 50
 
@@ -39,29 +39,29 @@ def seen(number: int) -> Picture:
 
 class TestPictures:
     def test_the_newest_since_it_is_on_counts(self) -> None:
-        pictures = Pictures()
-        pictures.hear(seen(1), 100.0)
+        pictures = CameraPictures()
+        pictures.receive(seen(1), 100.0)
         assert pictures.find_newest() is None
-        pictures.turn(True, 110.0)
+        pictures.set_on(True, 110.0)
         assert pictures.is_on
         assert pictures.find_newest() is None
-        pictures.hear(seen(2), 111.0)
-        pictures.hear(seen(3), 112.0)
-        pictures.turn(True, 120.0)
+        pictures.receive(seen(2), 111.0)
+        pictures.receive(seen(3), 112.0)
+        pictures.set_on(True, 120.0)
         assert pictures.find_newest() == seen(3)
 
     def test_one_may_come_a_moment_before_the_camera_says_that_it_is_on(self) -> None:
-        pictures = Pictures()
-        pictures.hear(seen(1), 109.0)
-        pictures.turn(True, 110.0)
+        pictures = CameraPictures()
+        pictures.receive(seen(1), 109.0)
+        pictures.set_on(True, 110.0)
         assert pictures.find_newest() == seen(1)
 
     def test_one_from_the_last_time_does_not_count(self) -> None:
-        pictures = Pictures()
-        pictures.turn(True, 100.0)
-        pictures.hear(seen(1), 101.0)
-        pictures.turn(False, 101.5)
-        pictures.turn(True, 102.0)
+        pictures = CameraPictures()
+        pictures.set_on(True, 100.0)
+        pictures.receive(seen(1), 101.0)
+        pictures.set_on(False, 101.5)
+        pictures.set_on(True, 102.0)
         assert pictures.find_newest() is None
 
     def test_only_jpeg_and_png_are_pictures(self) -> None:
@@ -78,10 +78,10 @@ class TestTheOption:
         [
             (DeviceKind.LIGHT, options("x"), "has no pictures"),
             (DeviceKind.AUDIOVIDEO_UNIT, options("x", state={}, confirm="broker"), "state.on"),
-            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/#"), "no single topic"),
+            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/#"), "not a single topic"),
             (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture=""), "a topic is expected"),
-            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/state"), "nothing else"),
-            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="y", availability={"topic": "y"}), "nothing else"),
+            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="x/state"), "no other use"),
+            (DeviceKind.AUDIOVIDEO_UNIT, options("x", picture="y", availability={"topic": "y"}), "no other use"),
         ],
     )
     def test_is_checked(self, kind: DeviceKind, given: dict[str, object], words: str) -> None:
@@ -116,9 +116,9 @@ class TestACameraOnABroker:
         camera.client.close()
 
     async def test_gives_the_newest_picture_while_it_is_on(self, broker: Mosquitto, camera: Camera) -> None:
-        panel = placed(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
+        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
 
-        async def look(bench: Running, within: float = PATIENCE) -> Picture:
+        async def check_modules(bench: Running, within: float = PATIENCE) -> Picture:
             return await bench.driver.take_picture(PLANT, panel.module.id, bench.clock.now() + within)
 
         async with running(MqttBroker(url=broker.url)) as bench:
@@ -126,26 +126,26 @@ class TestACameraOnABroker:
             camera.say(False)
             await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=False))
             with pytest.raises(DeviceRefused, match="off"):
-                await look(bench)
+                await check_modules(bench)
             camera.say(True)
             await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=True))
             with pytest.raises(DeviceTimeout, match="no picture"):
-                await look(bench, 0.05)
-            waiting = asyncio.create_task(look(bench))
+                await check_modules(bench, 0.05)
+            waiting = asyncio.create_task(check_modules(bench))
             await asyncio.sleep(0)
             camera.show(b"not a picture")
             camera.show(JPEG)
             assert await waiting == Picture("image/jpeg", JPEG)
             camera.show(PNG)
-            while await look(bench) != Picture("image/png", PNG):
+            while await check_modules(bench) != Picture("image/png", PNG):
                 await asyncio.sleep(0.02)
             camera.say(False)
             await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=False))
             with pytest.raises(DeviceRefused, match="off"):
-                await look(bench)
+                await check_modules(bench)
 
     async def test_pictures_confirm_no_order(self, broker: Mosquitto, camera: Camera) -> None:
-        panel = placed(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
+        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
         camera.client.listen(f"{camera.base}/set")
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
@@ -165,14 +165,14 @@ class TestACameraOnABroker:
     async def test_without_the_option_there_are_none(self, broker: Mosquitto, camera: Camera) -> None:
         without = options(camera.base)
         del without["picture"]
-        panel = placed(camera.base, DeviceKind.AUDIOVIDEO_UNIT, without)
+        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, without)
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
-            with pytest.raises(DeviceRefused, match="do not say where"):
+            with pytest.raises(DeviceRefused, match="do not name the topic"):
                 await bench.driver.take_picture(PLANT, panel.module.id, bench.clock.now() + 5.0)
 
     async def test_one_who_waits_is_told_when_the_module_is_driven_no_more(self, broker: Mosquitto, camera: Camera) -> None:
-        panel = placed(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
+        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(True)

@@ -17,7 +17,7 @@ from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker
 from support.driver_bench import is_away
 from support.mosquitto import mosquitto
-from support.mqtt_bench import placed, running, zigbee_lamp
+from support.mqtt_bench import attached, running, zigbee_lamp
 
 pytestmark = pytest.mark.slow
 
@@ -36,12 +36,12 @@ class TestSecrets:
             config = MqttBroker(
                 url=broker.url, username="gateway", password_file=str(tmp_path / "secret"), ca_file=str(tmp_path / "cert.pem")
             )
-            heater = placed("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
+            heater = attached("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
             async with running(config) as bench:
                 await bench.attach(heater)
-                await bench.heard.until(lambda: bench.driver._stations["main"]._connection is not None)
+                await bench.heard.until(lambda: bench.driver._sessions["main"].connection is not None)
 
-    async def test_a_certificate_that_nobody_vouches_for_is_not_believed(self, tmp_path: Path) -> None:
+    async def test_a_self_signed_certificate_is_not_trusted(self, tmp_path: Path) -> None:
         certificate(tmp_path)
         tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
         with mosquitto(tmp_path, *tls, tls=True) as broker:
@@ -51,7 +51,7 @@ class TestSecrets:
                 report = await bench.heard.report_of(lamp, is_away)
                 assert why(report) is AbsenceReason.CONNECTION_LOST
                 assert report.absence is not None
-                assert "certificate is not believed" in report.absence.evidence
+                assert "certificate is not trusted" in report.absence.evidence
 
     async def test_a_wrong_password_is_shown_as_a_refusal_and_nowhere_in_words(self, tmp_path: Path) -> None:
         with mosquitto(tmp_path, users={"gateway": "right"}) as broker:
@@ -68,7 +68,7 @@ class TestSecrets:
         (tmp_path / "acl").write_text("user gateway\ntopic read #\ntopic write z/+/get\n\nuser device\ntopic readwrite #\n")
         users = {"gateway": "g", "device": "d"}
         with mosquitto(tmp_path, f"acl_file {tmp_path / 'acl'}", users=users) as broker:
-            lamp = placed("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
+            lamp = attached("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
             async with running(MqttBroker(url=broker.url, username="gateway", password="g")) as bench:
                 await bench.attach(lamp)
                 with pytest.raises(DeviceRefused, match="not authorized"):

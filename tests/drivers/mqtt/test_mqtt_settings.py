@@ -24,7 +24,7 @@ class TestMqttBroker:
             ({"url": "mqtt://"}, "a host is expected"),
             ({"url": "mqtt://b:0"}, "a host is expected"),
             ({"url": "mqtt://b:99999"}, "not a URL"),
-            ({"url": "mqtt://anna:secret@b"}, "username and password apart"),
+            ({"url": "mqtt://anna:secret@b"}, "in username and password"),
             ({"url": "mqtt://b/x"}, "nothing is expected after"),
             ({"url": "mqtt://b", "name": ""}, "needs a name"),
             ({"url": "mqtt://b", "password": "x"}, "needs a username"),

@@ -13,7 +13,7 @@ from domogate.ports import AttachedModule
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
 from support.mosquitto import Mosquitto
-from support.mqtt_bench import WallClock, placed
+from support.mqtt_bench import WallClock, attached
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ class MqttBench(Bench):
         self.world = f"w{next(_numbers)}"
 
     def misconfigured(self) -> AttachedModule:
-        return placed(f"{self.world}-bad", DeviceKind.LIGHT, {"dialect": "tasmota"})
+        return attached(f"{self.world}-bad", DeviceKind.LIGHT, {"dialect": "tasmota"})
 
 
 class ZigbeeBench(MqttBench):
@@ -47,11 +47,11 @@ class ZigbeeBench(MqttBench):
     def lamp(self, number: int) -> AttachedModule:
         name = f"lamp_{number}"
         self.bridge.add(name, state="OFF", brightness=127)
-        return placed(f"{self.world}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": self.world, "name": name})
+        return attached(f"{self.world}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": self.world, "name": name})
 
     def meter(self) -> AttachedModule:
         self.bridge.add("plug", state="ON", power=0, energy=1.5)
-        return placed(f"{self.world}-plug", DeviceKind.PLUG, {"dialect": "zigbee2mqtt", "base": self.world, "name": "plug"})
+        return attached(f"{self.world}-plug", DeviceKind.PLUG, {"dialect": "zigbee2mqtt", "base": self.world, "name": "plug"})
 
     def name_of(self, lamp: AttachedModule) -> str:
         return str(lamp.module.options["name"])
@@ -92,7 +92,7 @@ class TasmotaBench(MqttBench):
         if topic not in self.devices:
             self.devices[topic] = TasmotaRelays(self.port, topic, **state)
         kind = DeviceKind.PLUG if name == "plug" else DeviceKind.LIGHT
-        return placed(topic, kind, {"dialect": "tasmota", "topic": topic})
+        return attached(topic, kind, {"dialect": "tasmota", "topic": topic})
 
     def lamp(self, number: int) -> AttachedModule:
         return self.device(f"lamp{number}", Dimmer=50)

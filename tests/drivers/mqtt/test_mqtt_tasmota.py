@@ -13,7 +13,7 @@ from support.mqtt_dialects import said, tasmo
 class TestTasmota:
     # Its pages "MQTT", "Lights", "Blinds and Shutters" and "Sonoff Pow R2".
     @pytest.mark.parametrize(
-        ("kind", "topic", "payload", "facts"),
+        ("kind", "topic", "payload", "properties"),
         [
             (Kind.PLUG, "stat/it/RESULT", '{"POWER":"ON"}', {"on": True}),
             (Kind.PLUG, "stat/it/POWER", "OFF", {"on": False}),
@@ -57,23 +57,28 @@ class TestTasmota:
                 {"sockets": {0: True, 1: False, 2: True}},
             ),
             (Kind.LOCK, "stat/it/POWER", "ON", {"locked": False}),
-            (Kind.PLUG, "stat/it/RESULT", '{"Command":"Unknown"}', {"refusal": "it does not know the command (Unknown)"}),
+            (
+                Kind.PLUG,
+                "stat/it/RESULT",
+                '{"Command":"Unknown"}',
+                {"refusal": "the device does not know the command (Unknown)"},
+            ),
             (Kind.PLUG, "tele/it/LWT", "Online", {"available": True}),
             (Kind.PLUG, "tele/it/LWT", "Offline", {"available": False}),
         ],
     )
-    def test_a_message_is_read(self, kind: Kind, topic: str, payload: str, facts: dict[str, Any]) -> None:
-        speech = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
-        assert topic in speech.topics
-        assert speech.hear(topic, payload.encode()) == facts
+    def test_a_message_is_read(self, kind: Kind, topic: str, payload: str, properties: dict[str, Any]) -> None:
+        codec = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
+        assert topic in codec.topics
+        assert codec.decode(topic, payload.encode()) == properties
 
     def test_its_own_words_topics_and_relays(self) -> None:
-        speech = tasmo(
+        codec = tasmo(
             Kind.PLUG, fullTopic="home/%topic%/%prefix%/", prefixes=["do", "is", "info"], relay=3, states=["AUS", "AN"]
         )
-        assert speech.hear("home/it/is/POWER3", b"AN") == {"on": True}
-        assert speech.hear("home/it/info/STATE", b'{"POWER": "AN", "POWER3": "AUS"}') == {"on": False}
-        assert said(speech, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
+        assert codec.decode("home/it/is/POWER3", b"AN") == {"on": True}
+        assert codec.decode("home/it/info/STATE", b'{"POWER": "AN", "POWER3": "AUS"}') == {"on": False}
+        assert said(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
 
     @pytest.mark.parametrize(
         ("kind", "command", "told"),
@@ -87,5 +92,5 @@ class TestTasmota:
         ],
     )
     def test_a_command_is_told(self, kind: Kind, command: Command, told: list[tuple[str, str]]) -> None:
-        speech = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
-        assert said(speech, kind, command) == told
+        codec = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
+        assert said(codec, kind, command) == told

@@ -1,21 +1,21 @@
-"""What a driver of MQTT makes of time: how soon a broker that is back is found, and what counts when the gateway is held up."""
+"""Time in the MQTT driver: how soon it reconnects, and what counts when the gateway itself was busy."""
 
 import asyncio
 import itertools
-import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from domogate.domain.states import Report
-from domogate.drivers.mqtt import MqttBroker, link
+from domogate.drivers import backoff
+from domogate.drivers.mqtt import MqttBroker, broker_connection, calls
+from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.connection import Connection, ConnectionLost
-from domogate.drivers.mqtt.facts import Facts
-from domogate.drivers.mqtt.module import BrokenModule, Wait
-from domogate.drivers.mqtt.outbox import BATCH, LONGEST_SHARE, Outbox
+from domogate.drivers.mqtt.module import MisconfiguredModule, PendingCall
 from domogate.drivers.mqtt.packets import V5, V311
-from domogate.drivers.mqtt.station import Station
+from domogate.drivers.mqtt.properties import Properties
+from domogate.drivers.report_queue import BATCH, LONGEST_SHARE, ReportQueue
 from support.devices import LoopClock, StillClock
 from support.driver_bench import PLANT
 from support.mqtt_bench import zigbee_lamp
@@ -28,8 +28,8 @@ BROKER = MqttBroker(url="mqtt://broker.lan")
 async def test_a_broker_that_is_back_is_found_within_ten_seconds(
     away: float, monkeypatch: pytest.MonkeyPatch, leaping_time: None
 ) -> None:
-    monkeypatch.undo()  # in no hurry: it is about the pauses as they are
-    loop = asyncio.get_running_loop()
+    monkeypatch.undo()  # with the real pauses
+    loop, next_pause = asyncio.get_running_loop(), backoff.Backoff.next_pause
     found: asyncio.Future[float] = loop.create_future()
 
     async def open_connection(*_: Any) -> Connection:
@@ -41,9 +41,13 @@ async def test_a_broker_that_is_back_is_found_within_ten_seconds(
         found.set_result(loop.time())
         await connection.lost
 
-    monkeypatch.setattr(link, "open_connection", open_connection)
-    monkeypatch.setattr(random, "uniform", lambda low, high: high)
-    looking = asyncio.create_task(link.Link(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run())
+    monkeypatch.setattr(broker_connection, "open_connection", open_connection)
+    monkeypatch.setattr(
+        backoff.Backoff, "next_pause", lambda self, first, longest: next_pause(self, first, longest, (1.0, 1.0))
+    )
+    looking = asyncio.create_task(
+        broker_connection.BrokerConnection(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run()
+    )
     assert away <= await found <= away + 10
     looking.cancel()
     await asyncio.wait((looking,))
@@ -63,14 +67,16 @@ async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
     async def serve(connection: Connection) -> None:
         await asyncio.sleep(11 if len(opened) == 20 else 0.1)
 
-    monkeypatch.setattr(link, "open_connection", open_connection)
-    seeking = asyncio.create_task(link.Link(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run())
+    monkeypatch.setattr(broker_connection, "open_connection", open_connection)
+    seeking = asyncio.create_task(
+        broker_connection.BrokerConnection(BROKER, deliver=lambda *_: None, serve=serve, lost=lambda *_: None).run()
+    )
     await asyncio.sleep(120)
     seeking.cancel()
     await asyncio.wait((seeking,))
     pauses = [later - earlier for earlier, later in itertools.pairwise(opened)]
-    assert all(pause >= link.LONGEST_PAUSE / 2 for pause in pauses[6:18])
-    assert pauses[19] <= 11 + link.FIRST_PAUSE, "one that lasted ends the series"
+    assert all(pause >= broker_connection.LONGEST_PAUSE / 2 for pause in pauses[6:18])
+    assert pauses[19] <= 11 + broker_connection.FIRST_PAUSE, "one that lasted ends the series"
 
 
 async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not_for_ever(
@@ -84,22 +90,22 @@ async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not
         await asyncio.sleep(600 if not taken else 0)
         taken.append(loop.time())
 
-    box = Outbox(PLANT, take, StillClock())
+    queue = ReportQueue(PLANT, take, StillClock(), 1.0)
     for number in range(BATCH + 1):
-        box.add(BrokenModule(PLANT, zigbee_lamp("z", f"lamp_{number}"), "a mistake", 0.0))
+        queue.add(MisconfiguredModule(PLANT, zigbee_lamp("z", f"lamp_{number}"), "a mistake", 0.0))
     while len(taken) < 2:
         await asyncio.sleep(1)
     assert 1 <= taken[1] - taken[0] <= LONGEST_SHARE
-    await box.stop()
+    await queue.stop()
 
 
 async def test_an_answer_that_is_there_counts_though_the_gateway_was_held_up_until_the_time_was_over() -> None:
     loop, clock = asyncio.get_running_loop(), LoopClock()
     steady(loop)
-    station, wait = Station(BROKER, clock, lambda _: None), Wait(Facts())
-    waiting = asyncio.create_task(station._hear_answer(wait, clock.now() + 1))
+    session, call = BrokerSession(BROKER, clock, lambda _: None), PendingCall(Properties())
+    waiting = asyncio.create_task(calls.wait_answer(session, call, clock.now() + 1))
     await asyncio.sleep(0.01)
-    loop.call_soon(wait.end)
+    loop.call_soon(call.end)
     hold_up(loop, 60)
     await waiting
 

@@ -8,14 +8,14 @@ import pytest
 from domogate.domain.commands import Activate, Command, MoveShutter, OpenLock, SetLight, SetThermostat, SwitchPlug, SwitchSocket
 from domogate.domain.devices import DeviceKind as Kind
 from domogate.domain.states import Battery, Color, ThermostatFunction, ThermostatMode
-from domogate.drivers.mqtt.facts import Unsayable
+from domogate.drivers.mqtt.properties import Unsupported
 from support.mqtt_dialects import said, zigbee
 
 
 class TestZigbee2Mqtt:
     # Its page "MQTT Topics and Messages", and of each device's page the section "Exposes".
     @pytest.mark.parametrize(
-        ("kind", "payload", "facts"),
+        ("kind", "payload", "properties"),
         [
             (Kind.LIGHT, {"state": "ON", "brightness": 215, "color_temp": 325}, {"on": True, "level": 85}),
             (Kind.LIGHT, {"state": "OFF", "brightness": 254}, {"on": False, "level": 100}),
@@ -70,37 +70,37 @@ class TestZigbee2Mqtt:
             ),
         ],
     )
-    def test_a_state_is_read(self, kind: Kind, payload: dict[str, Any], facts: dict[str, Any]) -> None:
-        assert zigbee(kind).hear("zigbee2mqtt/it", json.dumps(payload).encode()) == facts
+    def test_a_state_is_read(self, kind: Kind, payload: dict[str, Any], properties: dict[str, Any]) -> None:
+        assert zigbee(kind).decode("zigbee2mqtt/it", json.dumps(payload).encode()) == properties
 
     def test_chromaticity_becomes_hue_and_saturation(self) -> None:
         for x, y, hue in ((0.64, 0.33, 0), (0.30, 0.60, 120), (0.15, 0.06, 240)):  # the corners of sRGB
-            facts = zigbee(Kind.LIGHT).hear("zigbee2mqtt/it", json.dumps({"color": {"x": x, "y": y}}).encode())
-            assert facts["hue"] == pytest.approx(hue, abs=2)
-            assert facts["saturation"] == pytest.approx(100, abs=2)
-        white = zigbee(Kind.LIGHT).hear("zigbee2mqtt/it", b'{"color": {"x": 0.3127, "y": 0.329}}')
+            properties = zigbee(Kind.LIGHT).decode("zigbee2mqtt/it", json.dumps({"color": {"x": x, "y": y}}).encode())
+            assert properties["hue"] == pytest.approx(hue, abs=2)
+            assert properties["saturation"] == pytest.approx(100, abs=2)
+        white = zigbee(Kind.LIGHT).decode("zigbee2mqtt/it", b'{"color": {"x": 0.3127, "y": 0.329}}')
         assert white["saturation"] == pytest.approx(0, abs=2)
 
     def test_a_thermostat_may_call_its_set_point_otherwise(self) -> None:
-        speech = zigbee(Kind.CHRONOTHERMOSTAT, setPoint="current_heating_setpoint")
-        assert speech.hear("zigbee2mqtt/it", b'{"current_heating_setpoint": 19.5}') == {"set_point": 19.5}
-        assert said(speech, Kind.CHRONOTHERMOSTAT, SetThermostat(set_point=22))[0][1] == {"current_heating_setpoint": 22}
+        codec = zigbee(Kind.CHRONOTHERMOSTAT, setPoint="current_heating_setpoint")
+        assert codec.decode("zigbee2mqtt/it", b'{"current_heating_setpoint": 19.5}') == {"set_point": 19.5}
+        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(set_point=22))[0][1] == {"current_heating_setpoint": 22}
 
     def test_endpoints_are_told_apart(self) -> None:
         payload = b'{"state_l1": "ON", "state_l2": "OFF", "state_l3": "ON", "brightness_l2": 254}'
         sockets = zigbee(Kind.MULTISOCKET, endpoints=["l1", "l2"])
-        assert sockets.hear("zigbee2mqtt/it", payload) == {"sockets": {0: True, 1: False}}
+        assert sockets.decode("zigbee2mqtt/it", payload) == {"sockets": {0: True, 1: False}}
         assert said(sockets, Kind.MULTISOCKET, SwitchSocket(socket=1, on=True)) == [("zigbee2mqtt/it/set", {"state_l2": "ON"})]
-        with pytest.raises(Unsayable, match="no socket 2"):
+        with pytest.raises(Unsupported, match="no socket 2"):
             said(sockets, Kind.MULTISOCKET, SwitchSocket(socket=2, on=True))
-        assert zigbee(Kind.LIGHT, endpoint="l2").hear("zigbee2mqtt/it", payload) == {"on": False, "level": 100}
+        assert zigbee(Kind.LIGHT, endpoint="l2").decode("zigbee2mqtt/it", payload) == {"on": False, "level": 100}
 
     @pytest.mark.parametrize("payload", [b"online", b'{"state":"online"}', b'{"state": "online"}'])
     @pytest.mark.parametrize("topic", ["zigbee2mqtt/it/availability", "zigbee2mqtt/bridge/state"])
     def test_availability_is_read_in_both_ways(self, topic: str, payload: bytes) -> None:
-        assert zigbee(Kind.LIGHT).hear(topic, payload) == {"available": True}
-        assert zigbee(Kind.LIGHT).hear(topic, payload.replace(b"online", b"offline")) == {"available": False}
-        assert zigbee(Kind.LIGHT).hear(topic, b"") == {}
+        assert zigbee(Kind.LIGHT).decode(topic, payload) == {"available": True}
+        assert zigbee(Kind.LIGHT).decode(topic, payload.replace(b"online", b"offline")) == {"available": False}
+        assert zigbee(Kind.LIGHT).decode(topic, b"") == {}
 
     def test_a_refusal_is_found_in_its_log(self) -> None:
         def log(name: str, level: str = "error") -> bytes:
@@ -109,9 +109,9 @@ class TestZigbee2Mqtt:
             ).encode()
 
         lamp = zigbee(Kind.LIGHT)
-        assert lamp.hear("zigbee2mqtt/bridge/logging", log("it")) == {"refusal": "Error: no'"}
-        assert lamp.hear("zigbee2mqtt/bridge/logging", log("it too")) == {}
-        assert lamp.hear("zigbee2mqtt/bridge/logging", log("it", "info")) == {}
+        assert lamp.decode("zigbee2mqtt/bridge/logging", log("it")) == {"refusal": "Error: no'"}
+        assert lamp.decode("zigbee2mqtt/bridge/logging", log("it too")) == {}
+        assert lamp.decode("zigbee2mqtt/bridge/logging", log("it", "info")) == {}
 
     @pytest.mark.parametrize(
         ("kind", "command", "words"),
@@ -151,5 +151,5 @@ class TestZigbee2Mqtt:
         ],
     )
     def test_what_has_no_word_is_refused(self, command: Command) -> None:
-        with pytest.raises(Unsayable):
+        with pytest.raises(Unsupported):
             said(zigbee(Kind.CHRONOTHERMOSTAT), Kind.CHRONOTHERMOSTAT, command)

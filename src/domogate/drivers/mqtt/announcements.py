@@ -1,6 +1,6 @@
-"""How Zigbee2MQTT and Tasmota announce their devices, and what each device is here.
+"""Reads how Zigbee2MQTT and Tasmota announce their devices, and chooses the kind of module for each device.
 
-After Zigbee2MQTT's pages "MQTT Topics and Messages" (bridge/devices) and "Exposes", and Tasmota's discovery messages
+Sources: Zigbee2MQTT's pages "MQTT Topics and Messages" (bridge/devices) and "Exposes", and Tasmota's discovery messages
 (tasmota/discovery/MAC/config and sensors).
 """
 
@@ -11,11 +11,11 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import SET_POINTS
-from domogate.drivers.mqtt.facts import Unreadable
+from domogate.drivers.mqtt.properties import Unreadable
 
 
-class Draft(msgspec.Struct, frozen=True):
-    """A module in the making, or (`why` is there) something that is none. `key` is what its id follows from."""
+class Candidate(msgspec.Struct, frozen=True):
+    """A device that can become a module, or, with `why`, one that cannot. The id of the module is made from `key`."""
 
     key: str
     name: str
@@ -28,7 +28,7 @@ class Draft(msgspec.Struct, frozen=True):
 # Zigbee2MQTT
 
 
-def of_zigbee2mqtt(base: str, devices: Any) -> Iterator[Draft]:
+def from_zigbee2mqtt(base: str, devices: Any) -> Iterator[Candidate]:
     """Raises Unreadable."""
     if not isinstance(devices, list):
         raise Unreadable("a list of devices is expected")
@@ -37,23 +37,23 @@ def of_zigbee2mqtt(base: str, devices: Any) -> Iterator[Draft]:
             yield from _of_zigbee_device(base, device)
 
 
-def _of_zigbee_device(base: str, device: Mapping[str, Any]) -> Iterator[Draft]:
+def _of_zigbee_device(base: str, device: Mapping[str, Any]) -> Iterator[Candidate]:
     name, address = device["friendly_name"], str(device.get("ieee_address"))
     options: dict[str, Any] = {"dialect": "zigbee2mqtt", **({} if base == "zigbee2mqtt" else {"base": base})}
     if device.get("type") == "Coordinator":
-        yield Draft(f"zigbee:{address}", f"Zigbee2MQTT {base}"[:50], DeviceKind.GATEWAY, options, "the bridge itself")
+        yield Candidate(f"zigbee:{address}", f"Zigbee2MQTT {base}"[:50], DeviceKind.GATEWAY, options, "the bridge")
         return
     definition = device.get("definition")
     if device.get("disabled") is True:
-        yield Draft(address, name, why="it is disabled in Zigbee2MQTT")
+        yield Candidate(address, name, why="it is disabled in Zigbee2MQTT")
     elif not isinstance(definition, dict):
-        yield Draft(address, name, why="Zigbee2MQTT does not support it")
+        yield Candidate(address, name, why="Zigbee2MQTT does not support it")
     else:
         about = " ".join(str(definition[what]) for what in ("vendor", "model", "description") if definition.get(what))
         exposes = [one for one in _list(definition.get("exposes")) if isinstance(one, dict)]
         for suffix, kind, more, why in _kinds_of(exposes):
             ending = f" {suffix}" if suffix else ""
-            yield Draft(
+            yield Candidate(
                 f"zigbee:{address}:{suffix}",
                 name + ending,
                 kind or DeviceKind.GATEWAY,
@@ -67,7 +67,7 @@ _Kind = tuple[str, DeviceKind | None, dict[str, Any], str]
 
 
 def _kinds_of(exposes: list[dict[str, Any]]) -> Iterator[_Kind]:
-    """What a device is: suffix of its name, kind, options; or why it is nothing."""
+    """The modules of a device: suffix of the name, kind, options, or why it cannot be a module."""
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in exposes:
         by_type.setdefault(str(one.get("type")), []).append(one)
@@ -98,7 +98,7 @@ def _climate(climate: dict[str, Any]) -> _Kind:
     names = _names(_features(climate))
     set_point = next((name for name in SET_POINTS if name in names), None)
     if set_point is None:
-        return "", None, {}, "a thermostat without a set point that is known here"
+        return "", None, {}, "a thermostat without a known set point"
     return "", DeviceKind.CHRONOTHERMOSTAT, {} if set_point == SET_POINTS[0] else {"setPoint": set_point}, ""
 
 
@@ -107,7 +107,7 @@ def _sensor(names: set[str]) -> _Kind:
         return "", DeviceKind.ENERGYMETER, {}, ""
     if "action" in names:
         return "", DeviceKind.REMOTE, {}, ""
-    return "", None, {}, f"no kind of module here has {', '.join(sorted(names)[:6]) or 'nothing to say'}"
+    return "", None, {}, f"no kind of module has {', '.join(sorted(names)[:6]) or 'no properties'}"
 
 
 def _features(expose: Mapping[str, Any]) -> list[Any]:
@@ -127,23 +127,23 @@ def _list(value: Any) -> list[Any]:
 _RELAY, _LIGHT, _SHUTTER = 1, 2, 3
 
 
-def of_tasmota(config: Any, sensors: Any) -> Iterator[Draft]:
+def from_tasmota(config: Any, sensors: Any) -> Iterator[Candidate]:
     """Raises Unreadable."""
     if not isinstance(config, dict) or not isinstance(config.get("t"), str) or not isinstance(config.get("mac"), str):
         raise Unreadable("a device with t and mac is expected")
     name = str(config.get("dn") or config["t"])
     about = f"{config.get('md') or 'Tasmota'}, Tasmota {config.get('sw') or ''}".strip()
     options = _tasmota_options(config)
-    answers_elsewhere = isinstance(config.get("so"), dict) and config["so"].get("4") == 1
-    drafts = list(_tasmota_kinds(_list(config.get("rl")), _measures(sensors)))
-    if not drafts:
-        yield Draft(config["mac"], name, why="it has no relay, light, shutter or energy meter")
-    for key, kind, more in drafts:
-        own = _friendly(config, more.get("relay", 1)) if len(drafts) > 1 else name
-        if answers_elsewhere and kind in (DeviceKind.LIGHT, DeviceKind.AUTOMATION):
-            yield Draft(key, own, why="its SetOption4 is on, so it does not answer where it is listened to; set it to 0")
+    answers_on_other_topics = isinstance(config.get("so"), dict) and config["so"].get("4") == 1
+    candidates = list(_tasmota_kinds(_list(config.get("rl")), _measures(sensors)))
+    if not candidates:
+        yield Candidate(config["mac"], name, why="it has no relay, light, shutter or energy meter")
+    for key, kind, more in candidates:
+        own = _friendly(config, more.get("relay", 1)) if len(candidates) > 1 else name
+        if answers_on_other_topics and kind in (DeviceKind.LIGHT, DeviceKind.AUTOMATION):
+            yield Candidate(key, own, why="its SetOption4 is on, so it answers on other topics; set it to 0")
         else:
-            yield Draft(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about)
+            yield Candidate(f"tasmota:{config['mac']}:{key}", own, kind, {**options, **more}, about)
 
 
 def _tasmota_kinds(relays: list[Any], measures: bool) -> Iterator[tuple[str, DeviceKind, dict[str, Any]]]:
@@ -168,7 +168,7 @@ def _measures(sensors: Any) -> bool:
 
 
 def _tasmota_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what is not as Tasmota has it by default."""
+    """Only the options that differ from the defaults of Tasmota."""
     options: dict[str, Any] = {"dialect": "tasmota", "topic": config["t"]}
     usual = {"ft": ("fullTopic", "%prefix%/%topic%/"), "tp": ("prefixes", ["cmnd", "stat", "tele"])}
     usual |= {"onln": ("online", "Online"), "ofln": ("offline", "Offline")}

@@ -1,4 +1,4 @@
-"""What is to be known of a broker before it is connected to: all of it data (docs/mqtt.md)."""
+"""The settings of a broker (docs/mqtt.md)."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,30 +9,30 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
 class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A broker and how to log in to it. A contradictory one is refused when it is made."""
+    """A broker and how to log in to it. The constructor refuses contradictory values."""
 
     url: str
     """mqtt://host:1883, or mqtts://host:8883 for TLS."""
     name: str = "main"
-    """What modules call it in their option `broker`."""
+    """Modules name it in their option `broker`."""
     username: str | None = None
     password: str | None = None
     password_file: str | None = None
-    """Holds the password in its first line; read anew for each connection."""
+    """Has the password in its first line; it is read again for each connection."""
     ca_file: str | None = None
-    """Whom to believe that the broker is who it says; None: whom this machine believes."""
+    """The certificate authorities to trust; None: those of this machine."""
     client_certificate: str | None = None
     client_key: str | None = None
     client_id: str | None = None
-    """None: one of its own for each run. Two clients with the same id throw each other out."""
+    """None: a new one for each start. Two clients with the same id disconnect each other."""
     keepalive: int = 30
-    """Seconds; a connection on which nothing came for half as long again is given up."""
+    """Seconds; a connection without a packet for one and a half times as long is closed."""
 
     def __post_init__(self) -> None:
         if problem := _find_problem_of_url(self.url):
             raise ValueError(f"the broker's url {self.url!r} cannot be used: {problem}")
         if not self.name or not self.name.isprintable():
-            raise ValueError("a broker needs a name, by which modules call it")
+            raise ValueError("a broker needs a name, for the option broker of modules")
         if self.password is not None and self.password_file is not None:
             raise ValueError(f"broker {self.name!r}: give password or password_file, not both")
         if self.username is None and (self.password is not None or self.password_file is not None):
@@ -47,7 +47,7 @@ class MqttBroker(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             raise ValueError(f"broker {self.name!r}: client_id has 1 to 128 characters")
 
     def __repr__(self) -> str:
-        return f"MqttBroker({self.name!r}, {self.url!r})"  # never its password
+        return f"MqttBroker({self.name!r}, {self.url!r})"  # without the password
 
     @property
     def tls(self) -> bool:
@@ -79,9 +79,9 @@ def _find_problem_of_url(url: str) -> str | None:
     if parts.scheme not in _PORTS:
         return "it begins with mqtt:// or, for TLS, with mqtts://"
     if not host or port == 0 or not url.isprintable() or " " in url:
-        return "a host is expected, and a port if it is not the usual one"
+        return "a host is expected, and a port if it is not the default"
     if parts.username is not None:
-        return "the user is not part of it; give username and password apart"
+        return "give the user in username and password, not in the url"
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         return "nothing is expected after the host and port"
     return None

@@ -1,8 +1,8 @@
-"""From the chromaticity that Zigbee lamps report (CIE 1931 x, y) to hue and saturation."""
+"""Converts the chromaticity of Zigbee lamps (CIE 1931 x, y) to hue and saturation."""
 
 import colorsys
 
-# XYZ to linear sRGB with its white D65 (IEC 61966-2-1).
+# XYZ to linear sRGB with white point D65 (IEC 61966-2-1).
 _TO_RGB = ((3.2406, -1.5372, -0.4986), (-0.9689, 1.8758, 0.0415), (0.0557, -0.2040, 1.0570))
 
 

@@ -1,6 +1,6 @@
-"""One connection to a broker: packets in and out, acknowledgements, and whether it still lives.
+"""One connection to a broker: packets in and out, acknowledgements, and keep-alive.
 
-It is written for many small messages: what is published goes to `deliver` as bytes, nothing is decoded here (Decision 0037).
+It is made for many small messages: topics and payloads go to `deliver` as bytes and are not decoded here (Decision 0037).
 """
 
 import asyncio
@@ -18,11 +18,11 @@ _LAST_PACKET_ID = 65_535
 
 
 class ConnectionLost(Exception):
-    """The connection is gone; the message says how, for an operator."""
+    """The connection was lost; the message says why, for an operator."""
 
 
 class BrokerRefused(Exception):
-    """The broker answered, and would not; `reason` is the code of MQTT 5.0 §2.4."""
+    """The broker refused the login; `reason` is the code of MQTT 5.0 §2.4."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(packets.words_for(reason))
@@ -30,7 +30,7 @@ class BrokerRefused(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """A connection that was opened; `lost` is done when it is gone, with the words for why."""
+    """An open connection. `lost` is done when it is lost, with the reason in words."""
 
     def __init__(self, deliver: Deliver, *, version: int, keepalive: int, largest_packet: int) -> None:
         loop = asyncio.get_running_loop()
@@ -47,14 +47,14 @@ class Connection(asyncio.Protocol):
         self._packet_id = 0
         self._writable = asyncio.Event()
         self._writable.set()
-        self._heard_at = loop.time()
-        self._pulse: asyncio.TimerHandle | None = None
-        self._goodbye = ""
+        self._received_at = loop.time()
+        self._keep_alive_timer: asyncio.TimerHandle | None = None
+        self._disconnect_reason = ""
         self.skipped = 0
-        """How many packets were larger than allowed, and passed over."""
+        """How many packets were too large and were skipped."""
         self.lost: asyncio.Future[str] = loop.create_future()
 
-    # opening and closing
+    # open and close
 
     async def log_in(self, client_id: str, username: str | None, password: str | None) -> None:
         """Raises BrokerRefused, ConnectionLost."""
@@ -70,23 +70,23 @@ class Connection(asyncio.Protocol):
         reason = await self._connack
         if reason >= FAILURE:
             raise BrokerRefused(reason)
-        self._pulse = self._loop.call_later(self._keepalive / 2, self._keep_alive)
+        self._keep_alive_timer = self._loop.call_later(self._keepalive / 2, self._keep_alive)
 
     def close(self) -> None:
-        """Say goodbye and hang up."""
+        """Send DISCONNECT and close."""
         if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(packets.GOODBYE)
+            self._transport.write(packets.DISCONNECT_PACKET)
             self._transport.close()
         self._end("closed")
 
-    def _hang_up(self, why: str) -> None:
+    def _abort(self, why: str) -> None:
         if self._transport is not None:
             self._transport.abort()
         self._end(why)
 
     def _end(self, why: str) -> None:
-        if self._pulse is not None:
-            self._pulse.cancel()
+        if self._keep_alive_timer is not None:
+            self._keep_alive_timer.cancel()
         self._writable.set()
         if not self.lost.done():
             self.lost.set_result(why)
@@ -94,17 +94,17 @@ class Connection(asyncio.Protocol):
         for one in waiting:
             if not one.done():
                 one.set_exception(ConnectionLost(why))
-                one.exception()  # whoever waits hears of it; if nobody does, nothing is to be said
+                one.exception()  # marks it as retrieved: there may be no caller
         self._acks.clear()
 
     def _keep_alive(self) -> None:
-        if self._loop.time() - self._heard_at > 1.5 * self._keepalive:
-            self._hang_up(f"nothing was heard of the broker for {1.5 * self._keepalive:g} seconds")
+        if self._loop.time() - self._received_at > 1.5 * self._keepalive:
+            self._abort(f"nothing was received from the broker for {1.5 * self._keepalive:g} seconds")
             return
         self._write(packets.PING)
-        self._pulse = self._loop.call_later(self._keepalive / 2, self._keep_alive)
+        self._keep_alive_timer = self._loop.call_later(self._keepalive / 2, self._keep_alive)
 
-    # asking
+    # requests
 
     async def subscribe(self, filters: Sequence[tuple[str, int]]) -> list[int]:
         """One reason code for each filter. Raises ConnectionLost."""
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         await self._writable.wait()
 
     def publish(self, topic: str, payload: bytes, expiry: int) -> asyncio.Future[bytes]:
-        """Sent now, once. The future has the broker's reason code as its one byte, or raises ConnectionLost."""
+        """Sends it once. The future has the broker's reason code as one byte, or raises ConnectionLost."""
         packet_id, ack = self._expect_ack()
         self._write(packets.to_publish(packet_id, topic, payload, self._version, expiry))
         return ack
@@ -141,15 +141,15 @@ class Connection(asyncio.Protocol):
             if self._packet_id not in self._acks:
                 ack = self._acks[self._packet_id] = self._loop.create_future()
                 return self._packet_id, ack
-        self._hang_up("the broker acknowledges nothing any more")
+        self._abort("the broker does not acknowledge anything")
         raise ConnectionLost(self.lost.result())
 
     async def _acknowledged(self, packet_id: int, ack: "asyncio.Future[bytes]") -> bytes:
-        # An acknowledgement that is there counts, also when the gateway itself was held up until the time was over.
+        # An acknowledgement that has come counts, also when the gateway itself was busy until the timeout.
         await asyncio.wait((ack,), timeout=_ACKNOWLEDGED_WITHIN)
         if not ack.done():
             self._acks.pop(packet_id, None)
-            self._hang_up(f"the broker did not acknowledge a subscription within {_ACKNOWLEDGED_WITHIN:g} seconds")
+            self._abort(f"the broker did not acknowledge a subscription within {_ACKNOWLEDGED_WITHIN:g} seconds")
             raise ConnectionLost(self.lost.result())
         return ack.result()
 
@@ -160,10 +160,10 @@ class Connection(asyncio.Protocol):
     # asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's are of another make
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has a class of its own
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._end(self._goodbye or (f"the connection broke: {exc}" if exc else "the broker closed the connection"))
+        self._end(self._disconnect_reason or (f"the connection broke: {exc}" if exc else "the broker closed the connection"))
 
     def pause_writing(self) -> None:
         self._writable.clear()
@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
         self._writable.set()
 
     def data_received(self, data: bytes) -> None:
-        self._heard_at = self._loop.time()
+        self._received_at = self._loop.time()
         if self._to_skip:
             skipped = min(self._to_skip, len(data))
             self._to_skip -= skipped
@@ -180,12 +180,12 @@ class Connection(asyncio.Protocol):
         try:
             self._read(self._rest + data if self._rest else data)
         except Malformed as malformed:
-            self._hang_up(f"the broker sent what is no MQTT: {malformed}")
+            self._abort(f"the broker sent invalid MQTT: {malformed}")
 
     def _read(self, data: bytes) -> None:
         at, end = 0, len(data)
         while end - at >= 2:
-            # The length by hand: this runs for every message of a flood.
+            # The length is decoded inline: this runs for every message.
             size, start = data[at + 1], at + 2
             if size > 127:
                 if end - at < 5 and not any(digit < 128 for digit in data[at + 1 : end]):
@@ -199,11 +199,11 @@ class Connection(asyncio.Protocol):
                 continue
             if stop > end:
                 break
-            self._take(data[at], data[start:stop])
+            self._handle(data[at], data[start:stop])
             at = stop
         self._rest = data[at:]
 
-    def _take(self, first: int, body: bytes) -> None:
+    def _handle(self, first: int, body: bytes) -> None:
         kind = first & 0xF0
         if kind == packets.PUBLISH:
             topic, payload, packet_id = packets.from_publish(first, body, self._version)
@@ -211,8 +211,8 @@ class Connection(asyncio.Protocol):
                 self._write(packets.to_puback(packet_id))
             self._deliver(topic, payload)
         elif kind == packets.PUBACK:
-            packet_id_of_ours, reason = packets.from_ack(body, self._version)
-            self._acknowledge(packet_id_of_ours, bytes((reason,)))
+            own_packet_id, reason = packets.from_ack(body, self._version)
+            self._acknowledge(own_packet_id, bytes((reason,)))
         elif kind in (packets.SUBACK, packets.UNSUBACK):
             self._acknowledge(*packets.from_suback(body, self._version))
         elif kind == packets.CONNACK:
@@ -220,9 +220,9 @@ class Connection(asyncio.Protocol):
                 self._connack.set_result(packets.from_connack(body, self._version))
         elif kind == packets.DISCONNECT:
             reason = packets.from_disconnect(body) if self._version == V5 else 0
-            self._goodbye = f"the broker ended the connection: {packets.words_for(reason)}" if reason else ""
+            self._disconnect_reason = f"the broker ended the connection: {packets.words_for(reason)}" if reason else ""
         elif kind != packets.PINGRESP:
-            raise Malformed(f"a packet of type 0x{kind:02x}, which was not asked for")
+            raise Malformed(f"a packet of type 0x{kind:02x}, which was not requested")
 
     def _acknowledge(self, packet_id: int, codes: bytes) -> None:
         ack = self._acks.pop(packet_id, None)

@@ -1,4 +1,4 @@
-"""What a broker announces, as modules that an estate can take up."""
+"""Finds the modules that a broker announces, for an estate file."""
 
 import asyncio
 import uuid
@@ -9,16 +9,16 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
-from domogate.drivers.mqtt.announcements import Draft, of_tasmota, of_zigbee2mqtt
+from domogate.drivers.mqtt.announcements import Candidate, from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.broker import MqttBroker
+from domogate.drivers.mqtt.broker_connection import open_connection
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection
-from domogate.drivers.mqtt.facts import Unreadable, read_json
-from domogate.drivers.mqtt.link import open_connection
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
+from domogate.drivers.mqtt.properties import Unreadable, read_json
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
-"""The list of devices is one message, some kilobytes for each device."""
+"""The list of all devices is one message, with some kilobytes for each device."""
 _MOST_TOPICS = 20_000
 _NAMESPACE = uuid.UUID("5a3e6f0c-8d0b-4b53-9a0a-2f6c8b0d7f11")
 _DEVICES, _CONFIG = "/bridge/devices", "/config"
@@ -28,33 +28,33 @@ _UNSUPPORTED_VERSION = 0x84
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A module to accept. Its id follows from the device: found again, it has the same."""
+    """A module that was found. Its id is made from the device, so it is the same each time."""
 
     id: Id
     name: str
     kind: DeviceKind
     options: dict[str, Any]
     about: str = ""
-    """What the device calls itself, for whoever decides."""
+    """How the device describes itself, for the operator."""
 
 
-class PassedOver(msgspec.Struct, frozen=True):
-    """Something that was announced and is no module here, and why."""
+class Skipped(msgspec.Struct, frozen=True):
+    """An announced device that cannot be a module, and why."""
 
     name: str
     why: str
 
 
-async def listen(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
-    """What is announced now: retained messages, and those that come meanwhile.
+async def collect_announcements(broker: MqttBroker, seconds: float, base: str | None = None) -> dict[str, bytes]:
+    """The announcements: retained messages, and those that come in this time.
 
     Raises BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError.
     """
-    heard: dict[str, bytes] = {}
+    received: dict[str, bytes] = {}
 
     def take(topic: bytes, payload: bytes) -> None:
-        if len(heard) < _MOST_TOPICS:
-            heard[topic.decode(errors="replace")] = payload
+        if len(received) < _MOST_TOPICS:
+            received[topic.decode(errors="replace")] = payload
 
     async def connect(version: int) -> Connection:
         return await open_connection(
@@ -75,33 +75,33 @@ async def listen(broker: MqttBroker, seconds: float, base: str | None = None) ->
         await asyncio.wait((connection.lost,), timeout=seconds)
     finally:
         connection.close()
-    return heard
+    return received
 
 
-def find_modules(heard: Mapping[str, bytes], broker: str | None = None) -> tuple[list[Found], list[PassedOver]]:
-    """What can be made of announcements. `broker`: its name, for options, where there are several."""
+def find_modules(received: Mapping[str, bytes], broker: str | None = None) -> tuple[list[Found], list[Skipped]]:
+    """The modules in the announcements. `broker`: the name for their options, when there are several brokers."""
     found: list[Found] = []
-    passed: list[PassedOver] = []
-    for draft in _every_draft(heard):
-        options = {**draft.options, **({} if broker is None else {"broker": broker})}
-        problem = draft.why or next((words for _, words in find_option_problems(draft.kind, options)), "")
+    skipped: list[Skipped] = []
+    for candidate in _every_candidate(received):
+        options = {**candidate.options, **({} if broker is None else {"broker": broker})}
+        problem = candidate.why or next((words for _, words in find_option_problems(candidate.kind, options)), "")
         if problem:
-            passed.append(PassedOver(draft.name, problem))
+            skipped.append(Skipped(candidate.name, problem))
         else:
-            identity = Id(str(uuid.uuid5(_NAMESPACE, draft.key)))
-            found.append(Found(identity, draft.name[:_LONGEST_NAME], draft.kind, options, draft.about))
-    return found, passed
+            identity = Id(str(uuid.uuid5(_NAMESPACE, candidate.key)))
+            found.append(Found(identity, candidate.name[:_LONGEST_NAME], candidate.kind, options, candidate.about))
+    return found, skipped
 
 
-def _every_draft(heard: Mapping[str, bytes]) -> Iterator[Draft]:
-    for topic, payload in sorted(heard.items()):
+def _every_candidate(received: Mapping[str, bytes]) -> Iterator[Candidate]:
+    for topic, payload in sorted(received.items()):
         if not payload:
-            continue  # an announcement that was taken back
+            continue  # an empty message deletes an announcement
         try:
             if topic.endswith(_DEVICES):
-                yield from list(of_zigbee2mqtt(topic.removesuffix(_DEVICES), read_json(payload)))
+                yield from list(from_zigbee2mqtt(topic.removesuffix(_DEVICES), read_json(payload)))
             elif topic.endswith(_CONFIG):
-                sensors = heard.get(f"{topic.removesuffix(_CONFIG)}/sensors")
-                yield from list(of_tasmota(read_json(payload), read_json(sensors) if sensors else None))
+                sensors = received.get(f"{topic.removesuffix(_CONFIG)}/sensors")
+                yield from list(from_tasmota(read_json(payload), read_json(sensors) if sensors else None))
         except Unreadable as unreadable:
-            yield Draft(topic, topic, why=f"the announcement cannot be read: {unreadable}")
+            yield Candidate(topic, topic, why=f"the announcement cannot be read: {unreadable}")

@@ -1,4 +1,4 @@
-"""The driver: modules by plant, each behind the broker that its options name."""
+"""The driver: modules by plant, each reached through the broker that its options name."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -10,33 +10,43 @@ from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
+from domogate.drivers.mqtt import calls
 from domogate.drivers.mqtt.broker import MqttBroker
-from domogate.drivers.mqtt.module import BrokenModule, DrivenModule
+from domogate.drivers.mqtt.broker_session import BrokerSession
+from domogate.drivers.mqtt.module import DrivenModule, MisconfiguredModule
 from domogate.drivers.mqtt.options import find_option_problems, read_options
-from domogate.drivers.mqtt.outbox import Outbox
-from domogate.drivers.mqtt.station import Station
+from domogate.drivers.report_queue import ReportQueues
 from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 
 _log = structlog.get_logger(__name__)
 
+REPORT_PAUSE = 1.0
+"""Seconds between two reports of the same module."""
 
-class _Place:
-    """A module in its plant, what it was placed as, and the station it is behind (None: it cannot be driven)."""
 
-    __slots__ = ("module", "placed", "station")
+class _Entry:
+    """A module of a plant and the session of its broker; without a session it cannot be driven."""
 
-    def __init__(self, placed: AttachedModule, module: DrivenModule | BrokenModule, station: Station | None) -> None:
-        self.placed = placed
+    __slots__ = ("attached", "module", "session")
+
+    def __init__(
+        self, attached: AttachedModule, module: DrivenModule | MisconfiguredModule, session: BrokerSession | None
+    ) -> None:
+        self.attached = attached
         self.module = module
-        self.station = station
+        self.session = session
 
-    def is_same(self, placed: AttachedModule) -> bool:
-        before, after = self.placed.module, placed.module
+    def matches(self, attached: AttachedModule) -> bool:
+        before, after = self.attached.module, attached.module
         return isinstance(self.module, DrivenModule) and before.kind is after.kind and before.options == after.options
+
+    def remove(self) -> None:
+        if self.session is not None and isinstance(self.module, DrivenModule):
+            self.session.remove(self.module)
 
 
 class Mqtt:
-    """Drives what speaks MQTT, over one connection for each broker."""
+    """Drives modules that speak MQTT, over one connection for each broker."""
 
     name = "mqtt"
 
@@ -46,143 +56,123 @@ class Mqtt:
             raise ValueError("two MQTT brokers have the same name")
         self._clock = clock
         self._brokers = {broker.name: broker for broker in brokers}
-        self._stations: dict[str, Station] = {}
-        self._plants: dict[Id, dict[Id, _Place]] = {}
-        self._outboxes: dict[Id, Outbox] = {}
-        self._report: ReportSink | None = None
-        self._jobs: list[asyncio.Task[None]] = []
-        self._broke = asyncio.Event()
-        self._mistake: Exception | None = None
+        self._sessions: dict[str, BrokerSession] = {}
+        self._plants: dict[Id, dict[Id, _Entry]] = {}
+        self._reports = ReportQueues(clock, REPORT_PAUSE)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._failed = asyncio.Event()
+        self._failure: Exception | None = None
 
     # lifecycle
 
     async def start(self, report: ReportSink) -> None:
-        self._report = report
-        self._broke.clear()
-        self._mistake = None
+        self._reports.start(report)
+        self._failed.clear()
+        self._failure = None
         for name, broker in self._brokers.items():
-            station = self._stations[name] = Station(broker, self._clock, self._note)
-            for job, run in station.jobs():
-                self._jobs.append(asyncio.create_task(self._watch(job, name, run), name=f"{job} of the MQTT broker {name}"))
+            session = self._sessions[name] = BrokerSession(broker, self._clock, self._reports.add)
+            for task, run in session.list_tasks():
+                self._tasks.append(asyncio.create_task(self._watch(task, name, run), name=f"{task} of the MQTT broker {name}"))
 
     async def stop(self) -> None:
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
-        for station in self._stations.values():
-            station.close()
-        for outbox in self._outboxes.values():
-            await outbox.stop()
-        self._jobs.clear()
-        self._stations.clear()
-        self._outboxes.clear()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for session in self._sessions.values():
+            session.close()
+        await self._reports.stop()
+        self._tasks.clear()
+        self._sessions.clear()
         self._plants.clear()
-        self._report = None
 
     async def wait_failed(self) -> Exception:
-        """Brokers come and go without it failing; only a mistake of its own ends one of its tasks."""
-        while self._mistake is None:
-            await self._broke.wait()
-        return self._mistake
+        """A lost broker is not a failure of the driver; only an unexpected error in one of its tasks is."""
+        while self._failure is None:
+            await self._failed.wait()
+        return self._failure
 
-    async def _watch(self, job: str, broker: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _watch(self, task: str, broker: str, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             await run()
         except Exception as error:
-            _log.error("driver broke", driver=self.name, broker=broker, job=job, exc_info=error)
-            self._mistake = error
-            self._broke.set()
+            _log.error("driver failed", driver=self.name, broker=broker, task=task, exc_info=error)
+            self._failure = error
+            self._failed.set()
 
     # plants
 
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
         before = self._plants.get(plant_id, {})
-        after: dict[Id, _Place] = {}
+        after: dict[Id, _Entry] = {}
         self._plants[plant_id] = after
-        for placed in modules:
-            there = before.get(placed.module.id)
-            if there is not None and there.is_same(placed):
-                after[placed.module.id] = there
-                del before[placed.module.id]
-                there.placed = placed
-                if isinstance(there.module, DrivenModule):
-                    there.module.attach_again(placed)
-        for gone in before.values():
-            _remove(gone)
-        for placed in modules:
-            if placed.module.id not in after:
-                after[placed.module.id] = self._place(plant_id, placed)
-            self._note(after[placed.module.id].module)
+        for attached in modules:
+            entry = before.get(attached.module.id)
+            if entry is not None and entry.matches(attached):
+                after[attached.module.id] = entry
+                del before[attached.module.id]
+                entry.attached = attached
+                if isinstance(entry.module, DrivenModule):
+                    entry.module.update(attached)
+        for entry in before.values():
+            entry.remove()
+        for attached in modules:
+            if attached.module.id not in after:
+                after[attached.module.id] = self._make_entry(plant_id, attached)
+            self._reports.add(after[attached.module.id].module)
 
     async def detach(self, plant_id: Id) -> None:
-        for place in self._plants.pop(plant_id, {}).values():
-            _remove(place)
-        outbox = self._outboxes.pop(plant_id, None)
-        if outbox is not None:
-            await outbox.stop()
+        for entry in self._plants.pop(plant_id, {}).values():
+            entry.remove()
+        await self._reports.remove(plant_id)
 
-    def _place(self, plant_id: Id, placed: AttachedModule) -> _Place:
-        station, problem = self._find_station(placed)
-        if station is None:
-            return _Place(placed, BrokenModule(plant_id, placed, problem, self._clock.now()), None)
-        options = read_options(placed.module.options)
-        speech = options.speech_for(placed.module.kind)
-        module = DrivenModule(plant_id, placed, speech, options.silent_after, gives_pictures=options.gives_pictures)
-        station.add(module)
-        return _Place(placed, module, station)
+    def _make_entry(self, plant_id: Id, attached: AttachedModule) -> _Entry:
+        session, problem = self._find_session(attached)
+        if session is None:
+            return _Entry(attached, MisconfiguredModule(plant_id, attached, problem, self._clock.now()), None)
+        options = read_options(attached.module.options)
+        codec = options.codec_for(attached.module.kind)
+        module = DrivenModule(plant_id, attached, codec, options.silent_after, gives_pictures=options.gives_pictures)
+        session.add(module)
+        return _Entry(attached, module, session)
 
-    def _find_station(self, placed: AttachedModule) -> tuple[Station | None, str]:
-        """The station, or what is wrong."""
-        for path, words in find_option_problems(placed.module.kind, placed.module.options):
+    def _find_session(self, attached: AttachedModule) -> tuple[BrokerSession | None, str]:
+        """The session, or None and what is wrong."""
+        for path, words in find_option_problems(attached.module.kind, attached.module.options):
             where = ".".join(map(str, path))
             return None, f"option {where}: {words}" if where else words
-        wanted = placed.module.options.get("broker")
-        if not self._stations:
+        wanted = attached.module.options.get("broker")
+        if not self._sessions:
             return None, "no MQTT broker is set up; the setting mqtt_brokers lists them"
-        if wanted is None and len(self._stations) > 1:
-            return None, f"the option broker is missing; there are {', '.join(self._stations)}"
-        station = next(iter(self._stations.values())) if wanted is None else self._stations.get(wanted)
-        return station, f"there is no MQTT broker {wanted!r}; there are {', '.join(self._stations)}"
+        if wanted is None and len(self._sessions) > 1:
+            return None, f"the option broker is missing; there are {', '.join(self._sessions)}"
+        session = next(iter(self._sessions.values())) if wanted is None else self._sessions.get(wanted)
+        return session, f"there is no MQTT broker {wanted!r}; there are {', '.join(self._sessions)}"
 
-    def _note(self, module: DrivenModule | BrokenModule) -> None:
-        if self._report is None or not module.has_news:
-            return
-        outbox = self._outboxes.get(module.plant_id)
-        if outbox is None:
-            outbox = self._outboxes[module.plant_id] = Outbox(module.plant_id, self._report, self._clock)
-        outbox.add(module)
-
-    # orders and questions
+    # orders and reads
 
     async def execute(self, order: Order) -> Report:
-        place = self._find(order.plant_id, order.module_id)
-        if place.station is None or isinstance(place.module, BrokenModule):
-            raise DeviceOffline(f"the device cannot be reached: {_why(place)}")
-        return await place.station.execute(place.module, order)
+        session, module = self._find_driven(order.plant_id, order.module_id)
+        return await calls.execute(session, module, order)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        place = self._find(plant_id, module_id)
-        if place.station is None or isinstance(place.module, BrokenModule):
-            return place.module.report(self._clock.now())
-        return await place.station.read(place.module, deadline)
+        entry = self._find(plant_id, module_id)
+        if entry.session is None or isinstance(entry.module, MisconfiguredModule):
+            return entry.module.report(self._clock.now())
+        return await calls.read(entry.session, entry.module, deadline)
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        place = self._find(plant_id, module_id)
-        if place.station is None or isinstance(place.module, BrokenModule):
-            raise DeviceOffline(f"the device cannot be reached: {_why(place)}")
-        return await place.station.take_picture(place.module, deadline)
+        session, module = self._find_driven(plant_id, module_id)
+        return await calls.take_picture(session, module, deadline)
 
-    def _find(self, plant_id: Id, module_id: Id) -> _Place:
-        place = self._plants.get(plant_id, {}).get(module_id)
-        if place is None:
+    def _find_driven(self, plant_id: Id, module_id: Id) -> tuple[BrokerSession, DrivenModule]:
+        entry = self._find(plant_id, module_id)
+        if entry.session is None or isinstance(entry.module, MisconfiguredModule):
+            absence = entry.module.absence
+            raise DeviceOffline(f"the device cannot be reached: {'' if absence is None else absence.evidence}")
+        return entry.session, entry.module
+
+    def _find(self, plant_id: Id, module_id: Id) -> _Entry:
+        entry = self._plants.get(plant_id, {}).get(module_id)
+        if entry is None:
             raise DeviceOffline("MQTT does not drive this module")
-        return place
-
-
-def _remove(place: _Place) -> None:
-    if place.station is not None and isinstance(place.module, DrivenModule):
-        place.station.remove(place.module)
-
-
-def _why(place: _Place) -> str:
-    return "" if place.module.absence is None else place.module.absence.evidence
+        return entry

@@ -1,4 +1,4 @@
-"""What each kind of device makes of facts, a state; and of a command, the facts that are wanted and how they are confirmed."""
+"""For each kind of device: its state from properties, the properties that a command wants, and how they are confirmed."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -36,90 +36,94 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.drivers.mqtt.facts import UNSAID_OF_A_THERMOSTAT, Facts, Unsayable
+from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Properties, Unsupported
 
 UNITS: Mapping[str, Unit] = MappingProxyType(
     {"power": Unit.WATT, "energy": Unit.WATT_HOUR, "temperature": Unit.CELSIUS, "humidity": Unit.PERCENT}
 )
 
 Readings = Mapping[str, Reading]
-_Fold = Callable[[Facts, Readings], State | None]
+_MakeState = Callable[[Properties, Readings], State | None]
 
 _MOST_OF_A_PLUG = 100_000
-"""Spec 2.13: a counter beyond it cannot be told to a client; history keeps it."""
+"""Spec 2.13: a larger value cannot be shown to a client; only the history has it."""
 
 
 # States
 
 
-def _light(facts: Facts, _: Readings) -> State | None:
-    if "on" not in facts:
+def _light(properties: Properties, _: Readings) -> State | None:
+    if "on" not in properties:
         return None
-    level = facts.get("level")
-    hue, saturation = facts.get("hue"), facts.get("saturation")
+    level = properties.get("level")
+    hue, saturation = properties.get("hue"), properties.get("saturation")
     color = None if hue is None or saturation is None else Color(hue, saturation, float(100 if level is None else level))
-    return LightState(on=facts["on"], level=level, color=color)
+    return LightState(on=properties["on"], level=level, color=color)
 
 
-def _plug(facts: Facts, readings: Readings) -> State | None:
-    if "on" not in facts:
+def _plug(properties: Properties, readings: Readings) -> State | None:
+    if "on" not in properties:
         return None
     told = {what: readings[what] for what in ("power", "energy") if what in readings}
-    return PlugState(on=facts["on"], **{what: one for what, one in told.items() if 0 <= one.value <= _MOST_OF_A_PLUG})
+    return PlugState(on=properties["on"], **{what: one for what, one in told.items() if 0 <= one.value <= _MOST_OF_A_PLUG})
 
 
-def _meter(_: Facts, readings: Readings) -> State | None:
+def _meter(_: Properties, readings: Readings) -> State | None:
     if not readings.keys() & {"power", "energy"}:
         return None
     return EnergyMeterState(power=readings.get("power"), energy=readings.get("energy"))
 
 
-def _thermostat(facts: Facts, readings: Readings) -> State | None:
-    if "set_point" not in facts:
+def _thermostat(properties: Properties, readings: Readings) -> State | None:
+    if "set_point" not in properties:
         return None
     return ThermostatState(
-        function=facts.get("function", UNSAID_OF_A_THERMOSTAT["function"]),
-        mode=facts.get("mode", UNSAID_OF_A_THERMOSTAT["mode"]),
-        set_point=facts["set_point"],
-        load_active=facts.get("load_active", False),
+        function=properties.get("function", THERMOSTAT_DEFAULTS["function"]),
+        mode=properties.get("mode", THERMOSTAT_DEFAULTS["mode"]),
+        set_point=properties["set_point"],
+        load_active=properties.get("load_active", False),
         temperature=readings.get("temperature"),
         humidity=readings.get("humidity"),
     )
 
 
-def _multisocket(facts: Facts, _: Readings) -> State | None:
-    sockets = facts.get("sockets", {})
+def _multisocket(properties: Properties, _: Readings) -> State | None:
+    sockets = properties.get("sockets", {})
     known = sorted(sockets)
-    # All up to the last one: a socket that nothing was heard of yet would be shown as another.
-    return MultisocketState(sockets=tuple(sockets[place] for place in known)) if known == [*range(len(known))] != [] else None
+    # Without gaps: an unknown socket would shift the numbers of the next ones.
+    return MultisocketState(sockets=tuple(sockets[entry] for entry in known)) if known == [*range(len(known))] != [] else None
 
 
-_FOLDS: Mapping[DeviceKind, _Fold] = MappingProxyType(
+_STATES: Mapping[DeviceKind, _MakeState] = MappingProxyType(
     {
         DeviceKind.LIGHT: _light,
         DeviceKind.PLUG: _plug,
         DeviceKind.ENERGYMETER: _meter,
         DeviceKind.CHRONOTHERMOSTAT: _thermostat,
         DeviceKind.MULTISOCKET: _multisocket,
-        DeviceKind.AUTOMATION: lambda facts, _: AutomationState(position=facts["position"]) if "position" in facts else None,
-        DeviceKind.HEATER: lambda facts, _: HeaterState(on=facts["on"]) if "on" in facts else None,
-        DeviceKind.LOCK: lambda facts, _: LockState(locked=facts["locked"]) if "locked" in facts else None,
-        DeviceKind.ACTIVATION: lambda facts, _: ActivationState(active=facts["active"]) if "active" in facts else None,
-        DeviceKind.AUDIOVIDEO_UNIT: lambda facts, _: CameraState(on=facts["on"]) if "on" in facts else None,
-        DeviceKind.GATEWAY: lambda facts, _: GatewayState(firmware=facts.get("firmware")),
-        DeviceKind.REMOTE: lambda facts, _: RemoteState(
-            battery=facts.get("battery", Battery.UNKNOWN), firmware=facts.get("firmware")
+        DeviceKind.AUTOMATION: lambda properties, _: (
+            AutomationState(position=properties["position"]) if "position" in properties else None
+        ),
+        DeviceKind.HEATER: lambda properties, _: HeaterState(on=properties["on"]) if "on" in properties else None,
+        DeviceKind.LOCK: lambda properties, _: LockState(locked=properties["locked"]) if "locked" in properties else None,
+        DeviceKind.ACTIVATION: lambda properties, _: (
+            ActivationState(active=properties["active"]) if "active" in properties else None
+        ),
+        DeviceKind.AUDIOVIDEO_UNIT: lambda properties, _: CameraState(on=properties["on"]) if "on" in properties else None,
+        DeviceKind.GATEWAY: lambda properties, _: GatewayState(firmware=properties.get("firmware")),
+        DeviceKind.REMOTE: lambda properties, _: RemoteState(
+            battery=properties.get("battery", Battery.UNKNOWN), firmware=properties.get("firmware")
         ),
     }
 )
 
-KINDS = frozenset(_FOLDS)
-"""What MQTT can drive at all. Scenes are the gateway's own; emergency lighting has no such devices."""
+KINDS = frozenset(_STATES)
+"""The kinds that MQTT can drive. Scenes belong to the gateway; emergency lighting has no MQTT devices."""
 
 
-def fold(kind: DeviceKind, facts: Facts, readings: Readings) -> State | None:
+def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> State | None:
     """The state of a module of which all this was said; None while something it needs was not."""
-    return _FOLDS[kind](facts, readings)
+    return _STATES[kind](properties, readings)
 
 
 # Commands
@@ -127,10 +131,10 @@ def fold(kind: DeviceKind, facts: Facts, readings: Readings) -> State | None:
 
 def _bounded(what: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise Unsayable(f"{what} is {value:g}, outside {low:g}..{high:g}")
+        raise Unsupported(f"{what} is {value:g}, outside {low:g}..{high:g}")
 
 
-def _wish_light(command: SetLight) -> Facts:
+def _light_command(command: SetLight) -> Properties:
     if command.level is not None:
         _bounded("level", command.level, 0, 100)
     if command.color is not None:
@@ -140,10 +144,10 @@ def _wish_light(command: SetLight) -> Facts:
     level = command.level
     if level is None and command.color is not None:
         level = round(command.color.value)
-    # A lamp that is off has no brightness to set: off is all that is wanted then.
+    # The level of a lamp that is off cannot be set: only `on` is wanted then.
     if command.on is False or (level == 0 and command.on is not True):
-        return Facts(on=False)
-    wanted = Facts()
+        return Properties(on=False)
+    wanted = Properties()
     if command.on is not None:
         wanted["on"] = command.on
     if level is not None:
@@ -151,21 +155,21 @@ def _wish_light(command: SetLight) -> Facts:
     if command.color is not None:
         wanted["hue"], wanted["saturation"] = command.color.hue, command.color.saturation
     if not wanted:
-        raise Unsayable("the command says nothing")
+        raise Unsupported("the command is empty")
     return wanted
 
 
-def _wish_shutter(command: MoveShutter) -> Facts:
+def _shutter_command(command: MoveShutter) -> Properties:
     _bounded("position", command.position, 0, 100)
-    return Facts(position=command.position)
+    return Properties(position=command.position)
 
 
-def _wish_thermostat(command: SetThermostat) -> Facts:
+def _thermostat_command(command: SetThermostat) -> Properties:
     if command.program is not None:
-        raise Unsayable("the thermostat's programs cannot be chosen from outside")
+        raise Unsupported("the thermostat's programs cannot be chosen from outside")
     if command.activation_time is not None:
-        raise Unsayable("the thermostat cannot be told until when")
-    wanted = Facts()
+        raise Unsupported("the thermostat takes no activation time")
+    wanted = Properties()
     if command.set_point is not None:
         _bounded("set point", command.set_point, 3, 40)
         wanted["set_point"] = command.set_point
@@ -174,61 +178,61 @@ def _wish_thermostat(command: SetThermostat) -> Facts:
     if command.function is not None:
         wanted["function"] = command.function
     if not wanted:
-        raise Unsayable("the command says nothing")
+        raise Unsupported("the command is empty")
     return wanted
 
 
-def _wish_socket(command: SwitchSocket) -> Facts:
-    return Facts(sockets={command.socket: command.on})
+def _socket_command(command: SwitchSocket) -> Properties:
+    return Properties(sockets={command.socket: command.on})
 
 
-_WISHES: Mapping[DeviceKind, tuple[type, Callable[[Any], Facts]]] = MappingProxyType(
+_COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]] = MappingProxyType(
     {
-        DeviceKind.LIGHT: (SetLight, _wish_light),
-        DeviceKind.AUTOMATION: (MoveShutter, _wish_shutter),
-        DeviceKind.PLUG: (SwitchPlug, lambda command: Facts(on=command.on)),
-        DeviceKind.HEATER: (SwitchHeater, lambda command: Facts(on=command.on)),
-        DeviceKind.AUDIOVIDEO_UNIT: (SwitchCamera, lambda command: Facts(on=command.on)),
-        DeviceKind.MULTISOCKET: (SwitchSocket, _wish_socket),
-        DeviceKind.LOCK: (OpenLock, lambda _: Facts(locked=False)),
-        DeviceKind.ACTIVATION: (Activate, lambda _: Facts(active=True)),
-        DeviceKind.CHRONOTHERMOSTAT: (SetThermostat, _wish_thermostat),
+        DeviceKind.LIGHT: (SetLight, _light_command),
+        DeviceKind.AUTOMATION: (MoveShutter, _shutter_command),
+        DeviceKind.PLUG: (SwitchPlug, lambda command: Properties(on=command.on)),
+        DeviceKind.HEATER: (SwitchHeater, lambda command: Properties(on=command.on)),
+        DeviceKind.AUDIOVIDEO_UNIT: (SwitchCamera, lambda command: Properties(on=command.on)),
+        DeviceKind.MULTISOCKET: (SwitchSocket, _socket_command),
+        DeviceKind.LOCK: (OpenLock, lambda _: Properties(locked=False)),
+        DeviceKind.ACTIVATION: (Activate, lambda _: Properties(active=True)),
+        DeviceKind.CHRONOTHERMOSTAT: (SetThermostat, _thermostat_command),
     }
 )
 
 
-def wish(kind: DeviceKind, command: Command, always: Facts) -> Facts:
-    """What is to hold once the command is carried out, beside what holds `always`. Raises Unsayable."""
-    wanted, of = _WISHES.get(kind, (None, None))
+def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
+    """The properties that the command wants, without those that hold `always`. Raises Unsupported."""
+    wanted, of = _COMMANDS_BY_KIND.get(kind, (None, None))
     if wanted is None or of is None or not isinstance(command, wanted):
-        raise Unsayable(f"a {kind} does not take this command")
+        raise Unsupported(f"a {kind} does not take this command")
     told = {what: value for what, value in of(command).items() if (what, value) not in always.items()}
-    return cast(Facts, told)  # its keys are those of Facts
+    return cast(Properties, told)  # its keys are those of Properties
 
 
-# Whether it holds. Devices count in steps of their own, so what comes back is near what was sent.
+# Confirmation. Devices round to steps of their own, so a confirmed value is only near the wanted one.
 
 _NEAR: Mapping[str, float] = MappingProxyType({"level": 2, "position": 2, "set_point": 0.5, "saturation": 6})
 _NEAR_HUE = 8
 _UNSATURATED = 15
-"""Below this, hue is noise."""
+"""Below this saturation, the hue is only noise."""
 
 
-def still_wanted(wanted: Facts, heard: Facts) -> Facts:
-    """What of `wanted` this message does not confirm."""
+def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
+    """The part of `wanted` that this message does not confirm."""
     left: dict[str, Any] = {}
     for what, value in wanted.items():
         if what == "sockets":
             seen = heard.get("sockets", {})
-            sockets = {place: on for place, on in wanted["sockets"].items() if seen.get(place) is not on}
+            sockets = {entry: on for entry, on in wanted["sockets"].items() if seen.get(entry) is not on}
             if sockets:
                 left[what] = sockets
         elif not _confirms(what, value, heard, wanted):
             left[what] = value
-    return cast(Facts, left)  # its keys are those of `wanted`
+    return cast(Properties, left)  # its keys are those of `wanted`
 
 
-def _confirms(what: str, value: Any, heard: Facts, wanted: Facts) -> bool:
+def _confirms(what: str, value: Any, heard: Properties, wanted: Properties) -> bool:
     said: Any = heard.get(what)
     if what == "position" and heard.get("target") == value:
         return True

@@ -1,4 +1,4 @@
-"""A module's options read and checked: what is wrong is said before anything starts, with the place where it stands."""
+"""Reads and checks the options of a module."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from domogate.domain.devices import DeviceKind
+from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.dialects import DIALECTS, Options
 
 _AT = re.compile(r" - at `\$(?P<path>.*)`$", re.DOTALL)
@@ -20,8 +21,8 @@ def read_options(options: Mapping[str, Any]) -> Options:
     return read
 
 
-def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Each with the path inside the options, and words that say what is expected."""
+def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+    """Each problem with its path inside the options."""
     if "dialect" not in options:
         yield (), f"the option dialect is missing; there are {', '.join(DIALECTS)}"
         return
@@ -36,8 +37,8 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
     yield from read.find_problems(kind)
 
 
-def _explain(message: str) -> tuple[tuple[str | int, ...], str]:
-    """msgspec's message, as a path and words. Within a table it does not say in which entry: the path ends there."""
+def _explain(message: str) -> OptionProblem:
+    """The message of msgspec as path and words. It does not name the entry of a table: the path ends there."""
     where = _AT.search(message)
     path: tuple[str | int, ...] = ()
     whole = True

@@ -1,6 +1,6 @@
-"""MQTT 5.0 and 3.1.1 packets: what the gateway sends, and the parts it reads of what a broker sends (Decision 0037).
+"""MQTT 5.0 and 3.1.1 packets: encoding those that the gateway sends, decoding those of a broker (Decision 0037).
 
-Section numbers are those of the OASIS standard MQTT Version 5.0; version 3.1.1 differs by having no properties.
+Section numbers are those of the OASIS standard MQTT Version 5.0. Version 3.1.1 has no properties.
 """
 
 import struct
@@ -23,7 +23,7 @@ _RETAIN_AS_PUBLISHED = 0x08
 
 REASONS: Mapping[int, str] = MappingProxyType(
     {
-        0x10: "nobody is subscribed to it",
+        0x10: "there is no subscriber",
         0x80: "unspecified error",
         0x81: "malformed packet",
         0x82: "protocol error",
@@ -52,19 +52,19 @@ REASONS: Mapping[int, str] = MappingProxyType(
         0x9F: "connection rate exceeded",
     }
 )
-# What 3.1.1 says in its CONNACK (3.2.2.3 there), as the reason codes of 5.0.
+# Return codes of CONNACK in 3.1.1 (3.2.2.3 there), as reason codes of 5.0.
 _CONNACK_311 = {0: 0, 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87}
 
 
 class Malformed(Exception):
-    """A packet that cannot be read; the connection is of no use any more."""
+    """A packet that cannot be decoded; the connection must be closed."""
 
 
 def words_for(reason: int) -> str:
     return REASONS.get(reason, f"reason code 0x{reason:02x}")
 
 
-# Sending
+# encoding
 
 
 def to_varint(number: int) -> bytes:
@@ -96,7 +96,7 @@ def _properties(version: int, *properties: bytes) -> bytes:
 def to_connect(
     client_id: str, *, version: int, keepalive: int, username: str | None, password: str | None, largest_packet: int
 ) -> bytes:
-    """A clean start, and a session that ends with the connection: nothing waits, nothing is sent again (Decision 0038)."""
+    """With a clean start and a session that ends with the connection: the broker stores nothing (Decision 0038)."""
     flags = 0x02 | (0x80 if username is not None else 0) | (0x40 if password is not None else 0)
     body = _text("MQTT") + struct.pack("!BBH", version, flags, keepalive)
     body += _properties(
@@ -119,7 +119,7 @@ def to_unsubscribe(packet_id: int, filters: Sequence[str], version: int) -> byte
 
 
 def to_publish(packet_id: int, topic: str, payload: bytes, version: int, expiry: int) -> bytes:
-    """With QoS 1. `expiry`: seconds after which the broker is not to deliver it any more (3.3.2.3.3)."""
+    """With QoS 1. `expiry`: after so many seconds the broker must not deliver it any more (3.3.2.3.3)."""
     properties = _properties(version, struct.pack("!BI", _MESSAGE_EXPIRY, expiry))
     return _packet(PUBLISH | 0x02, _text(topic) + struct.pack("!H", packet_id) + properties + payload)
 
@@ -129,30 +129,30 @@ def to_puback(packet_id: bytes) -> bytes:
 
 
 PING = bytes((PINGREQ, 0))
-GOODBYE = bytes((DISCONNECT, 0))
+DISCONNECT_PACKET = bytes((DISCONNECT, 0))
 
 
-# Receiving
+# decoding
 
 
 def from_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that begins there, and where it ends. Raises Malformed."""
+    """The number at this place, and the place after it. Raises Malformed."""
     number = 0
-    for place in range(4):
-        if at + place >= len(data):
+    for entry in range(4):
+        if at + entry >= len(data):
             break
-        digit = data[at + place]
-        number |= (digit & 0x7F) << (7 * place)
+        digit = data[at + entry]
+        number |= (digit & 0x7F) << (7 * entry)
         if digit < 0x80:
-            return number, at + place + 1
+            return number, at + entry + 1
     raise Malformed("a length that does not end")
 
 
 def from_connack(body: bytes, version: int) -> int:
-    """The reason code, as 5.0 has them."""
+    """The reason code of 5.0."""
     if len(body) < 2:
         raise Malformed("a CONNACK that is too short")
-    # A broker that does not know 5.0 answers as in 3.1.1, whatever it was asked.
+    # A broker that does not know 5.0 always answers as in 3.1.1.
     return _CONNACK_311.get(body[1], body[1]) if version != V5 or body[1] in (1, 2, 3, 4, 5) else body[1]
 
 
@@ -164,7 +164,7 @@ def from_ack(body: bytes, version: int) -> tuple[int, int]:
 
 
 def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
-    """Packet id and one reason code for each topic filter, in their order. Of an UNSUBACK too, which in 3.1.1 has none."""
+    """Packet id and one reason code for each topic filter. Also for an UNSUBACK, which has no codes in 3.1.1."""
     if len(body) < 2:
         raise Malformed("an acknowledgement that is too short")
     at = 2
@@ -175,7 +175,7 @@ def from_suback(body: bytes, version: int) -> tuple[int, bytes]:
 
 
 def from_publish(first: int, body: bytes, version: int) -> tuple[bytes, bytes, bytes | None]:
-    """Topic, payload, and the packet id to be acknowledged (QoS 1), as they are. Raises Malformed."""
+    """Topic, payload, and the packet id to acknowledge (QoS 1), as bytes. Raises Malformed."""
     if len(body) < 2:
         raise Malformed("a PUBLISH that is too short")
     at = 2 + (body[0] << 8 | body[1])

@@ -1,4 +1,4 @@
-"""The small language of generic mappings: a path into JSON, a table or a scale; and payloads to fill. No code is run."""
+"""The mappings of the generic dialect: a path into JSON, a table or a scale, and payload templates. No code is executed."""
 
 import math
 import re
@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from domogate.drivers.mqtt.dialects.options import Problem, find_problem_of_topic
-from domogate.drivers.mqtt.facts import Unreadable, Unsayable, as_number, read_text
+from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.mqtt.dialects.options import find_problem_of_topic
+from domogate.drivers.mqtt.properties import Unreadable, Unsupported, as_number, read_text
 
 Scalar = str | int | float | bool
 
@@ -17,7 +18,7 @@ _VALUE = "{value}"
 
 
 def _steps(path: str) -> tuple[str | int, ...] | None:
-    """`a.b[0].c` as its steps; None when it is not of that form."""
+    """The steps of `a.b[0].c`; None when it is not a path."""
     steps: list[str | int] = []
     at = 0
     while at < len(path):
@@ -29,8 +30,8 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
     return tuple(steps)
 
 
-def _spell(value: object) -> str:
-    """As it is written in a table's left column and in payloads: true, 21.5, open."""
+def _format(value: object) -> str:
+    """A value as in the left column of a table and in payloads: true, 21.5, open."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
@@ -39,30 +40,30 @@ def _spell(value: object) -> str:
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """Where a fact is read: topic, path into the JSON there, then either a table or a scale."""
+    """Where a property is read: topic, path into the JSON, then either a table or a scale."""
 
     topic: str
     path: str = ""
-    """Empty: the whole payload, which need not be JSON then."""
+    """Empty: the whole payload; then it need not be JSON."""
     map: dict[str, Scalar] = {}
-    """What each value means; values that are not in it are passed over."""
+    """What each value means; other values are ignored."""
     scale: float = 1.0
     offset: float = 0.0
     """A number is multiplied by `scale`, then `offset` is added."""
 
-    def find_problems(self) -> Iterator[Problem]:
+    def find_problems(self) -> Iterator[OptionProblem]:
         if problem := find_problem_of_topic(self.topic):
             yield ("topic",), problem
         if _steps(self.path) is None:
-            yield ("path",), f"{self.path!r} is no path, such as relays[0].state"
+            yield ("path",), f"{self.path!r} is not a path such as relays[0].state"
         if not (math.isfinite(self.scale) and math.isfinite(self.offset)) or self.scale == 0:
             yield ("scale",), "scale and offset are numbers, and scale is not 0"
 
     def read(self, payload: bytes) -> Scalar | None:
-        """None when the payload says nothing of it. Raises Unreadable."""
+        """None when the payload does not have it. Raises Unreadable."""
         found = self._find(payload)
         if self.map:
-            return self.map.get(_spell(found)) if isinstance(found, Scalar) else None
+            return self.map.get(_format(found)) if isinstance(found, Scalar) else None
         number = as_number(found)
         if number is not None:
             return number * self.scale + self.offset
@@ -87,18 +88,18 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """How a fact is told: topic, and a payload in which {value} stands for the value."""
+    """How a property is sent: topic, and a payload in which {value} stands for the value."""
 
     topic: str
     payload: str = _VALUE
     map: dict[str, Scalar] = {}
-    """What each value is called; a value that is not in it cannot be told."""
+    """The word for each value; other values cannot be sent."""
     scale: float = 1.0
     offset: float = 0.0
     decimals: int | None = None
-    """None: as many as the fact is worth."""
+    """None: the default of the property."""
 
-    def find_problems(self) -> Iterator[Problem]:
+    def find_problems(self) -> Iterator[OptionProblem]:
         if problem := find_problem_of_topic(self.topic):
             yield ("topic",), problem
         if not (math.isfinite(self.scale) and math.isfinite(self.offset)):
@@ -107,21 +108,21 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             yield ("decimals",), "0 to 6 decimals"
 
     def fill(self, value: object, decimals: int = 0) -> bytes:
-        """`decimals`: how many the fact is worth. Raises Unsayable."""
+        """`decimals`: the default of the property. Raises Unsupported."""
         if self.map:
-            told = self.map.get(_spell(value))
-            if told is None:
-                raise Unsayable(f"the module's options have no word for {_spell(value)}")
-            return self.payload.replace(_VALUE, _spell(told)).encode()
+            word = self.map.get(_format(value))
+            if word is None:
+                raise Unsupported(f"the module's options have no word for {_format(value)}")
+            return self.payload.replace(_VALUE, _format(word)).encode()
         number = as_number(value)
         if number is not None:
             rounded = round(number * self.scale + self.offset, decimals if self.decimals is None else self.decimals)
-            return self.payload.replace(_VALUE, _spell(rounded)).encode()
-        return self.payload.replace(_VALUE, _spell(value)).encode()
+            return self.payload.replace(_VALUE, _format(rounded)).encode()
+        return self.payload.replace(_VALUE, _format(value)).encode()
 
 
 def _as_scalar(text: str) -> Scalar:
-    """A payload that is a number or true or false in JSON is that; anything else is a text."""
+    """A JSON number, true or false is read as such; everything else is text."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

@@ -1,11 +1,11 @@
-"""How Zigbee2MQTT, Tasmota and everything else speak. A new dialect is one file here and one name in this list."""
+"""The dialects: Zigbee2MQTT, Tasmota and generic. A new dialect is one file here and one name in this list."""
 
 from domogate.drivers.mqtt.dialects.generic import GenericOptions
 from domogate.drivers.mqtt.dialects.tasmota import TasmotaOptions
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import Zigbee2MqttOptions
 
 Options = Zigbee2MqttOptions | TasmotaOptions | GenericOptions
-"""A module's options, told apart by `dialect`."""
+"""The options of a module; `dialect` selects the class."""
 
 DIALECTS = ("zigbee2mqtt", "tasmota", "generic")
 

@@ -1,4 +1,4 @@
-"""Everything else: topics and templates, written into the module's options (docs/mqtt.md has examples)."""
+"""Generic: topics and templates in the module's options describe any other device (docs/mqtt.md has examples)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -8,22 +8,23 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
-from domogate.drivers.mqtt.dialects.options import DialectOptions, Problem, find_problem_of_topic, refuse_kind
-from domogate.drivers.mqtt.facts import (
-    UNSAID_OF_A_THERMOSTAT,
-    Facts,
-    Keep,
-    Listening,
+from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.pictures import read_picture
+from domogate.drivers.mqtt.properties import (
+    THERMOSTAT_DEFAULTS,
+    Codec,
+    Properties,
     Publication,
-    Speech,
+    QueuePolicy,
+    Subscription,
     Unreadable,
-    Unsayable,
+    Unsupported,
     as_number,
     battery_of,
     read_text,
     within,
 )
-from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.template import Scalar, Source, Target
 
 _MOST_SOCKETS = 32
@@ -59,7 +60,7 @@ def _firmware(value: Scalar) -> int | None:
     return None if number is None else int(number)
 
 
-_FACTS: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
+_PROPERTIES: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
     {
         "on": ("on", _truth),
         "level": ("level", _between(0, 100, whole=True)),
@@ -81,9 +82,9 @@ _FACTS: Mapping[str, tuple[str, Callable[[Any], Any]]] = MappingProxyType(
         "loadActive": ("load_active", _truth),
     }
 )
-"""By the name that options use: what it is called within, and how a value is read."""
+"""By the name in the options: the property, and how its value is read."""
 _DECIMALS: Mapping[str, int] = MappingProxyType({"setPoint": 1})
-"""Of what is told; everything else in whole numbers."""
+"""Of sent values; all others are sent as whole numbers."""
 _SOCKETS = {f"socket{number}": number - 1 for number in range(1, _MOST_SOCKETS + 1)}
 
 _LIGHT = frozenset(("on", "level", "hue", "saturation"))
@@ -104,7 +105,7 @@ _COMMANDS: Mapping[DeviceKind, frozenset[str]] = MappingProxyType(
     }
 )
 KINDS = frozenset(_COMMANDS)
-# What a state cannot be made without, any one of them.
+# A state needs one of these.
 _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
     {
         **dict.fromkeys((DeviceKind.LIGHT, DeviceKind.PLUG, DeviceKind.HEATER, DeviceKind.AUDIOVIDEO_UNIT), ("on",)),
@@ -120,7 +121,7 @@ _NEEDED: Mapping[DeviceKind, tuple[str, ...]] = MappingProxyType(
 
 
 class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where it is said whether the module is there; a path makes it a value in JSON."""
+    """The topic that says whether the module is online; with a path it is a value in JSON."""
 
     topic: str
     path: str = ""
@@ -128,30 +129,30 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     offline: str = "offline"
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What makes the module say its state."""
+class ReadRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The message that makes the module report its state."""
 
     topic: str
     payload: str = ""
 
 
 class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where each fact is read, and how each is told."""
+    """Where each property is read, and how each is sent."""
 
     state: dict[str, Source] = {}
     command: dict[str, Target] = {}
     availability: Availability | None = None
-    ask: Question | None = None
+    ask: ReadRequest | None = None
     confirm: Literal["state", "broker"] = "state"
-    """What an order is confirmed by. `broker`: the device never says what it did."""
+    """What confirms an order. `broker`: the device never does."""
     picture: str | None = None
-    """The topic on which a camera publishes what it sees, as JPEG or PNG."""
+    """The topic on which a camera publishes pictures, as JPEG or PNG."""
 
     @property
     def gives_pictures(self) -> bool:
         return self.picture is not None
 
-    def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         yield from self.find_common_problems()
         if kind not in KINDS:
             yield (), refuse_kind(kind, "generic", KINDS)
@@ -159,18 +160,18 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         yield from self._find_in_tables(kind)
         needed = _NEEDED.get(kind, ())
         if needed and not any(name in self.state for name in needed) and self.confirm == "state":
-            yield ("state",), f"a {kind} needs {' or '.join(needed)} here, to know what it is in"
+            yield ("state",), f"a {kind} needs {' or '.join(needed)} here; its state is made from it"
         if self.availability is not None:
             for path, words in _as_source(self.availability).find_problems():
                 yield ("availability", *path), words
             if self.availability.online == self.availability.offline:
-                yield ("availability", "online"), "online and offline need different words"
+                yield ("availability", "online"), "online and offline must differ"
         if self.ask is not None and (problem := find_problem_of_topic(self.ask.topic)):
             yield ("ask", "topic"), problem
         if self.picture is not None:
             yield from self._find_in_picture(kind, self.picture)
 
-    def _find_in_picture(self, kind: DeviceKind, topic: str) -> Iterator[Problem]:
+    def _find_in_picture(self, kind: DeviceKind, topic: str) -> Iterator[OptionProblem]:
         if kind is not DeviceKind.AUDIOVIDEO_UNIT:
             yield ("picture",), f"a {kind} has no pictures"
         elif "on" not in self.state:
@@ -180,26 +181,26 @@ class GenericOptions(DialectOptions, tag="generic", frozen=True, kw_only=True, f
         elif any(source.topic == topic for source in self.state.values()) or (
             self.availability is not None and self.availability.topic == topic
         ):
-            yield ("picture",), "its topic must carry nothing else"
+            yield ("picture",), "its topic must have no other use"
 
-    def _find_in_tables(self, kind: DeviceKind) -> Iterator[Problem]:
+    def _find_in_tables(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         for name, source in self.state.items():
-            if name not in _FACTS and name not in _SOCKETS:
-                yield ("state", name), f"there is no {name!r}; there are {', '.join(_FACTS)} and socket1, socket2 …"
+            if name not in _PROPERTIES and name not in _SOCKETS:
+                yield ("state", name), f"there is no {name!r}; there are {', '.join(_PROPERTIES)} and socket1, socket2 …"
             for path, words in source.find_problems():
                 yield ("state", name, *path), words
         for name, target in self.command.items():
             if name not in _COMMANDS[kind]:
-                yield ("command", name), f"a {kind} is not told {name!r}"
+                yield ("command", name), f"a {kind} takes no command {name!r}"
             elif self.confirm == "state" and name not in self.state:
-                yield ("command", name), f"nothing would confirm it: add state.{name}, or say `confirm: broker`"
+                yield ("command", name), f"nothing would confirm it: add state.{name}, or set `confirm: broker`"
             for path, words in target.find_problems():
                 yield ("command", name, *path), words
         sockets = sorted(_SOCKETS[name] for name in self.state if name in _SOCKETS)
         if sockets != [*range(len(sockets))]:
-            yield ("state",), "sockets are numbered from 1 on, without a gap"
+            yield ("state",), "sockets are numbered from 1, without gaps"
 
-    def speech_for(self, kind: DeviceKind) -> Speech:
+    def codec_for(self, kind: DeviceKind) -> Codec:
         return Generic(self, kind)
 
 
@@ -208,66 +209,66 @@ def _as_source(availability: Availability) -> Source:
 
 
 class Generic:
-    """Speaks as the options say."""
+    """The codec that the options describe."""
 
     def __init__(self, options: GenericOptions, kind: DeviceKind) -> None:
         self._options = options
         self.confirmed_by_broker = options.confirm == "broker"
-        unsaid = UNSAID_OF_A_THERMOSTAT if kind is DeviceKind.CHRONOTHERMOSTAT else {}
-        spoken_of = options.state.keys() | options.command.keys()
-        self.always = cast(Facts, {fact: value for fact, value in unsaid.items() if fact not in spoken_of})
+        defaults = THERMOSTAT_DEFAULTS if kind is DeviceKind.CHRONOTHERMOSTAT else {}
+        in_options = options.state.keys() | options.command.keys()
+        self.always = cast(Properties, {fact: value for fact, value in defaults.items() if fact not in in_options})
         self._sources: dict[str, list[tuple[str, Source]]] = {}
         for name, source in options.state.items():
             self._sources.setdefault(source.topic, []).append((name, source))
-        watched = {} if options.picture is None else {options.picture: Listening(Keep.NEWEST)}
-        watched |= {topic: Listening(Keep.NEWEST) for topic in self._sources}
+        topics = {} if options.picture is None else {options.picture: Subscription(QueuePolicy.LATEST)}
+        topics |= {topic: Subscription(QueuePolicy.LATEST) for topic in self._sources}
         if options.availability is not None:
-            watched[options.availability.topic] = Listening(Keep.NEWEST, qos=1)
-        self.topics: Mapping[str, Listening] = watched
+            topics[options.availability.topic] = Subscription(QueuePolicy.LATEST, qos=1)
+        self.topics: Mapping[str, Subscription] = topics
 
-    def hear(self, topic: str, payload: bytes) -> Facts:
+    def decode(self, topic: str, payload: bytes) -> Properties:
         if topic == self._options.picture:
-            return Facts(picture=read_picture(payload)) if payload else Facts()
-        facts: dict[str, Any] = {}
+            return Properties(picture=read_picture(payload)) if payload else Properties()
+        properties: dict[str, Any] = {}
         for name, source in self._sources.get(topic, ()):
             value = source.read(payload)
             if value is None:
                 continue
             if name in _SOCKETS:
                 if (on := _truth(value)) is not None:
-                    facts.setdefault("sockets", {})[_SOCKETS[name]] = on
+                    properties.setdefault("sockets", {})[_SOCKETS[name]] = on
             else:
-                fact, read = _FACTS[name]
+                fact, read = _PROPERTIES[name]
                 if (known := read(value)) is not None:
-                    facts[fact] = known
+                    properties[fact] = known
         if self._options.availability is not None and topic == self._options.availability.topic and payload:
-            facts |= self._read_availability(self._options.availability, payload, alone=topic not in self._sources)
-        return cast(Facts, facts)  # its keys are those of _FACTS
+            properties |= self._read_availability(self._options.availability, payload, alone=topic not in self._sources)
+        return cast(Properties, properties)  # its keys are those of _PROPERTIES
 
-    def _read_availability(self, where: Availability, payload: bytes, *, alone: bool) -> Facts:
+    def _read_availability(self, where: Availability, payload: bytes, *, alone: bool) -> Properties:
         said = _as_source(where).read(payload) if where.path else read_text(payload)
         words = {where.online.lower(): True, where.offline.lower(): False}
         available = None if said is None else words.get(said.lower() if isinstance(said, str) else _plain(said))
         if available is None:
             if alone:
                 raise Unreadable(f"neither {where.online} nor {where.offline}")
-            return Facts()
-        return Facts(available=available)
+            return Properties()
+        return Properties(available=available)
 
-    def say(self, wanted: Facts) -> Sequence[Publication]:
+    def encode(self, wanted: Properties) -> Sequence[Publication]:
         values: dict[str, object] = {}
-        for name, (fact, _) in _FACTS.items():
+        for name, (fact, _) in _PROPERTIES.items():
             if fact in wanted:
-                values[name] = wanted[fact]  # type: ignore[literal-required]  # _FACTS names only what Facts has
-        values |= {f"socket{place + 1}": on for place, on in wanted.get("sockets", {}).items()}
-        said: list[Publication] = []
+                values[name] = wanted[fact]  # type: ignore[literal-required]  # _PROPERTIES names only keys of Properties
+        values |= {f"socket{entry + 1}": on for entry, on in wanted.get("sockets", {}).items()}
+        publications: list[Publication] = []
         for name, value in values.items():
             target = self._options.command.get(name)
             if target is None:
-                raise Unsayable(f"the module's options do not say how to tell it {name}")
-            said.append(Publication(target.topic, target.fill(value, _DECIMALS.get(name, 0))))
-        return said
+                raise Unsupported(f"the module's options have no command {name}")
+            publications.append(Publication(target.topic, target.fill(value, _DECIMALS.get(name, 0))))
+        return publications
 
-    def ask(self) -> Sequence[Publication]:
-        question = self._options.ask
-        return () if question is None else (Publication(question.topic, question.payload.encode()),)
+    def encode_read(self) -> Sequence[Publication]:
+        request = self._options.ask
+        return () if request is None else (Publication(request.topic, request.payload.encode()),)

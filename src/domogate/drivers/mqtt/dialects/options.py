@@ -1,4 +1,4 @@
-"""What all dialects' options have in common."""
+"""What the options of all dialects have in common."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,47 +6,45 @@ from typing import Any
 import msgspec
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt.facts import Speech
+from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.packets import LONGEST_TOPIC
-
-Path = tuple[str | int, ...]
-Problem = tuple[Path, str]
+from domogate.drivers.mqtt.properties import Codec
 
 
 class DialectOptions(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel", tag_field="dialect"
 ):
-    """Base of all dialects' options."""
+    """Base of the options of all dialects."""
 
     broker: str | None = None
-    """Its name; None: the only one there is."""
+    """Its name; None: the only broker."""
     silent_after: float | None = None
-    """Seconds without a word after which the module counts as absent; None: whoever watches over it says so."""
+    """After so many seconds without a message the module counts as absent; None: only its availability topic counts."""
 
     @property
     def gives_pictures(self) -> bool:
-        """Whether they say where a camera's pictures are."""
+        """Whether they name the topic of a camera's pictures."""
         return False
 
-    def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
-        """What makes a module of this kind impossible to drive with these options."""
-        raise NotImplementedError  # each dialect says it; a msgspec Struct cannot be an abstract class
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
+        """What is wrong with these options for a module of this kind."""
+        raise NotImplementedError  # a msgspec Struct cannot be an abstract class
 
-    def speech_for(self, kind: DeviceKind) -> Speech:
-        """Only after `find_problems` found none."""
-        raise NotImplementedError  # as above
+    def codec_for(self, kind: DeviceKind) -> Codec:
+        """Only for options without problems."""
+        raise NotImplementedError
 
-    def find_common_problems(self) -> Iterator[Problem]:
+    def find_common_problems(self) -> Iterator[OptionProblem]:
         if self.silent_after is not None and not 1 <= self.silent_after <= 10_000_000:
             yield ("silentAfter",), "a number of seconds from 1 on is expected"
 
 
 def find_problem_of_topic(topic: str) -> str | None:
-    """Why nothing can be published to it, or listened to by its name alone."""
+    """Why it cannot be published or subscribed as a single topic."""
     if not topic:
         return "a topic is expected"
     if any(sign in topic for sign in "+#\0"):
-        return f"{topic!r} is no single topic: + and # stand for many"
+        return f"{topic!r} is not a single topic: + and # are wildcards"
     if len(topic.encode("utf-8", "surrogatepass")) > LONGEST_TOPIC:
         return "the topic is too long"
     try:

@@ -1,21 +1,22 @@
-"""Tasmota: commands go to `cmnd/topic/…`, answers come on `stat/topic/…`, reports on `tele/topic/…`, each saying a part.
+"""Tasmota: commands go to `cmnd/topic/…`, answers come on `stat/topic/…`, reports on `tele/topic/…`; each is partial.
 
-After its documentation, pages "MQTT", "Commands", "Lights", "Blinds and Shutters" and "JSON Status Responses".
+Source: its documentation, pages "MQTT", "Commands", "Lights", "Blinds and Shutters" and "JSON Status Responses".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers.mqtt.dialects.options import DialectOptions, Problem, find_problem_of_topic, refuse_kind
-from domogate.drivers.mqtt.facts import (
-    Facts,
-    Keep,
-    Listening,
+from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.properties import (
+    Codec,
+    Properties,
     Publication,
-    Speech,
+    QueuePolicy,
+    Subscription,
     Unreadable,
-    Unsayable,
+    Unsupported,
     as_number,
     read_object,
     read_text,
@@ -33,22 +34,22 @@ _UNKNOWN_COMMAND = ("Unknown", "Error")
 
 
 class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which part of which Tasmota device a module is."""
+    """The Tasmota device of a module, and the part of that device."""
 
     topic: str = ""
     full_topic: str = "%prefix%/%topic%/"
     prefixes: tuple[str, str, str] = ("cmnd", "stat", "tele")
     relay: int = 1
-    """Which one, for a device with several."""
+    """The number of the relay."""
     sockets: int = 0
-    """How many relays a multisocket has."""
+    """The number of relays of a multisocket."""
     shutter: int = 1
     states: tuple[str, str] = ("OFF", "ON")
     """Its words for off and on (StateText1 and 2)."""
     online: str = "Online"
     offline: str = "Offline"
 
-    def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         yield from self.find_common_problems()
         if kind not in KINDS:
             yield (), refuse_kind(kind, "tasmota", KINDS)
@@ -61,173 +62,175 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
             yield ("fullTopic",), "both %prefix% and %topic% are expected in it"
         elif problem := find_problem_of_topic(self.full_topic):
             yield ("fullTopic",), problem
-        for place, prefix in enumerate(self.prefixes):
+        for entry, prefix in enumerate(self.prefixes):
             if problem := find_problem_of_topic(prefix):
-                yield ("prefixes", place), problem
+                yield ("prefixes", entry), problem
         if not 1 <= self.relay <= MOST_RELAYS:
             yield ("relay",), f"relays are numbered 1 to {MOST_RELAYS}"
         if not 1 <= self.shutter <= 16:
             yield ("shutter",), "shutters are numbered 1 to 16"
         if kind is DeviceKind.MULTISOCKET and not 2 <= self.sockets <= MOST_RELAYS:
-            yield ("sockets",), f"how many relays it has, 2 to {MOST_RELAYS}"
+            yield ("sockets",), f"the number of its relays, 2 to {MOST_RELAYS}"
         if self.states[0] == self.states[1]:
-            yield ("states",), "off and on need different words"
+            yield ("states",), "off and on must differ"
 
-    def speech_for(self, kind: DeviceKind) -> Speech:
+    def codec_for(self, kind: DeviceKind) -> Codec:
         return Tasmota(kind, self)
 
 
 class Tasmota:
-    """Speaks with one relay, light, shutter or meter of one Tasmota device."""
+    """The codec of one relay, light, shutter or meter of one Tasmota device."""
 
     confirmed_by_broker = False
-    always = Facts()
+    always = Properties()
 
     def __init__(self, kind: DeviceKind, options: TasmotaOptions) -> None:
         self._kind = kind
         self._options = options
         self._on_off = {options.states[0]: False, options.states[1]: True, "OFF": False, "ON": True}
-        command, answer, report = (_spell(options, prefix) for prefix in options.prefixes)
+        command, answer, report = (_prefix_topic(options, prefix) for prefix in options.prefixes)
         self._command = command
         self._will = f"{report}LWT"
         relays = range(1, options.sockets + 1) if kind is DeviceKind.MULTISOCKET else (options.relay,)
         # A device with one relay calls it POWER, one with more POWER1, POWER2 …
         self._relays = {f"POWER{number}": number for number in relays} | ({"POWER": 1} if 1 in relays else {})
         self._powers = {f"{answer}{name}": number for name, number in self._relays.items()}
-        self.topics: Mapping[str, Listening] = {
-            self._will: Listening(qos=1),
-            f"{answer}RESULT": Listening(Keep.EVERY),
-            f"{answer}STATUS8": Listening(),
-            f"{answer}STATUS10": Listening(),
-            f"{report}STATE": Listening(),
-            f"{report}SENSOR": Listening(),
-            **({} if kind in (DeviceKind.AUTOMATION, DeviceKind.ENERGYMETER) else dict.fromkeys(self._powers, Listening())),
+        self.topics: Mapping[str, Subscription] = {
+            self._will: Subscription(qos=1),
+            f"{answer}RESULT": Subscription(QueuePolicy.ALL),
+            f"{answer}STATUS8": Subscription(),
+            f"{answer}STATUS10": Subscription(),
+            f"{report}STATE": Subscription(),
+            f"{report}SENSOR": Subscription(),
+            **({} if kind in (DeviceKind.AUTOMATION, DeviceKind.ENERGYMETER) else dict.fromkeys(self._powers, Subscription())),
         }
 
-    # hearing
+    # decoding
 
-    def hear(self, topic: str, payload: bytes) -> Facts:
+    def decode(self, topic: str, payload: bytes) -> Properties:
         if topic == self._will:
             return self._read_will(payload)
         relay = self._powers.get(topic)
         if relay is not None:
-            facts = Facts()
-            self._read_relay(relay, read_text(payload), facts)
-            return facts
+            properties = Properties()
+            self._read_relay(relay, read_text(payload), properties)
+            return properties
         said = read_object(payload)
-        # An answer to Status wraps what the report of the same name says.
+        # An answer to Status wraps the report of the same name.
         for wrapper in ("StatusSTS", "StatusSNS"):
             if isinstance(said.get(wrapper), dict):
                 said = said[wrapper]
         return self._read(said)
 
-    def _read_will(self, payload: bytes) -> Facts:
+    def _read_will(self, payload: bytes) -> Properties:
         if not payload:
-            return Facts()
+            return Properties()
         text = read_text(payload)
         if text not in (self._options.online, self._options.offline):
             raise Unreadable(f"neither {self._options.online} nor {self._options.offline}")
-        return Facts(available=text == self._options.online)
+        return Properties(available=text == self._options.online)
 
-    def _read(self, said: Mapping[str, Any]) -> Facts:
-        facts = Facts()
+    def _read(self, said: Mapping[str, Any]) -> Properties:
+        properties = Properties()
         if said.get("Command") in _UNKNOWN_COMMAND:
-            facts["refusal"] = f"it does not know the command ({said['Command']})"
+            properties["refusal"] = f"the device does not know the command ({said['Command']})"
         if self._kind not in (DeviceKind.AUTOMATION, DeviceKind.ENERGYMETER):
             for name, relay in self._relays.items():
                 if name in said:
-                    self._read_relay(relay, said[name], facts)
+                    self._read_relay(relay, said[name], properties)
         if self._kind is DeviceKind.LIGHT:
-            self._read_light(said, facts)
+            self._read_light(said, properties)
         elif self._kind is DeviceKind.AUTOMATION:
-            self._read_shutter(said.get(f"Shutter{self._options.shutter}"), facts)
-            # The command is answered with where the shutter is to go, before it moves.
+            self._read_shutter(said.get(f"Shutter{self._options.shutter}"), properties)
+            # The answer to the command has the target position, before the shutter moves.
             if (target := within(said.get(f"ShutterPosition{self._options.shutter}"), 0, 100)) is not None:
-                facts["target"] = round(target)
+                properties["target"] = round(target)
         energy = said.get("ENERGY")
         if isinstance(energy, dict):
-            self._read_energy(energy, facts)
-        return facts
+            self._read_energy(energy, properties)
+        return properties
 
-    def _read_relay(self, relay: int, word: object, facts: Facts) -> None:
+    def _read_relay(self, relay: int, word: object, properties: Properties) -> None:
         on = self._on_off.get(word) if isinstance(word, str) else None
         if on is None:
             return
         if self._kind is DeviceKind.MULTISOCKET:
-            facts.setdefault("sockets", {})[relay - 1] = on
+            properties.setdefault("sockets", {})[relay - 1] = on
         elif self._kind is DeviceKind.LOCK:
-            facts["locked"] = not on  # a strike that is powered is open
+            properties["locked"] = not on  # a powered strike is open
         elif self._kind is DeviceKind.ACTIVATION:
-            facts["active"] = on
+            properties["active"] = on
         else:
-            facts["on"] = on
+            properties["on"] = on
 
-    def _read_light(self, said: Mapping[str, Any], facts: Facts) -> None:
+    def _read_light(self, said: Mapping[str, Any], properties: Properties) -> None:
         for name in (f"Dimmer{self._options.relay}", "Dimmer"):
             if (level := within(said.get(name), 0, 100)) is not None:
-                facts["level"] = round(level)
+                properties["level"] = round(level)
                 break
-        spoken = said.get("HSBColor")
-        if not isinstance(spoken, str):
+        color = said.get("HSBColor")
+        if not isinstance(color, str):
             return
-        parts = [_whole(part) for part in spoken.split(",")]
+        parts = [_whole(part) for part in color.split(",")]
         if len(parts) == 3:
             hue, saturation = within(parts[0], 0, 360), within(parts[1], 0, 100)
             if hue is not None and saturation is not None:
-                facts["hue"], facts["saturation"] = hue, saturation
+                properties["hue"], properties["saturation"] = hue, saturation
 
-    def _read_shutter(self, said: object, facts: Facts) -> None:
+    def _read_shutter(self, said: object, properties: Properties) -> None:
         if isinstance(said, dict):
             if (position := within(said.get("Position"), 0, 100)) is not None:
-                facts["position"] = round(position)
+                properties["position"] = round(position)
             if (target := within(said.get("Target"), 0, 100)) is not None:
-                facts["target"] = round(target)
+                properties["target"] = round(target)
 
-    def _read_energy(self, said: Mapping[str, Any], facts: Facts) -> None:
+    def _read_energy(self, said: Mapping[str, Any], properties: Properties) -> None:
         power, total = said.get("Power"), said.get("Total")
         if isinstance(power, list):  # one for each phase or channel
             of_one = power[self._options.relay - 1 : self._options.relay]
             power = of_one[0] if self._kind is not DeviceKind.ENERGYMETER and of_one else _sum(power)
         if (watts := as_number(power)) is not None:
-            facts["power"] = max(0.0, watts)
+            properties["power"] = max(0.0, watts)
         if (kilowatt_hours := within(_sum(total) if isinstance(total, list) else total, 0, 1e9)) is not None:
-            facts["energy"] = round(kilowatt_hours * 1000, 3)
+            properties["energy"] = round(kilowatt_hours * 1000, 3)
 
-    # speaking
+    # encoding
 
-    def say(self, wanted: Facts) -> Sequence[Publication]:
-        said: list[Publication] = []
+    def encode(self, wanted: Properties) -> Sequence[Publication]:
+        publications: list[Publication] = []
         if "hue" in wanted:
             level = wanted.get("level", 100)
-            said.append(self._tell("HSBColor", f"{round(wanted['hue'] or 0)},{round(wanted.get('saturation') or 0)},{level}"))
+            publications.append(
+                self._publication("HSBColor", f"{round(wanted['hue'] or 0)},{round(wanted.get('saturation') or 0)},{level}")
+            )
         elif "level" in wanted:
-            said.append(self._tell("Dimmer", str(wanted["level"])))
-        for place, on in wanted.get("sockets", {}).items():
-            if not 0 <= place < self._options.sockets:
-                raise Unsayable(f"there is no socket {place}; the first is 0, the last is {self._options.sockets - 1}")
-            said.append(self._switch(place + 1, on))
+            publications.append(self._publication("Dimmer", str(wanted["level"])))
+        for entry, on in wanted.get("sockets", {}).items():
+            if not 0 <= entry < self._options.sockets:
+                raise Unsupported(f"there is no socket {entry}; the first is 0, the last is {self._options.sockets - 1}")
+            publications.append(self._switch(entry + 1, on))
         if "on" in wanted or "active" in wanted:
-            said.append(self._switch(self._options.relay, bool(wanted.get("on", wanted.get("active")))))
+            publications.append(self._switch(self._options.relay, bool(wanted.get("on", wanted.get("active")))))
         if "locked" in wanted:
-            said.append(self._switch(self._options.relay, not wanted["locked"]))
+            publications.append(self._switch(self._options.relay, not wanted["locked"]))
         if "position" in wanted:
-            said.append(self._tell(f"ShutterPosition{self._options.shutter}", str(wanted["position"])))
-        return said
+            publications.append(self._publication(f"ShutterPosition{self._options.shutter}", str(wanted["position"])))
+        return publications
 
     def _switch(self, relay: int, on: bool) -> Publication:
-        return self._tell(f"POWER{relay}", "ON" if on else "OFF")
+        return self._publication(f"POWER{relay}", "ON" if on else "OFF")
 
-    def _tell(self, command: str, text: str) -> Publication:
+    def _publication(self, command: str, text: str) -> Publication:
         return Publication(f"{self._command}{command}", text.encode())
 
-    def ask(self) -> Sequence[Publication]:
-        state, sensors = self._tell("STATE", ""), self._tell("STATUS", "10")
+    def encode_read(self) -> Sequence[Publication]:
+        state, sensors = self._publication("STATE", ""), self._publication("STATUS", "10")
         if self._kind in (DeviceKind.ENERGYMETER, DeviceKind.AUTOMATION):
             return (sensors,)
         return (state, sensors) if self._kind is DeviceKind.PLUG else (state,)
 
 
-def _spell(options: TasmotaOptions, prefix: str) -> str:
+def _prefix_topic(options: TasmotaOptions, prefix: str) -> str:
     spelled = options.full_topic.replace("%prefix%", prefix).replace("%topic%", options.topic)
     return spelled if spelled.endswith("/") else f"{spelled}/"
 

@@ -1,6 +1,6 @@
-"""Zigbee2MQTT: one JSON object on `base/name` says all of a device; `base/name/set` tells it, `base/name/get` asks it.
+"""Zigbee2MQTT: a JSON object on `base/name` has the state of a device; `base/name/set` sets it, `base/name/get` requests it.
 
-After its documentation, pages "MQTT Topics and Messages", "Exposes" and "Device Availability".
+Source: its documentation, pages "MQTT Topics and Messages", "Exposes" and "Device Availability".
 """
 
 import re
@@ -10,16 +10,17 @@ from typing import Any
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
+from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.colors import hue_and_saturation
-from domogate.drivers.mqtt.dialects.options import DialectOptions, Problem, find_problem_of_topic, refuse_kind, to_json
-from domogate.drivers.mqtt.facts import (
-    Facts,
-    Keep,
-    Listening,
+from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind, to_json
+from domogate.drivers.mqtt.properties import (
+    Codec,
+    Properties,
     Publication,
-    Speech,
+    QueuePolicy,
+    Subscription,
     Unreadable,
-    Unsayable,
+    Unsupported,
     as_number,
     battery_of,
     read_object,
@@ -53,19 +54,19 @@ _LONGEST_REFUSAL = 300
 
 
 class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which device of which Zigbee2MQTT a module is."""
+    """The Zigbee2MQTT device of a module."""
 
     name: str = ""
-    """Its friendly name, or its address; of a gateway none is needed."""
+    """Its friendly name or its address; a gateway needs none."""
     base: str = "zigbee2mqtt"
     endpoint: str | None = None
-    """For one of several in the same device: l1, left …"""
+    """The part of a device with several: l1, left …"""
     endpoints: tuple[str, ...] = ()
-    """A multisocket's, in the order of its sockets."""
+    """Those of a multisocket, in the order of its sockets."""
     set_point: str = SET_POINTS[0]
-    """What a thermostat calls its set point."""
+    """The name of the set point of a thermostat."""
 
-    def find_problems(self, kind: DeviceKind) -> Iterator[Problem]:
+    def find_problems(self, kind: DeviceKind) -> Iterator[OptionProblem]:
         yield from self.find_common_problems()
         if kind not in KINDS:
             yield (), refuse_kind(kind, "zigbee2mqtt", KINDS)
@@ -77,19 +78,19 @@ class Zigbee2MqttOptions(DialectOptions, tag="zigbee2mqtt", frozen=True, kw_only
         if kind is DeviceKind.MULTISOCKET and not self.endpoints:
             yield ("endpoints",), "a multisocket needs the names of its endpoints, such as [l1, l2]"
         if len(set(self.endpoints)) < len(self.endpoints) or not all(self.endpoints):
-            yield ("endpoints",), "each endpoint has a name, and stands once"
+            yield ("endpoints",), "each endpoint needs a name of its own"
         if kind is DeviceKind.CHRONOTHERMOSTAT and self.set_point not in SET_POINTS:
-            yield ("setPoint",), f"{self.set_point!r} is no set point; there are {', '.join(SET_POINTS)}"
+            yield ("setPoint",), f"{self.set_point!r} is not a set point; there are {', '.join(SET_POINTS)}"
 
-    def speech_for(self, kind: DeviceKind) -> Speech:
+    def codec_for(self, kind: DeviceKind) -> Codec:
         return Zigbee2Mqtt(kind, self)
 
 
 class Zigbee2Mqtt:
-    """Speaks with one device of one Zigbee2MQTT."""
+    """The codec of one device of Zigbee2MQTT."""
 
     confirmed_by_broker = False
-    always = Facts()
+    always = Properties()
 
     def __init__(self, kind: DeviceKind, options: Zigbee2MqttOptions) -> None:
         self._kind = kind
@@ -100,63 +101,63 @@ class Zigbee2Mqtt:
         self._bridge, self._log = f"{options.base}/bridge/state", f"{options.base}/bridge/logging"
         self._topic = f"{options.base}/{options.name}"
         self._availability = f"{self._topic}/availability"
-        watched = {self._bridge: Listening(qos=1)}
+        topics = {self._bridge: Subscription(qos=1)}
         if kind is not DeviceKind.GATEWAY:
-            watched |= {
-                self._availability: Listening(qos=1),
-                self._topic: Listening(),
-                self._log: Listening(Keep.WHILE_WAITING),
+            topics |= {
+                self._availability: Subscription(qos=1),
+                self._topic: Subscription(),
+                self._log: Subscription(QueuePolicy.DURING_CALLS),
             }
-        self.topics: Mapping[str, Listening] = watched
+        self.topics: Mapping[str, Subscription] = topics
 
-    # hearing
+    # decoding
 
-    def hear(self, topic: str, payload: bytes) -> Facts:
+    def decode(self, topic: str, payload: bytes) -> Properties:
         if topic == self._topic:
             return self._read(read_object(payload))
         if topic == self._log:
             return self._read_log(read_object(payload))
         return _read_availability(payload)
 
-    def _read_log(self, said: Mapping[str, Any]) -> Facts:
-        """What could not be done is only said in its log."""
+    def _read_log(self, said: Mapping[str, Any]) -> Properties:
+        """Only its log says that an order failed."""
         message = said.get("message")
         failed = _FAILED.fullmatch(message) if said.get("level") == "error" and isinstance(message, str) else None
-        return Facts(refusal=failed["why"][:_LONGEST_REFUSAL]) if failed and failed["name"] == self._name else Facts()
+        return Properties(refusal=failed["why"][:_LONGEST_REFUSAL]) if failed and failed["name"] == self._name else Properties()
 
-    def _read(self, said: Mapping[str, Any]) -> Facts:
-        facts = Facts()
+    def _read(self, said: Mapping[str, Any]) -> Properties:
+        properties = Properties()
         if self._kind is DeviceKind.MULTISOCKET:
-            facts["sockets"] = {
-                place: on
-                for place, endpoint in enumerate(self._endpoints)
+            properties["sockets"] = {
+                entry: on
+                for entry, endpoint in enumerate(self._endpoints)
                 if (on := _on_off(said.get(f"state_{endpoint}"))) is not None
             }
         elif self._kind is DeviceKind.LOCK:
-            self._read_lock(said, facts)
+            self._read_lock(said, properties)
         elif (on := _on_off(said.get(f"state{self._suffix}"))) is not None:
-            facts["active" if self._kind is DeviceKind.ACTIVATION else "on"] = on
+            properties["active" if self._kind is DeviceKind.ACTIVATION else "on"] = on
         if self._kind is DeviceKind.LIGHT:
-            self._read_light(said, facts)
+            self._read_light(said, properties)
         elif self._kind is DeviceKind.CHRONOTHERMOSTAT:
-            self._read_thermostat(said, facts)
+            self._read_thermostat(said, properties)
         if (position := within(said.get(f"position{self._suffix}"), 0, 100)) is not None:
-            facts["position"] = round(position)
+            properties["position"] = round(position)
         if (power := as_number(said.get(f"power{self._suffix}"))) is not None:
-            facts["power"] = max(0.0, power)  # a plug that feeds in is not known here
+            properties["power"] = max(0.0, power)  # power that is fed in is not supported
         if (energy := within(said.get(f"energy{self._suffix}"), 0, 1e9)) is not None:
-            facts["energy"] = round(energy * 1000, 3)  # it counts in kWh
+            properties["energy"] = round(energy * 1000, 3)  # from kWh
         if (percent := within(said.get("battery"), 0, 100)) is not None:
-            facts["battery"] = battery_of(percent)
+            properties["battery"] = battery_of(percent)
         elif said.get("battery_low") is True:
-            facts["battery"] = Battery.LOW
-        return facts
+            properties["battery"] = Battery.LOW
+        return properties
 
-    def _read_light(self, said: Mapping[str, Any], facts: Facts) -> None:
+    def _read_light(self, said: Mapping[str, Any], properties: Properties) -> None:
         if (brightness := within(said.get(f"brightness{self._suffix}"), 0, 255)) is not None:
-            facts["level"] = min(100, round(brightness / _BRIGHTEST * 100))
+            properties["level"] = min(100, round(brightness / _BRIGHTEST * 100))
         if said.get(f"color_mode{self._suffix}") == "color_temp":
-            facts["hue"] = facts["saturation"] = None
+            properties["hue"] = properties["saturation"] = None
             return
         color = said.get(f"color{self._suffix}")
         if not isinstance(color, dict):
@@ -164,48 +165,48 @@ class Zigbee2Mqtt:
         hue, saturation = within(color.get("hue"), 0, 360), within(color.get("saturation"), 0, 100)
         x, y = within(color.get("x"), 0, 1), within(color.get("y"), 0.001, 1)
         if hue is not None and saturation is not None:
-            facts["hue"], facts["saturation"] = hue, saturation
+            properties["hue"], properties["saturation"] = hue, saturation
         elif x is not None and y is not None:
-            facts["hue"], facts["saturation"] = hue_and_saturation(x, y)
+            properties["hue"], properties["saturation"] = hue_and_saturation(x, y)
 
-    def _read_lock(self, said: Mapping[str, Any], facts: Facts) -> None:
-        # `lock_state` is what the bolt is in, `state` what was last asked of it.
-        bolt, asked = said.get("lock_state"), said.get("state")
+    def _read_lock(self, said: Mapping[str, Any], properties: Properties) -> None:
+        # `lock_state` is the position of the bolt, `state` the last command.
+        bolt, command = said.get("lock_state"), said.get("state")
         if bolt in ("locked", "unlocked", "not_fully_locked"):
-            facts["locked"] = bolt == "locked"
-        elif asked in ("LOCK", "UNLOCK"):
-            facts["locked"] = asked == "LOCK"
+            properties["locked"] = bolt == "locked"
+        elif command in ("LOCK", "UNLOCK"):
+            properties["locked"] = command == "LOCK"
 
-    def _read_thermostat(self, said: Mapping[str, Any], facts: Facts) -> None:
+    def _read_thermostat(self, said: Mapping[str, Any], properties: Properties) -> None:
         if (set_point := within(said.get(self._set_point), 3, 40)) is not None:
-            facts["set_point"] = set_point
+            properties["set_point"] = set_point
         if (temperature := as_number(said.get("local_temperature"))) is not None:
-            facts["temperature"] = temperature
+            properties["temperature"] = temperature
         if (humidity := within(said.get("humidity"), 0, 100)) is not None:
-            facts["humidity"] = humidity
-        spoken = said.get("system_mode")
-        if isinstance(spoken, str) and spoken in _MODES:
-            mode, function = _MODES[spoken]
-            facts["mode"] = ThermostatMode.BOOST if said.get("preset") == "boost" else mode
+            properties["humidity"] = humidity
+        system_mode = said.get("system_mode")
+        if isinstance(system_mode, str) and system_mode in _MODES:
+            mode, function = _MODES[system_mode]
+            properties["mode"] = ThermostatMode.BOOST if said.get("preset") == "boost" else mode
             if function is not None:
-                facts["function"] = function
+                properties["function"] = function
         running = said.get("running_state")
         if isinstance(running, str):
-            facts["load_active"] = running in ("heat", "cool")
+            properties["load_active"] = running in ("heat", "cool")
         elif (demand := within(said.get("pi_heating_demand"), 0, 255)) is not None:
-            facts["load_active"] = demand > 0
+            properties["load_active"] = demand > 0
 
-    # speaking
+    # encoding
 
-    def say(self, wanted: Facts) -> Sequence[Publication]:
-        return (Publication(f"{self._topic}/set", to_json(self._words_for(wanted))),)
+    def encode(self, wanted: Properties) -> Sequence[Publication]:
+        return (Publication(f"{self._topic}/set", to_json(self._to_object(wanted))),)
 
-    def _words_for(self, wanted: Facts) -> dict[str, Any]:
+    def _to_object(self, wanted: Properties) -> dict[str, Any]:
         words: dict[str, Any] = {}
-        for place, on in wanted.get("sockets", {}).items():
-            if not 0 <= place < len(self._endpoints):
-                raise Unsayable(f"there is no socket {place}; the first is 0, the last is {len(self._endpoints) - 1}")
-            words[f"state_{self._endpoints[place]}"] = "ON" if on else "OFF"
+        for entry, on in wanted.get("sockets", {}).items():
+            if not 0 <= entry < len(self._endpoints):
+                raise Unsupported(f"there is no socket {entry}; the first is 0, the last is {len(self._endpoints) - 1}")
+            words[f"state_{self._endpoints[entry]}"] = "ON" if on else "OFF"
         if "on" in wanted or "active" in wanted:
             words[f"state{self._suffix}"] = "ON" if wanted.get("on", wanted.get("active")) else "OFF"
         if "locked" in wanted:
@@ -222,15 +223,15 @@ class Zigbee2Mqtt:
             words["system_mode"] = self._system_mode(wanted)
         return words
 
-    def _system_mode(self, wanted: Facts) -> str:
+    def _system_mode(self, wanted: Properties) -> str:
         mode = wanted.get("mode", ThermostatMode.MANUAL)
         if mode in _SYSTEM_MODES:
             return _SYSTEM_MODES[mode]
         if mode is not ThermostatMode.MANUAL:
-            raise Unsayable(f"Zigbee2MQTT's thermostats have no common word for the mode {mode}")
+            raise Unsupported(f"Zigbee2MQTT has no common word for the thermostat mode {mode}")
         return _HEAT_OR_COOL[wanted.get("function", ThermostatFunction.HEATING)]
 
-    def ask(self) -> Sequence[Publication]:
+    def encode_read(self) -> Sequence[Publication]:
         about = {
             DeviceKind.CHRONOTHERMOSTAT: self._set_point,
             DeviceKind.MULTISOCKET: f"state_{self._endpoints[0]}" if self._endpoints else "state",
@@ -238,7 +239,7 @@ class Zigbee2Mqtt:
             DeviceKind.AUTOMATION: f"position{self._suffix}",
         }.get(self._kind, f"state{self._suffix}")
         if self._kind in (DeviceKind.REMOTE, DeviceKind.GATEWAY):
-            return ()  # a remote sleeps, and the bridge speaks by itself
+            return ()  # a remote sleeps, and the bridge reports by itself
         return (Publication(f"{self._topic}/get", to_json({about: ""})),)
 
 
@@ -246,11 +247,11 @@ def _on_off(value: object) -> bool | None:
     return _ON_OFF.get(value) if isinstance(value, str) else None
 
 
-def _read_availability(payload: bytes) -> Facts:
-    """`online`, as older versions say it, or {"state": "online"}. Nothing at all: nobody says any more."""
+def _read_availability(payload: bytes) -> Properties:
+    """`online` in older versions, or {"state": "online"}. An empty message has no information."""
     if not payload:
-        return Facts()
+        return Properties()
     state = payload if payload in (b"online", b"offline") else str(read_object(payload).get("state")).encode()
     if state not in (b"online", b"offline"):
         raise Unreadable("neither online nor offline")
-    return Facts(available=state == b"online")
+    return Properties(available=state == b"online")

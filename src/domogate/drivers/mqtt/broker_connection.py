@@ -1,7 +1,6 @@
-"""Keeps one connection to one broker up: reconnects, and says each time why it was lost."""
+"""Keeps one connection to one broker open: reconnects after a loss, and reports each time why it was lost."""
 
 import asyncio
-import random
 import ssl
 import uuid
 from collections.abc import Awaitable, Callable
@@ -9,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from domogate.domain.reachability import AbsenceReason
+from domogate.drivers.backoff import Backoff
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection, ConnectionLost, Deliver
 from domogate.drivers.mqtt.packets import V5, V311
@@ -17,9 +17,7 @@ _log = structlog.get_logger(__name__)
 
 LARGEST_PACKET = 262_144
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 5.0
-"""Seconds between two attempts: doubled each time, less up to a half by chance, so that not all come back at once."""
-HEALTHY = 10.0
-"""A connection that lasted so long ends the series of failures before it. One that is cut each time is a failure."""
+"""Seconds between two attempts."""
 CONNECT_WITHIN = 10.0
 _UNSUPPORTED_VERSION = 0x84
 
@@ -27,8 +25,8 @@ Serve = Callable[[Connection], Awaitable[None]]
 Lost = Callable[[AbsenceReason, str], None]
 
 
-class Link:
-    """The way to one broker. `serve` is given each connection until it is lost, `lost` each reason why there is none."""
+class BrokerConnection:
+    """`serve` is called with each connection and returns when it is lost; `lost` is called with each reason."""
 
     def __init__(self, broker: MqttBroker, *, deliver: Deliver, serve: Serve, lost: Lost) -> None:
         self.broker = broker
@@ -37,11 +35,11 @@ class Link:
         self._lost = lost
         self._client_id = broker.client_id or f"domogate-{uuid.uuid4().hex[:16]}"
         self._version = V5
-        self._complaint = ""
+        self._last_problem = ""
 
     async def run(self) -> None:
-        """For ever. What a broker or network can do wrong never ends it."""
-        loop, pause = asyncio.get_running_loop(), FIRST_PAUSE
+        """Runs until it is cancelled. No error of a broker or of the network ends it."""
+        loop, backoff = asyncio.get_running_loop(), Backoff()
         while True:
             try:
                 connection = await open_connection(self.broker, self._client_id, self._version, self._deliver)
@@ -49,39 +47,37 @@ class Link:
                 if refused.reason == _UNSUPPORTED_VERSION and self._version == V5:
                     self._version = V311
                     continue
-                self._complain(AbsenceReason.REFUSED, f"the broker refused the gateway: {refused}")
+                self._report_lost(AbsenceReason.REFUSED, f"the broker refused the gateway: {refused}")
             except (ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
-                # Some brokers of old hang up on what they do not know.
+                # Some old brokers close the connection when they do not know the version.
                 self._version = V311 if isinstance(error, ConnectionLost) and self._version == V5 else V5
-                self._complain(AbsenceReason.CONNECTION_LOST, _explain(error))
+                self._report_lost(AbsenceReason.CONNECTION_LOST, _explain(error))
             else:
                 _log.info(
                     "connected", broker=self.broker.name, url=self.broker.url, mqtt="5.0" if self._version == V5 else "3.1.1"
                 )
-                self._complaint, begun = "", loop.time()
+                self._last_problem, begun = "", loop.time()
                 try:
                     await self._serve(connection)
                 except ConnectionLost:
-                    pass  # `lost` says why
+                    pass  # `lost` has the reason
                 finally:
                     connection.close()
-                if loop.time() - begun >= HEALTHY:
-                    pause = FIRST_PAUSE
-                self._complain(AbsenceReason.CONNECTION_LOST, connection.lost.result())
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-            pause = min(LONGEST_PAUSE, pause * 2)
+                backoff.connection_ended(loop.time() - begun)
+                self._report_lost(AbsenceReason.CONNECTION_LOST, connection.lost.result())
+            await asyncio.sleep(backoff.next_pause(FIRST_PAUSE, LONGEST_PAUSE))
 
-    def _complain(self, why: AbsenceReason, words: str) -> None:
-        if words != self._complaint:
+    def _report_lost(self, why: AbsenceReason, words: str) -> None:
+        if words != self._last_problem:
             _log.warning("no connection", broker=self.broker.name, url=self.broker.url, why=words)
-            self._complaint = words
+            self._last_problem = words
         self._lost(why, f"{self.broker.url}: {words}")
 
 
 async def open_connection(
     broker: MqttBroker, client_id: str, version: int, deliver: Deliver, *, largest_packet: int = LARGEST_PACKET
 ) -> Connection:
-    """Logged in. Raises BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError (of the password's file)."""
+    """Connect and log in. Raises BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError (password file)."""
     password = broker.read_password()
     context = _tls_context(broker) if broker.tls else None
     async with asyncio.timeout(CONNECT_WITHIN):
@@ -111,7 +107,7 @@ def _explain(error: Exception) -> str:
     if isinstance(error, TimeoutError) and not str(error):
         return f"no answer within {CONNECT_WITHIN:g} seconds"
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not believed: {error.verify_message}"
+        return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__

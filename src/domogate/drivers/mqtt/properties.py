@@ -1,7 +1,7 @@
-"""The words between dialects and the domain: what a message says of a module, and what a command wants of it.
+"""Properties of a device: what lies between the messages of a dialect and the states and commands of the domain.
 
-A dialect translates payloads into Facts and wanted Facts into payloads; `kinds.py` makes states of the ones and the others of
-commands. So each dialect is a table, and each kind of device is said once.
+A dialect decodes payloads into Properties and encodes wanted Properties as payloads. `kinds.py` makes states from Properties,
+and wanted Properties from commands. So a dialect knows nothing of states, and a kind of device knows nothing of dialects.
 """
 
 import math
@@ -15,17 +15,17 @@ from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.ports import Picture
 
 
-class Facts(TypedDict, total=False):
-    """What is not there was not said."""
+class Properties(TypedDict, total=False):
+    """A message has some of them; a missing one is not known from it."""
 
     on: bool
     level: int
     hue: float | None
     saturation: float | None
-    """Hue and saturation None: the light shows no colour now."""
+    """None: the light shows no colour now."""
     position: int
     target: int
-    """Where a shutter is going."""
+    """The position to which a shutter is moving."""
     power: float
     energy: float
     """Watt and watt-hours."""
@@ -40,30 +40,30 @@ class Facts(TypedDict, total=False):
     function: ThermostatFunction
     load_active: bool
     sockets: dict[int, bool]
-    """By place, the first is 0; those that were not spoken of are not there."""
+    """By number, from 0."""
     available: bool
-    """Whoever watches over it says that it is there."""
+    """The availability topic says that it is online."""
     refusal: str
-    """It would not do what it was told, in these words."""
+    """The reason why it refused an order."""
     picture: Picture
-    """What a camera sees."""
+    """The picture of a camera."""
 
 
 MEASURES = ("power", "energy", "temperature", "humidity")
-ABOUT_THE_WAY = frozenset(("available", "refusal", "picture"))
-"""Facts that say nothing of the state the module is in."""
+NOT_STATE = frozenset(("available", "refusal", "picture"))
+"""Properties that are not part of the state."""
 
 
-UNSAID_OF_A_THERMOSTAT = Facts(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
-"""What one is in that never speaks of it."""
+THERMOSTAT_DEFAULTS = Properties(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
+"""For a thermostat that never reports them."""
 
 
 class Unreadable(Exception):
-    """A payload that makes no sense here. It is counted, and changes nothing."""
+    """A payload that cannot be decoded. It is counted and changes nothing."""
 
 
-class Unsayable(Exception):
-    """What was wanted has no word in the dialect, or the device has no such thing."""
+class Unsupported(Exception):
+    """The dialect or the device does not support the wanted properties."""
 
 
 class Publication(msgspec.Struct, frozen=True, gc=False):
@@ -71,50 +71,50 @@ class Publication(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
 
 
-class Keep(Enum):
-    """What becomes of messages that come faster than they are read."""
+class QueuePolicy(Enum):
+    """Which unread messages of a topic are kept."""
 
-    NEWEST = "each says all there is to say: the newest counts"
-    EVERY = "each says a part: all are kept, up to a bound"
-    WHILE_WAITING = "they matter only to an order that is under way"
+    LATEST = "each message is complete: the newest is enough"
+    ALL = "each message is a part: all are kept, up to a limit"
+    DURING_CALLS = "only messages during a call matter"
 
 
-class Listening(msgspec.Struct, frozen=True, gc=False):
-    """How a topic is listened to."""
+class Subscription(msgspec.Struct, frozen=True, gc=False):
+    """How a topic is subscribed."""
 
-    keep: Keep = Keep.NEWEST
+    policy: QueuePolicy = QueuePolicy.LATEST
     qos: int = 0
 
 
-class Speech(Protocol):
-    """How one module is spoken with."""
+class Codec(Protocol):
+    """Decodes the messages of one module and encodes those to it."""
 
     @property
-    def topics(self) -> Mapping[str, Listening]: ...
+    def topics(self) -> Mapping[str, Subscription]: ...
     @property
     def confirmed_by_broker(self) -> bool:
-        """True: the device never says what it did, and the broker's acknowledgement has to do."""
+        """True: the device never confirms an order; the acknowledgement of the broker is enough."""
         ...
 
     @property
-    def always(self) -> Facts:
-        """What holds without a word: it is neither told nor waited for."""
+    def always(self) -> Properties:
+        """Properties that never change: they are neither sent nor awaited."""
         ...
 
-    def hear(self, topic: str, payload: bytes) -> Facts:
+    def decode(self, topic: str, payload: bytes) -> Properties:
         """Raises Unreadable."""
         ...
 
-    def say(self, wanted: Facts) -> Sequence[Publication]:
-        """Raises Unsayable."""
+    def encode(self, wanted: Properties) -> Sequence[Publication]:
+        """The messages that set the properties. Raises Unsupported."""
         ...
 
-    def ask(self) -> Sequence[Publication]:
-        """What makes the module say what it is in; nothing: it speaks only by itself."""
+    def encode_read(self) -> Sequence[Publication]:
+        """The messages that make the module report its state; none: it cannot be asked."""
         ...
 
 
-# Reading payloads
+# decoding payloads
 
 _decode = msgspec.json.Decoder().decode
 
@@ -144,7 +144,7 @@ def read_text(payload: bytes) -> str:
 
 
 def as_number(value: object) -> float | None:
-    """None for what is no finite number; a boolean is none."""
+    """None when it is not a finite number. A boolean is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -155,7 +155,7 @@ def as_number(value: object) -> float | None:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """None for what is no number or is out of the bounds."""
+    """None when it is not a number within the bounds."""
     number = as_number(value)
     return number if number is not None and low <= number <= high else None
 

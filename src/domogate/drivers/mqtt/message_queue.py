@@ -1,39 +1,39 @@
-"""What came in and is not read yet: bounded, whatever a broker sends (Decision 0038)."""
+"""Unread messages, in bounded memory (Decision 0038)."""
 
 import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from domogate.drivers.mqtt.facts import Keep
+from domogate.drivers.mqtt.properties import QueuePolicy
 
 _PARTS = 64
-"""How many messages that each say a part are kept of a topic."""
+"""How many messages of a topic with the policy ALL are kept."""
 
 
-class Inbox:
-    """The newest payload of each topic, unread and as bytes. Whoever waits for an answer gets each message at once."""
+class MessageQueue:
+    """The newest payload of each topic, as bytes."""
 
     def __init__(self) -> None:
-        self._kept: dict[bytes, Keep] = {}
+        self._policies: dict[bytes, QueuePolicy] = {}
         self._newest: dict[bytes, bytes] = {}
         self._parts: dict[bytes, deque[bytes]] = {}
         self._filled = asyncio.Event()
 
-    def listen(self, topic: bytes, keep: Keep) -> None:
-        """Of two who listen to the same topic, the one who wants more gets it for both."""
-        if self._kept.get(topic) is not Keep.EVERY:
-            self._kept[topic] = keep if self._kept.get(topic) is not Keep.NEWEST or keep is Keep.EVERY else Keep.NEWEST
+    def add_topic(self, topic: bytes, policy: QueuePolicy) -> None:
+        """For two modules with the same topic, the policy that keeps more applies."""
+        keeps_more = (QueuePolicy.DURING_CALLS, QueuePolicy.LATEST, QueuePolicy.ALL)
+        self._policies[topic] = max(policy, self._policies.get(topic, policy), key=keeps_more.index)
 
-    def leave(self, topic: bytes) -> None:
-        self._kept.pop(topic, None)
+    def remove_topic(self, topic: bytes) -> None:
+        self._policies.pop(topic, None)
         self._newest.pop(topic, None)
         self._parts.pop(topic, None)
 
     def put(self, topic: bytes, payload: bytes) -> None:
-        keep = self._kept.get(topic)
-        if keep is Keep.NEWEST:
+        policy = self._policies.get(topic)
+        if policy is QueuePolicy.LATEST:
             self._newest[topic] = payload
-        elif keep is Keep.EVERY:
+        elif policy is QueuePolicy.ALL:
             parts = self._parts.get(topic)
             if parts is None:
                 parts = self._parts[topic] = deque(maxlen=_PARTS)
@@ -43,20 +43,20 @@ class Inbox:
         self._filled.set()
 
     def holds_any(self, topics: Iterable[bytes]) -> bool:
-        """Whether something unread is of one of these."""
+        """Whether there is an unread message of one of these topics."""
         return any(topic in self._newest or topic in self._parts for topic in topics)
 
     async def wait_filled(self) -> None:
         await self._filled.wait()
 
     def take(self) -> list[tuple[bytes, bytes]]:
-        """All there is, and nothing is left."""
+        """Remove and return all messages."""
         self._filled.clear()
         newest, self._newest = self._newest, {}
         parts, self._parts = self._parts, {}
         return [*newest.items(), *((topic, one) for topic, some in parts.items() for one in some)]
 
     def take_of(self, topic: bytes) -> list[bytes]:
-        """What is unread of one topic, before something newer of it is read past the inbox."""
+        """Remove and return the messages of one topic, before a newer one is read directly."""
         newest = self._newest.pop(topic, None)
         return [*self._parts.pop(topic, ()), *(() if newest is None else (newest,))]

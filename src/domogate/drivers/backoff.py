@@ -1,0 +1,25 @@
+"""Pauses between attempts to connect: each is twice as long as the one before, up to a limit."""
+
+import random
+
+_random = random.SystemRandom()
+
+HEALTHY = 10.0
+"""A connection that lasted so many seconds starts a new series. One that is always cut at once is a failure each time."""
+
+
+class Backoff:
+    """Counts failures in a row. Random jitter prevents that all clients come back at the same time."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def connection_ended(self, lasted: float) -> None:
+        if lasted >= HEALTHY:
+            self._failures = 0
+
+    def next_pause(self, first: float, longest: float, jitter: tuple[float, float] = (0.5, 1.0)) -> float:
+        """Seconds to wait now. `jitter` is the range of the factor."""
+        pause = min(longest, first * 2.0 ** min(self._failures, 10))
+        self._failures += 1
+        return pause * _random.uniform(*jitter)

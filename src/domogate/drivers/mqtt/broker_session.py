@@ -1,0 +1,240 @@
+"""One broker and its modules: subscriptions, incoming messages, polling and silent modules. Orders are in `calls.py`."""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from domogate.domain.faults import DeviceOffline
+from domogate.domain.ids import Id
+from domogate.domain.reachability import AbsenceReason
+from domogate.drivers.mqtt.broker import MqttBroker
+from domogate.drivers.mqtt.broker_connection import BrokerConnection
+from domogate.drivers.mqtt.connection import Connection, ConnectionLost
+from domogate.drivers.mqtt.message_queue import MessageQueue
+from domogate.drivers.mqtt.module import DrivenModule
+from domogate.drivers.mqtt.packets import FAILURE, words_for
+from domogate.drivers.mqtt.properties import Unreadable
+from domogate.drivers.mqtt.warning_counter import WarningCounter
+from domogate.ports import Clock
+
+READ_EVERY = 0.05
+"""Seconds in which messages collect before they are read: only the newest of each topic is."""
+READ_BATCH, READ_PAUSE = 10, 0.001
+"""After so many messages other tasks get so much time: reading all at once would delay them by milliseconds."""
+POLL_DELAY, POLL_INTERVAL = 1.0, 0.1
+"""Retained messages come first; then modules without a message are polled, few at a time: radio networks are slow."""
+NEVER_SEEN_AFTER, CHECK_EVERY = 30.0, 5.0
+
+
+class BrokerSession:
+    """Drives the modules behind one broker. `on_change` is called with each module that may have changed."""
+
+    def __init__(self, broker: MqttBroker, clock: Clock, on_change: Callable[[DrivenModule], None]) -> None:
+        self.clock = clock
+        self.connection: Connection | None = None
+        self._on_change = on_change
+        self._broker_connection = BrokerConnection(broker, deliver=self._deliver, serve=self._serve, lost=self._connection_lost)
+        self._queue = MessageQueue()
+        self._modules: dict[tuple[Id, Id], DrivenModule] = {}
+        self._routes: dict[bytes, list[DrivenModule]] = {}
+        self._urgent: dict[bytes, int] = {}
+        """Topics with callers that wait for a message, and how many."""
+        self._subscribed: set[bytes] = set()
+        self._problem: tuple[AbsenceReason, str] | None = None
+        self._modules_changed = asyncio.Event()
+        self._reachability_known = asyncio.Event()
+        self._to_poll: deque[DrivenModule] = deque()
+        self._poll_wanted = asyncio.Event()
+        self.warnings = WarningCounter(broker.name)
+        self.received = 0
+        """How many messages came in."""
+
+    def list_tasks(self) -> Iterable[tuple[str, Callable[[], Coroutine[Any, Any, None]]]]:
+        """The tasks of the session by name; each runs until it is cancelled."""
+        return (
+            ("connection", self._broker_connection.run),
+            ("reader", self._run_reader),
+            ("poller", self._run_poller),
+            ("checks", self._run_checks),
+        )
+
+    def close(self) -> None:
+        stopping = DeviceOffline("the driver is stopping")
+        for module in self._modules.values():
+            module.end_calls(stopping)
+            module.removed = True
+        self._modules.clear()
+        self._routes.clear()
+        if self.connection is not None:
+            self.connection.close()
+
+    # modules
+
+    def add(self, module: DrivenModule) -> None:
+        self._modules[module.plant_id, module.id] = module
+        for topic, subscription in module.codec.topics.items():
+            self._routes.setdefault(topic.encode(), []).append(module)
+            self._queue.add_topic(topic.encode(), subscription.policy)
+        if self._problem is not None:
+            module.lose_connection(*self._problem, self.clock.now())
+            self._on_change(module)
+        # A topic that is subscribed already is subscribed again: then the broker sends its retained message.
+        self._subscribed.difference_update(topic.encode() for topic in module.codec.topics)
+        self._modules_changed.set()
+
+    def remove(self, module: DrivenModule) -> None:
+        module.removed = True
+        module.end_calls(DeviceOffline("the module is no longer driven"))
+        self._modules.pop((module.plant_id, module.id), None)
+        for topic in map(str.encode, module.codec.topics):
+            left = [one for one in self._routes.get(topic, ()) if one is not module]
+            if left:
+                self._routes[topic] = left
+            else:
+                self._routes.pop(topic, None)
+                self._queue.remove_topic(topic)
+        self._modules_changed.set()
+
+    # connection
+
+    async def _serve(self, connection: Connection) -> None:
+        self.connection, self._problem = connection, None
+        self._subscribed.clear()
+        self._modules_changed.set()
+        while not connection.lost.done():
+            changed = asyncio.ensure_future(self._modules_changed.wait())
+            try:
+                await asyncio.wait((changed, connection.lost), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                changed.cancel()
+            if self._modules_changed.is_set() and not connection.lost.done():
+                self._modules_changed.clear()
+                await self._subscribe(connection)
+
+    async def _subscribe(self, connection: Connection) -> None:
+        """Subscribe to the topics of new modules, and unsubscribe from those of removed ones."""
+        old = [topic for topic in self._subscribed if topic not in self._routes]
+        new = [topic for topic in self._routes if topic not in self._subscribed]
+        self._subscribed.difference_update(old)
+        self._subscribed.update(new)
+        wanted = [(topic.decode(), self._qos_of(topic)) for topic in new]
+        waiting = [module for module in self._modules.values() if module.subscribed_since is None]
+        reasons = await connection.subscribe(wanted)
+        now = self.clock.now()
+        for module in waiting:
+            module.set_subscribed(now)
+        for (topic, _), reason in zip(wanted, reasons, strict=True):
+            if reason >= FAILURE:
+                for module in self._routes.get(topic.encode(), ()):
+                    module.refuse_topic(topic, words_for(reason), now)
+        for module in waiting:
+            self._on_change(module)
+        self._poll_soon(waiting)
+        self._notify_callers()
+        await connection.unsubscribe([topic.decode() for topic in old])
+
+    def _qos_of(self, topic: bytes) -> int:
+        name = topic.decode()
+        return max(module.codec.topics[name].qos for module in self._routes[topic])
+
+    def _connection_lost(self, why: AbsenceReason, evidence: str) -> None:
+        self.connection, self._problem = None, (why, evidence)
+        now = self.clock.now()
+        for module in self._modules.values():
+            module.lose_connection(why, evidence, now)
+            self._on_change(module)
+        self._notify_callers()
+
+    def _notify_callers(self) -> None:
+        self._reachability_known.set()
+        self._reachability_known = asyncio.Event()
+
+    async def wait_reachability(self) -> None:
+        """Until the connection was made or lost the next time."""
+        await self._reachability_known.wait()
+
+    # incoming messages
+
+    @contextmanager
+    def urgent(self, module: DrivenModule) -> Iterator[None]:
+        """While a caller waits for the module, its messages are read at once."""
+        topics = [topic.encode() for topic in module.codec.topics]
+        for topic in topics:
+            self._urgent[topic] = self._urgent.get(topic, 0) + 1
+        try:
+            yield
+        finally:
+            for topic in topics:
+                self._urgent[topic] -= 1
+                if not self._urgent[topic]:
+                    del self._urgent[topic]
+
+    def _deliver(self, topic: bytes, payload: bytes) -> None:
+        self.received += 1
+        if topic in self._urgent:
+            for earlier in self._queue.take_of(topic):
+                self._dispatch(topic, earlier)
+            self._dispatch(topic, payload)
+        else:
+            self._queue.put(topic, payload)
+
+    async def _run_reader(self) -> None:
+        while True:
+            await self._queue.wait_filled()
+            await asyncio.sleep(READ_EVERY)
+            for count, (topic, payload) in enumerate(self._queue.take(), start=1):
+                self._dispatch(topic, payload)
+                if count % READ_BATCH == 0:
+                    await asyncio.sleep(READ_PAUSE)
+
+    def _dispatch(self, topic: bytes, payload: bytes) -> None:
+        for module in self._routes.get(topic, ()):
+            absent = module.absence is not None
+            try:
+                module.receive(topic.decode(), payload, self.clock.now())
+            except Unreadable as unreadable:
+                self.warnings.add(topic, payload, str(unreadable))
+            except Exception as error:
+                self.warnings.add(topic, payload, repr(error))
+            if absent and module.absence is None:
+                self._poll_soon((module,))
+            self._on_change(module)
+
+    # silent modules
+
+    def _poll_soon(self, modules: Iterable[DrivenModule]) -> None:
+        self._to_poll.extend(module for module in modules if module not in self._to_poll)
+        if self._to_poll:
+            self._poll_wanted.set()
+
+    async def _run_poller(self) -> None:
+        while True:
+            await self._poll_wanted.wait()
+            await asyncio.sleep(POLL_DELAY)
+            while self._to_poll:
+                module = self._to_poll.popleft()
+                silent = module.received_at is None or module.received_at < (module.subscribed_since or 0.0)
+                connection = self.connection
+                if module.removed or module.absence is not None or connection is None or not silent:
+                    continue
+                with suppress(ConnectionLost):
+                    for request in module.codec.encode_read():
+                        connection.publish(request.topic, request.payload, math.ceil(NEVER_SEEN_AFTER))
+                await asyncio.sleep(POLL_INTERVAL)
+            self._poll_wanted.clear()
+
+    async def _run_checks(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_EVERY)
+            self.check_modules()
+
+    def check_modules(self) -> None:
+        """Find silent modules, and log what could not be read."""
+        for module in self._modules.values():
+            if not self._queue.holds_any(map(str.encode, module.codec.topics)):  # an unread message: it is not silent
+                module.check_silence(self.clock.now(), NEVER_SEEN_AFTER)
+                self._on_change(module)
+        self.warnings.log()

@@ -1,0 +1,147 @@
+"""Orders, reads and pictures of a module: each is sent once and in time, and waits for the module's answer."""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Iterable
+
+from domogate.domain.commands import Order
+from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.states import Report
+from domogate.drivers.mqtt.broker_session import BrokerSession
+from domogate.drivers.mqtt.connection import ConnectionLost
+from domogate.drivers.mqtt.kinds import properties_for
+from domogate.drivers.mqtt.module import DrivenModule, PendingCall
+from domogate.drivers.mqtt.packets import FAILURE, NO_MATCHING_SUBSCRIBERS, words_for
+from domogate.drivers.mqtt.properties import Properties, Publication, Unsupported
+from domogate.ports import Picture
+
+FRESH_FOR = 60.0
+"""Seconds for which the last message of a module is current enough: it is not asked again."""
+
+
+async def execute(session: BrokerSession, module: DrivenModule, order: Order) -> Report:
+    try:
+        wanted = properties_for(module.kind, order.command, module.codec.always)
+        publications = module.codec.encode(wanted)
+    except Unsupported as unsupported:
+        raise DeviceRefused(str(unsupported)) from None
+    await _wait_until_known(session, module, order.deadline)
+    _check_reachable(module)
+    if publications:
+        by_broker = module.codec.confirmed_by_broker
+        await _call(session, module, wanted, publications, order.deadline, by_broker=by_broker)
+    return module.report(session.clock.now())
+
+
+async def read(session: BrokerSession, module: DrivenModule, deadline: float) -> Report:
+    await _wait_until_known(session, module, deadline)
+    now = session.clock.now()
+    requests = module.codec.encode_read()
+    fresh = module.received_at is not None and now - module.received_at < FRESH_FOR and not module.unanswered
+    if module.absence is not None or (module.state is not None and (fresh or not requests)):
+        return module.report(now)
+    if not requests:
+        raise DeviceTimeout("the device has not reported anything yet, and cannot be asked")
+    await _call(session, module, Properties(), requests, deadline, by_broker=False)
+    return module.report(session.clock.now())
+
+
+async def take_picture(session: BrokerSession, module: DrivenModule, deadline: float) -> Picture:
+    pictures = module.pictures
+    if pictures is None:
+        raise DeviceRefused("the module's options do not name the topic of its pictures")
+    await _wait_until_known(session, module, deadline)
+    while True:
+        _check_reachable(module)
+        if not pictures.is_on:
+            raise DeviceRefused("the camera is off")
+        if (newest := pictures.find_newest()) is not None:
+            return newest
+        await _in_time(session, pictures.wait(), deadline, "the camera gave no picture in time")
+
+
+def _check_reachable(module: DrivenModule) -> None:
+    if module.removed:
+        raise DeviceOffline("the module is no longer driven")
+    if (absence := module.absence) is not None:
+        raise DeviceOffline(f"the device cannot be reached ({absence.why}): {absence.evidence}")
+
+
+async def _wait_until_known(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
+    """Shortly after the start it is not known yet whether the broker can be reached."""
+    while module.subscribed_since is None and module.absence is None and not module.removed:
+        await _in_time(session, session.wait_reachability(), deadline, "the broker was not reached in time")
+    if module.removed:
+        raise DeviceOffline("the module is no longer driven")
+
+
+async def _call(
+    session: BrokerSession,
+    module: DrivenModule,
+    wanted: Properties,
+    publications: Iterable[Publication],
+    deadline: float,
+    *,
+    by_broker: bool,
+) -> None:
+    call = module.expect(wanted)
+    try:
+        with session.urgent(module):
+            acks = []
+            for publication in publications:
+                acks.append(await publish(session, publication, call, deadline))
+                module.unanswered = True  # from the first message on, also when a later one fails
+            if by_broker:
+                acknowledged = asyncio.gather(*acks, return_exceptions=True)
+                await _in_time(session, acknowledged, deadline, "the broker did not acknowledge it")
+                call.end()
+            await wait_answer(session, call, deadline)
+            module.unanswered = False
+    finally:
+        module.forget(call)
+
+
+async def wait_answer(session: BrokerSession, call: PendingCall, deadline: float) -> None:
+    """An answer that has come counts, also when the gateway itself was busy until the deadline."""
+    await asyncio.wait((call.answered,), timeout=max(0.0, deadline - session.clock.now()))
+    if not call.answered.done():
+        raise DeviceTimeout("the device did not confirm in time")
+    call.answered.result()
+
+
+async def publish(
+    session: BrokerSession, publication: Publication, call: PendingCall, deadline: float
+) -> "asyncio.Future[bytes]":
+    connection = session.connection
+    if connection is None:
+        raise DeviceOffline("the connection to the broker is lost")
+    await _in_time(session, connection.wait_writable(), deadline, "the broker does not take messages")
+    remaining = deadline - session.clock.now()
+    if remaining <= 0:
+        raise DeviceTimeout("the order was not sent: its deadline passed")
+    try:
+        # In whole seconds; some brokers never expire a message with 0 (Decision 0038).
+        ack = connection.publish(publication.topic, publication.payload, max(1, math.floor(remaining)))
+    except ConnectionLost as lost:
+        raise DeviceOffline(f"the connection to the broker is lost: {lost}") from None
+    ack.add_done_callback(lambda done: _handle_ack(done, publication.topic, call))
+    return ack
+
+
+async def _in_time(session: BrokerSession, waiting: Awaitable[object], deadline: float, words: str) -> None:
+    try:
+        async with asyncio.timeout(max(0.0, deadline - session.clock.now())):
+            await waiting
+    except TimeoutError:
+        raise DeviceTimeout(words) from None
+
+
+def _handle_ack(ack: "asyncio.Future[bytes]", topic: str, call: PendingCall) -> None:
+    """The broker's answer to a publication. A lost connection does not end the call: the device may have the message."""
+    if ack.cancelled() or ack.exception() is not None:
+        return
+    reason = ack.result()[0]
+    if reason >= FAILURE:
+        call.end(DeviceRefused(f"the broker does not let the gateway publish to {topic}: {words_for(reason)}"))
+    elif reason == NO_MATCHING_SUBSCRIBERS:
+        call.end(DeviceOffline(f"no device is subscribed to {topic}"))

@@ -1,0 +1,37 @@
+"""Unreadable messages are counted and logged from time to time: a faulty device must not fill the log."""
+
+import structlog
+
+_log = structlog.get_logger(__name__)
+
+_SHOWN = 80
+
+
+class WarningCounter:
+    """Unreadable messages: their number since the last log line, and the newest of them."""
+
+    def __init__(self, broker: str) -> None:
+        self._broker = broker
+        self._unlogged = 0
+        self._newest: tuple[bytes, bytes, str] = (b"", b"", "")
+        self.counted = 0
+        """The total."""
+
+    def add(self, topic: bytes, payload: bytes, words: str) -> None:
+        self.counted += 1
+        self._unlogged += 1
+        self._newest = (topic, payload[:_SHOWN], words)
+
+    def log(self) -> None:
+        """One line for all messages since the last one."""
+        if self._unlogged:
+            topic, payload, words = self._newest
+            _log.warning(
+                "unreadable messages ignored",
+                broker=self._broker,
+                messages=self._unlogged,
+                topic=topic.decode(errors="replace"),
+                payload=payload.decode(errors="replace"),
+                why=words,
+            )
+            self._unlogged = 0
