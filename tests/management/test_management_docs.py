@@ -60,4 +60,4 @@ class TestTheCommandLinePage:
                 command = root.commands[named[1]]  # type: ignore[attr-defined]
                 command = getattr(command, "commands", {}).get(named[2], command)
                 options = {flag for parameter in command.params for flag in parameter.opts}
-                assert set(re.findall(r"`(--[a-z-]+)", row["what it does"])) <= options, row["command"]
+                assert set(re.findall(r"`(--[a-z-]+)", row["meaning"])) <= options, row["command"]
