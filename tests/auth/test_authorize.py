@@ -20,10 +20,10 @@ from support.oauth import (
     Browser,
     Provider,
     authorization_request,
-    challenge_of,
     is_back_at,
     returned,
 )
+from support.pkce import challenge_of
 
 BACK = WEB.redirect_uris[0]
 
@@ -321,7 +321,7 @@ class TestNoHeaderIsSplit:
         value=st.text(st.sampled_from("a\r\n\t \x00\u2028\x85é: ;,%0d"), min_size=1, max_size=30),
     )
     async def test_by_whatever_stands_in_a_parameter(self, browser: Browser, name: str, value: str) -> None:
-        answer = await browser.authorize(**{name: value})
+        answer = await browser.authorize(WEB, **{name: value})
         assert answer.status_code in (303, 400)
         for header, content in answer.headers.raw:
             assert not set(b"\r\n\x00") & set(header + content)

@@ -71,7 +71,7 @@ class TestRefused:
         ],
     )
     async def test_by_form_fields(self, browser: Browser, fields: dict[str, str]) -> None:
-        answer = await exchange(browser, **fields)
+        answer = await exchange(browser, None, **fields)
         assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
         assert answer.headers["www-authenticate"].startswith("Basic realm=")
         assert answer.headers["cache-control"] == "no-store"

@@ -34,7 +34,7 @@ async def log_in(browser: Browser, page: httpx.Response) -> httpx.Response:
 
 
 async def to_consent(browser: Browser, **changed: str | None) -> httpx.Response:
-    login = await go(browser, await browser.authorize(**changed))
+    login = await go(browser, await browser.authorize(WEB, **changed))
     return await go(browser, await log_in(browser, login))
 
 

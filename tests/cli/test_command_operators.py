@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -57,8 +58,8 @@ def change(domogate: CommandLine, email: str, **changes: object) -> None:
     asyncio.run(whole())
 
 
-def find(domogate: CommandLine, email: str) -> dict:
-    found: dict = domogate.read("user", "show", email)
+def find(domogate: CommandLine, email: str) -> dict[str, Any]:
+    found: dict[str, Any] = domogate.read("user", "show", email)
     return found
 
 

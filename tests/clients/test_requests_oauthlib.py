@@ -58,11 +58,12 @@ class Home:
 
     def send(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> int:
         """With the access token, as it does by itself."""
-        return self.session.request(method, url, headers=headers, data=body, timeout=30).status_code
+        return int(self.session.request(method, url, headers=headers, data=body, timeout=30).status_code)
 
     def send_id_token(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> int:
         headers = {**headers, "Authorization": f"Bearer {self.session.token['id_token']}"}
-        return self.session.request(method, url, headers=headers, data=body, withhold_token=True, timeout=30).status_code
+        answer = self.session.request(method, url, headers=headers, data=body, withhold_token=True, timeout=30)
+        return int(answer.status_code)
 
     @property
     def senders(self) -> dict[str, Send]:

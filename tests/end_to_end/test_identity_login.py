@@ -159,7 +159,7 @@ def work_of(gateway: Gateway, emails: Iterable[str]) -> float:
     for email in emails:
         assert attempt(gateway, email, "wrong password").status_code == 403
     after = process.cpu_times()
-    return after.user + after.system - before.user - before.system
+    return float(after.user + after.system - before.user - before.system)
 
 
 def without_what_was_sent(answer: httpx.Response, email: str) -> str:

@@ -290,9 +290,10 @@ def test_codes_refresh_families_and_revocation_in_any_order(tmp_path: Path) -> N
         opened = open_provider(tmp_path)
         provider = runner.run(opened.__aenter__())
         browsers = (provider.browser(), provider.browser())
+        machine: Any = lambda: IdentityMachine(runner, provider, browsers)  # noqa: E731 - typed as a class by the library
         try:
             run_state_machine_as_test(
-                lambda: IdentityMachine(runner, provider, browsers),
+                machine,
                 settings=settings(
                     max_examples=examples(10), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
                 ),

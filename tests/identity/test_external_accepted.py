@@ -34,16 +34,16 @@ class TestAGoodToken:
     async def test_may_be_signed_with_any_algorithm_of_the_allow_list(self, algorithm: str) -> None:
         key = IssuerKey("k", algorithm)
         issuers = await new_issuers(key, algorithms=("ES256", "RS256", "PS256", "EdDSA"))
-        assert await issuers.verify(issuers.access(key))
+        await issuers.verify(issuers.access(key))
 
     async def test_stands_beside_the_gateways_own(self) -> None:
         issuers = await new_issuers()
-        assert await issuers.verify(await issuers.identity.mint())
-        assert await issuers.verify(issuers.access())
+        await issuers.verify(await issuers.identity.mint())
+        await issuers.verify(issuers.access())
 
     async def test_may_be_the_only_ones(self) -> None:
         issuers = await new_issuers(own=False)
-        assert await issuers.verify(issuers.access())
+        await issuers.verify(issuers.access())
         assert "not accepted here" in await issuers.refusal(await issuers.identity.mint())
 
     async def test_belongs_to_a_grant_that_stands_for_person_and_client(self) -> None:
@@ -79,15 +79,15 @@ class TestAGoodToken:
 
     async def test_may_carry_header_fields_of_its_product(self) -> None:
         issuers = await new_issuers()
-        assert await issuers.verify(KEY.sign(issuers.claims(), typ="at+jwt", x5t="abc", nonce="xyz", rh="0."))
+        await issuers.verify(KEY.sign(issuers.claims(), typ="at+jwt", x5t="abc", nonce="xyz", rh="0."))
 
     async def test_without_key_id_is_verified_by_the_only_key_and_by_the_one_after_it(self) -> None:
         old, new = IssuerKey(None), IssuerKey(None)
         issuers = await new_issuers(old)
-        assert await issuers.verify(issuers.access(old))
+        await issuers.verify(issuers.access(old))
         issuers.source.keys = [new]
         issuers.clock.advance(REFETCH_PAUSE)
-        assert await issuers.verify(issuers.access(new))
+        await issuers.verify(issuers.access(new))
         assert "signature" in await issuers.refusal(issuers.access(old))
 
     async def test_of_an_unlisted_client_is_taken_for_the_one_that_stands_for_all(self) -> None:
@@ -98,12 +98,12 @@ class TestAGoodToken:
     async def test_of_a_clock_a_little_ahead_is_accepted(self) -> None:
         issuers = await new_issuers()
         now = int(issuers.clock.now())
-        assert await issuers.verify(issuers.access(iat=now + 25, nbf=now + 25))
+        await issuers.verify(issuers.access(iat=now + 25, nbf=now + 25))
 
     async def test_may_name_its_authorized_party(self) -> None:
         issuers = await new_issuers(clients={"their-app": "demo-app", "web": "demo-app"})
-        assert await issuers.verify(issuers.id(aud=["web", "their-app"], azp="their-app"))
-        assert await issuers.verify(issuers.id(aud="web", azp="their-app"))
+        await issuers.verify(issuers.id(aud=["web", "their-app"], azp="their-app"))
+        await issuers.verify(issuers.id(aud="web", azp="their-app"))
 
 
 class TestAVerifiedToken:
@@ -131,4 +131,4 @@ class TestAVerifiedToken:
         await issuers.identity.store.save_client(Client("demo-app", "x", scopes=("light.read",), access_token_everywhere=True))
         principal = await issuers.verify(token)
         assert principal.standing is Standing.TERMS_EXPIRED
-        assert (principal.scopes, principal.access_token_everywhere) == ({"light.read"}, True)
+        assert (principal.scopes, principal.access_token_everywhere) == (frozenset({"light.read"}), True)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from domogate.domain.faults import TokenRefused
 from domogate.identity.external import ExternalIssuer, IssuerProfile
-from domogate.identity.tokens import TokenVerifier
 from support.examples import examples
-from support.identity import AUDIENCE, ISSUER, new_identity
-from support.issuer import IssuerKey, StandIn
+from support.identity import AUDIENCE, new_identity, new_verifier
+from support.issuer import FakeIssuer, IssuerKey
 from support.issuer_world import KEY, URL, new_issuers
 
 
@@ -70,7 +69,7 @@ class TestAWrongToken:
     async def test_of_a_profile_without_audiences_is_no_access_token(self) -> None:
         issuers = await new_issuers(audiences=())
         assert "audience" in await issuers.refusal(issuers.access())
-        assert await issuers.verify(issuers.id())
+        await issuers.verify(issuers.id())
 
     async def test_of_no_known_kind_is_refused(self) -> None:
         issuers = await new_issuers()
@@ -142,14 +141,14 @@ class TestAForgedToken:
         identity = await new_identity()
         other = IssuerKey("k1", "RS256")
         issuers = [
-            ExternalIssuer(IssuerProfile(url=url, clients={"their-app": "demo-app"}), StandIn(url, key), identity.clock)
+            ExternalIssuer(IssuerProfile(url=url, clients={"their-app": "demo-app"}), FakeIssuer(url, key), identity.clock)
             for url, key in ((URL, KEY), ("https://other.example", other))
         ]
-        verifier = TokenVerifier(identity.keyring, identity.store, identity.clock, ISSUER, AUDIENCE, others=issuers)
-        issuers = await new_issuers()
-        assert await verifier.verify(issuers.id())
+        verifier = new_verifier(identity.store, identity.keyring, others=issuers)
+        source = await new_issuers()
+        await verifier.verify(source.id())
         with pytest.raises(TokenRefused, match="signature"):
-            await verifier.verify(issuers.id(other))
+            await verifier.verify(source.id(other))
 
     async def test_with_a_critical_header_is_refused(self) -> None:
         issuers = await new_issuers()

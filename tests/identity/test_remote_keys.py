@@ -11,13 +11,13 @@ from domogate.identity.profiles import IssuerProfile
 from domogate.identity.remote_keys import COLD_PAUSE, MAX_STALE, REFETCH_PAUSE, KeysUnavailable, RemoteKeys, _read_keys
 from support.examples import examples
 from support.identity import ManualClock
-from support.issuer import IssuerKey, StandIn, serve_issuer
+from support.issuer import FakeIssuer, IssuerKey, serve_issuer
 
 URL = "https://id.example"
 FIRST, SECOND = IssuerKey("first"), IssuerKey("second")
 
 
-def remote(source: StandIn, clock: ManualClock | None = None, **profile: Any) -> RemoteKeys:
+def remote(source: FakeIssuer, clock: ManualClock | None = None, **profile: Any) -> RemoteKeys:
     return RemoteKeys(IssuerProfile(url=source.url, clients={"a": "b"}, **profile), source, clock or ManualClock())
 
 
@@ -28,7 +28,7 @@ async def let_run() -> None:
 
 class TestKeys:
     async def test_are_discovered_at_first_use_and_then_kept(self) -> None:
-        source = StandIn(URL, FIRST)
+        source = FakeIssuer(URL, FIRST)
         keys = remote(source)
         assert source.fetched == []
         for _ in range(5):
@@ -36,14 +36,14 @@ class TestKeys:
         assert source.fetched == [f"{URL}/.well-known/openid-configuration", f"{URL}/jwks"]
 
     async def test_a_hundred_that_ask_at_once_share_one_fetch(self) -> None:
-        source = StandIn(URL, FIRST)
+        source = FakeIssuer(URL, FIRST)
         keys = remote(source)
         found = await asyncio.gather(*(keys.find("first", "ES256") for _ in range(100)))
         assert all(found)
         assert source.rounds == 1
 
     async def test_a_rotated_key_is_found_when_its_first_token_comes(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")
         source.keys = [SECOND]
@@ -52,7 +52,7 @@ class TestKeys:
         assert await keys.find("first", "ES256") is None
 
     async def test_unknown_ids_cause_one_fetch_in_half_a_minute_however_many_come(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")
         for second in range(120):
@@ -61,7 +61,7 @@ class TestKeys:
         assert source.rounds == 1 + 120 // REFETCH_PAUSE - 1
 
     async def test_are_fetched_anew_behind_a_hit_when_they_are_old(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock, keys_max_age=600.0)
         await keys.find("first", "ES256")
         source.keys = [FIRST, SECOND]
@@ -75,7 +75,7 @@ class TestKeys:
         assert source.rounds == 2
 
     async def test_that_the_issuer_took_away_are_gone_after_that(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST, SECOND)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST, SECOND)
         keys = remote(source, clock, keys_max_age=600.0)
         await keys.find("first", "ES256")
         source.keys = [SECOND]
@@ -85,7 +85,7 @@ class TestKeys:
         assert await keys.find("first", "ES256") is None
 
     async def test_stay_in_use_while_the_issuer_is_down_but_not_for_ever(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")
         source.down = True
@@ -98,7 +98,7 @@ class TestKeys:
             await keys.find("first", "ES256")
 
     async def test_that_were_never_there_are_asked_for_again_soon(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         source.down = True
         keys = remote(source, clock)
         for _ in range(10):
@@ -110,7 +110,7 @@ class TestKeys:
         assert await keys.find("first", "ES256") is not None
 
     async def test_a_clock_set_back_does_not_stop_the_fetching(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")
         source.keys = [SECOND]
@@ -118,7 +118,7 @@ class TestKeys:
         assert await keys.find("second", "ES256") is not None
 
     async def test_an_empty_set_replaces_nothing(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")
         source.keys = []
@@ -127,20 +127,20 @@ class TestKeys:
         assert await keys.find("first", "ES256") is not None
 
     async def test_without_an_id_the_only_key_of_the_algorithm_is_taken(self) -> None:
-        source = StandIn(URL, IssuerKey(None), IssuerKey("rsa", "RS256"))
+        source = FakeIssuer(URL, IssuerKey(None), IssuerKey("rsa", "RS256"))
         assert await remote(source).find(None, "ES256") is not None
-        source = StandIn(URL, FIRST, SECOND)
+        source = FakeIssuer(URL, FIRST, SECOND)
         assert await remote(source).find(None, "ES256") is None
 
     async def test_a_key_is_for_its_own_algorithm_only(self) -> None:
-        keys = remote(StandIn(URL, FIRST, IssuerKey("rsa", "RS256")))
+        keys = remote(FakeIssuer(URL, FIRST, IssuerKey("rsa", "RS256")))
         assert await keys.find("first", "RS256") is None
         assert await keys.find("rsa", "PS256") is None
         assert await keys.find("rsa", "ES256") is None
         assert await keys.find("rsa", "RS256") is not None
 
     async def test_stop_ends_a_fetch_that_is_under_way(self) -> None:
-        clock, source = ManualClock(), StandIn(URL, FIRST)
+        clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         keys = remote(source, clock)
         await keys.find("first", "ES256")
         clock.advance(3600.0)
@@ -168,7 +168,7 @@ class TestDiscovery:
         ],
     )
     async def test_that_is_not_of_this_issuer_or_leads_astray_is_not_followed(self, metadata: Any) -> None:
-        source = StandIn(URL, FIRST)
+        source = FakeIssuer(URL, FIRST)
         source.metadata = metadata if isinstance(metadata, dict) else source.metadata
         original = source.get_json
 
@@ -182,7 +182,7 @@ class TestDiscovery:
         assert [url for url in source.fetched if not url.endswith("openid-configuration")] == []
 
     async def test_may_name_keys_on_another_host_and_metadata_may_lie_elsewhere(self) -> None:
-        source = StandIn(URL, FIRST)
+        source = FakeIssuer(URL, FIRST)
         source.metadata["jwks_uri"] = "https://keys.example/x?p=1"
         assert await remote(source).find("first", "ES256") is not None
         with pytest.raises(KeysUnavailable):

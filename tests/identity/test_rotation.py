@@ -76,7 +76,7 @@ class TestAPlannedRotation:
         identity.clock.advance(PUBLISHED_AHEAD - 1)
         last = await identity.mint()
         identity.clock.advance(3599)
-        assert await identity.verify(last)
+        await identity.verify(last)
         identity.clock.advance(1.0)
         with pytest.raises(TokenRefused, match="expired"):
             await identity.verify(last)
@@ -94,7 +94,7 @@ class TestAPlannedRotation:
         for _ in range(15):
             current = (await identity.keyring.find_current()).kid
             assert current != first.kid
-            assert await identity.verify(await identity.mint())
+            await identity.verify(await identity.mint())
             identity.clock.advance(100.0)
         assert current == second.kid
 
@@ -136,7 +136,7 @@ class TestAnEmergencyRotation:
             await identity.verify(token)
         new = await identity.mint(kind)
         assert pyjwt.get_unverified_header(new)["kid"] == rotation.kid
-        assert await identity.verify(new)
+        await identity.verify(new)
         assert [key["kid"] for key in (await identity.signer.jwks())["keys"]] == [rotation.kid]
 
     async def test_is_seen_by_whoever_keeps_the_key_set_which_is_why_it_is_for_emergencies_only(self) -> None:
@@ -220,7 +220,7 @@ class TestSeveralGateways:
             kids.append({pyjwt.get_unverified_header(token)["kid"] for token in tokens})
             for token in tokens:
                 for _, _, verifier in gateways:
-                    assert await verifier.verify(token)
+                    await verifier.verify(token)
             self.clock.advance(60.0)
         assert all(len(together) == 1 for together in kids)
         assert len(set.union(*kids)) == 2

@@ -57,7 +57,7 @@ class TestReading:
         kid = identity.store.signing_keys[0].kid
         for forged in (
             pyjwt.encode(CLAIMS, secret, algorithm="HS256", headers={"typ": TYP, "kid": kid}),
-            pyjwt.encode(CLAIMS, None, algorithm="none", headers={"typ": TYP, "kid": kid}),
+            pyjwt.encode(CLAIMS, "", algorithm="none", headers={"typ": TYP, "kid": kid}),
             f"{head}.{body}.",
             f"{head}.{body}",
             f"{head}.{body}.{signature}.{signature}",

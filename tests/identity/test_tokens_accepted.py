@@ -68,7 +68,7 @@ class TestAGoodToken:
     async def test_of_a_clock_a_moment_ahead_is_accepted(self) -> None:
         identity = await new_identity()
         ahead = int(identity.clock.now()) + 2
-        assert await identity.verify(identity.forge(identity.claims(iat=ahead, nbf=ahead)))
+        await identity.verify(identity.forge(identity.claims(iat=ahead, nbf=ahead)))
 
     @settings(max_examples=examples(20))
     @given(
@@ -200,7 +200,7 @@ class TestAChangeDuringVerification:
             await self.verify_while(identity, token, identity.store.revoke_grant(identity.grant.id, 1.0))
         assert identity.verifier.find_verified(token) is None
 
-    async def test_a_standing_changed_meanwhile_is_the_one_remembered(self) -> None:
+    async def test_a_standing_changed_meanwhile_is_the_one_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
         identity = await new_identity()
         token = await identity.mint()
         # The user is read last: hold that answer, and no other.
@@ -213,7 +213,7 @@ class TestAChangeDuringVerification:
             await go_on.wait()
             return user
 
-        identity.store.find_user = slow_find_user
+        monkeypatch.setattr(identity.store, "find_user", slow_find_user)
         verifying = asyncio.create_task(identity.verify(token))
         await asked.wait()
         await identity.store.save_user(msgspec.structs.replace(identity.anna, standing=Standing.BOTH_EXPIRED))
@@ -223,7 +223,9 @@ class TestAChangeDuringVerification:
         assert found is not None
         assert found.standing is Standing.BOTH_EXPIRED
 
-    async def test_changes_without_end_do_not_hold_a_request_up_for_ever_and_nothing_is_remembered(self) -> None:
+    async def test_changes_without_end_do_not_hold_a_request_up_for_ever_and_nothing_is_remembered(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         identity = await new_identity()
         token = await identity.mint()
         original = identity.store.find_user
@@ -233,6 +235,6 @@ class TestAChangeDuringVerification:
             await identity.store.save_user(identity.anna)
             return user
 
-        identity.store.find_user = always_changing
+        monkeypatch.setattr(identity.store, "find_user", always_changing)
         assert (await identity.verify(token)).user_id == identity.anna.id
         assert identity.verifier.find_verified(token) is None

@@ -82,7 +82,7 @@ class TestAForgedToken:
     async def test_by_pyjwt_with_alg_none_is_refused(self) -> None:
         identity = await new_identity()
         headers = {"typ": "at+jwt", "kid": identity.store.signing_keys[0].kid}
-        await refusal(identity, pyjwt.encode(identity.claims(), None, algorithm="none", headers=headers).encode())
+        await refusal(identity, pyjwt.encode(identity.claims(), "", algorithm="none", headers=headers).encode())
 
     @pytest.mark.parametrize("alg", ["HS256", "HS384", "HS512"])
     async def test_with_hmac_keyed_by_the_public_key_is_refused(self, alg: str) -> None:
@@ -120,6 +120,8 @@ class TestAForgedToken:
         identity = await new_identity()
         ours = identity.store.signing_keys[0].kid
         stranger = ECKey.generate_key("P-256")
+        stranger_key = stranger.private_key
+        assert stranger_key is not None
         public = stranger.as_dict(private=False)
         for headers, word in (
             ({"kid": stranger.thumbprint()}, "unknown"),
@@ -129,7 +131,7 @@ class TestAForgedToken:
             ({"kid": ours, "jku": "https://stranger.example/jwks"}, "signature"),
         ):
             token = pyjwt.encode(
-                identity.claims(), stranger.private_key, algorithm="ES256", headers={"typ": "at+jwt", **headers}
+                identity.claims(), stranger_key, algorithm="ES256", headers={"typ": "at+jwt", **headers}
             ).encode()
             assert word in await refusal(identity, token)
 

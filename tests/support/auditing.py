@@ -1,7 +1,8 @@
-"""An audit log whose store is in memory, and what its tests note in it."""
+"""An audit log with a store in memory."""
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
 from domogate.domain.ids import Id
@@ -9,8 +10,8 @@ from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
 from support.stores import an_id
 
 
-class ChainInMemory:
-    """The part of ports.Store that the audit log needs; `failures` appends fail before one works again."""
+class MemoryAuditStore:
+    """The audit store in memory. The next `failures` appends fail."""
 
     def __init__(self, *users: Id) -> None:
         self.records: list[AuditRecord] = []
@@ -37,6 +38,9 @@ class ChainInMemory:
         self.questions += 1
         return [record for record in self.records if record.number > after][:limit]
 
+    async def prune_audit(self, before: float) -> None:
+        raise NotImplementedError
+
     async def find_pseudonym(self, user_id: Id) -> str:
         self.questions += 1
         if user_id not in self.pseudonyms:
@@ -52,5 +56,5 @@ USER = an_id(7)
 PSEUDONYM = f"user:{1:032x}"
 
 
-def note(log: AuditLog, what: str = "x", who: str = USER, **other: object) -> None:
+def note(log: AuditLog, what: str = "x", who: str = USER, **other: Any) -> None:
     log.note(AuditAction.LOGIN, who=who, what=what, result=AuditResult.OK, **other)

@@ -1,9 +1,9 @@
-"""An identity with nothing around it: a clock one can turn, a store in memory, and one user with a client and a grant."""
+"""The identity leaf alone: a manual clock, a store in memory, and one user with a client and a grant."""
 
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jwt as pyjwt
 import msgspec
@@ -29,6 +29,8 @@ ISSUER = "https://gateway.example/auth"
 AUDIENCE = "https://gateway.example"
 NOW = 1_800_000_000.25
 
+T = TypeVar("T")
+
 
 class ManualClock:
     def __init__(self, now: float = NOW) -> None:
@@ -42,7 +44,7 @@ class ManualClock:
 
 
 class MemoryStore:
-    """The part of ports.Store that identity needs. With `held` set, answers are taken at once but given later."""
+    """The part of the store that identity needs. With `held`, it reads at once but returns later."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
@@ -65,7 +67,7 @@ class MemoryStore:
         for listener in self.listeners:
             listener(changes)
 
-    async def _answer(self, question: str, value: Any) -> Any:
+    async def _answer(self, question: str, value: T) -> T:
         self.reads.append(question)
         if self.held is not None:
             await self.held.wait()
@@ -110,6 +112,9 @@ class MemoryStore:
     async def find_subscription(self, key_hash: str) -> Subscription | None:
         return await self._answer("subscription", self.subscriptions.get(key_hash))
 
+    async def list_subscriptions(self) -> Sequence[Subscription]:
+        return await self._answer("subscriptions", tuple(self.subscriptions.values()))
+
     async def add_subscription(self, subscription: Subscription) -> None:
         self.subscriptions[subscription.key_hash] = subscription
         self.tell(SubscriptionChanged(key_hash=subscription.key_hash))
@@ -138,15 +143,20 @@ class MemoryStore:
         self.tell(SigningKeysChanged())
 
 
+def new_verifier(store: MemoryStore, keyring: KeyRing, **options: Any) -> TokenVerifier:
+    needed: Any = store  # it has the methods that the verifier uses
+    return TokenVerifier(keyring, needed, store.clock, ISSUER, AUDIENCE, **options)
+
+
 class Identity:
-    """Everything of the identity leaf on one memory store, with Anna, her app, and what she granted it."""
+    """The identity leaf on one memory store, with Anna, her application and her grant."""
 
     def __init__(self, **verifier_options: Any) -> None:
         self.clock = ManualClock()
         self.store = MemoryStore(self.clock)
         self.keyring = KeyRing(self.store, self.clock)
         self.signer = TokenSigner(self.keyring, self.clock, ISSUER, AUDIENCE, access_lifetime=3600.0, id_lifetime=3600.0)
-        self.verifier = TokenVerifier(self.keyring, self.store, self.clock, ISSUER, AUDIENCE, **verifier_options)
+        self.verifier = new_verifier(self.store, self.keyring, **verifier_options)
         self.store.listen(self.keyring.apply)
         self.store.listen(self.verifier.apply)
         self.anna = User(new_id(), "anna@example.com", "Anna", password_hash="$argon2id$…")
@@ -163,7 +173,7 @@ class Identity:
         return await self.verifier.verify(token)
 
     def claims(self, **changed: Any) -> dict[str, Any]:
-        """The claims of a good access token; a value of None leaves the claim out."""
+        """The claims of a valid access token. A value of None leaves the claim out."""
         claims = {
             "iss": ISSUER,
             "sub": self.anna.id,
@@ -178,7 +188,7 @@ class Identity:
         return {name: value for name, value in (claims | changed).items() if value is not None}
 
     def forge(self, claims: dict[str, Any], *, typ: str | None = "at+jwt", kid: str | None = None, **header: Any) -> bytes:
-        """What another implementation signs with the gateway's own private key."""
+        """A token that PyJWT signs with the gateway's private key."""
         stored = self.store.signing_keys[0]
         key = pyjwt.PyJWK(json.loads(stored.jwk), algorithm=stored.algorithm).key
         headers = {"typ": typ, "kid": stored.kid if kid is None else kid, **header}

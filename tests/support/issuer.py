@@ -1,8 +1,8 @@
-"""An issuer of tokens on this machine that does everything an issuer should not, when it is told to."""
+"""Fake external issuers of tokens, which can misbehave."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from domogate.identity.fetching import FetchFailed
 
-_MAKERS = {
+_GENERATORS: dict[str, Callable[[], ECKey | RSAKey | OKPKey]] = {
     "ES256": lambda: ECKey.generate_key("P-256"),
     "RS256": lambda: RSAKey.generate_key(2048),
     "PS256": lambda: RSAKey.generate_key(2048),
@@ -22,12 +22,12 @@ _MAKERS = {
 
 
 class IssuerKey:
-    """A key pair; PyJWT, another implementation than the gateway's, signs with it."""
+    """A key pair. It signs with PyJWT, which the gateway does not use."""
 
     def __init__(self, kid: str | None, algorithm: str = "ES256") -> None:
         self.kid = kid
         self.algorithm = algorithm
-        self.private = _MAKERS[algorithm]().as_dict(private=True)
+        self.private: Any = _GENERATORS[algorithm]().as_dict(private=True)
 
     @property
     def public(self) -> dict[str, Any]:
@@ -39,13 +39,13 @@ class IssuerKey:
         return pyjwt.PyJWK(self.private, algorithm=self.algorithm).key
 
     def sign(self, claims: dict[str, Any], **header: Any) -> bytes:
-        """Whatever the claims are; a header field of None is left out."""
+        """Signs any claims. A header member with the value None is left out."""
         headers = {name: it for name, it in {"kid": self.kid, **header}.items() if it is not None}
         return pyjwt.api_jws.encode(json.dumps(claims).encode(), self._signer, self.algorithm, headers=headers).encode()
 
 
-class StandIn:
-    """What an issuer publishes, without any HTTP: the source of an ExternalIssuer whose fetches are counted and may fail."""
+class FakeIssuer:
+    """The documents of an issuer, without HTTP. It counts fetches, and can fail."""
 
     def __init__(self, url: str, *keys: IssuerKey) -> None:
         self.url = url
@@ -75,7 +75,7 @@ class StandIn:
 
 
 class HttpIssuer:
-    """The same over HTTP on loopback. `answer` replaces what a path answers with."""
+    """The same over HTTP on loopback. `answers` replaces the response of a path."""
 
     def __init__(self, *keys: IssuerKey) -> None:
         self.keys = list(keys)
@@ -100,7 +100,7 @@ class HttpIssuer:
         raise web.HTTPNotFound
 
     async def _flood(self, request: web.Request) -> web.StreamResponse:
-        """A key set without end, of which no length is told."""
+        """A very long key set without Content-Length."""
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         await response.write(b'{"keys":[')

@@ -1,4 +1,4 @@
-"""A gateway that believes the tokens of an issuer elsewhere."""
+"""A gateway that accepts tokens of an external issuer."""
 
 from typing import Any
 
@@ -7,9 +7,8 @@ import pytest
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Principal
 from domogate.identity.external import ExternalIssuer, IssuerProfile
-from domogate.identity.tokens import TokenVerifier
-from support.identity import AUDIENCE, ISSUER, Identity, ManualClock, new_identity
-from support.issuer import IssuerKey, StandIn
+from support.identity import AUDIENCE, Identity, ManualClock, new_identity, new_verifier
+from support.issuer import FakeIssuer, IssuerKey
 
 URL = "https://id.example"
 KEY = IssuerKey("k1", "RS256")
@@ -17,22 +16,20 @@ ALL_SCOPES = ("topology.read", "light.read", "plug.read")
 
 
 class IssuerFixture:
-    """A gateway's identity that also believes an external issuer, in which Anna is known."""
+    """An identity that also accepts an external issuer, at which Anna has an account."""
 
-    def __init__(self, identity: Identity, source: StandIn, own: bool, **profile: Any) -> None:
+    def __init__(self, identity: Identity, source: FakeIssuer, own: bool, **profile: Any) -> None:
         self.identity = identity
         self.clock: ManualClock = identity.clock
         self.source = source
         fields = {"audiences": (AUDIENCE,), "clients": {"their-app": "demo-app"}, **profile}
         self.issuer = ExternalIssuer(IssuerProfile(url=source.url, **fields), source, self.clock)
-        self.verifier = TokenVerifier(
-            identity.keyring, identity.store, self.clock, ISSUER, AUDIENCE, others=[self.issuer], own=own
-        )
+        self.verifier = new_verifier(identity.store, identity.keyring, others=[self.issuer], own=own)
         identity.store.listen(self.verifier.apply)
         identity.store.clients["demo-app"] = Client("demo-app", "Demo app", scopes=ALL_SCOPES)
 
     def claims(self, **changed: Any) -> dict[str, Any]:
-        """Those of a good access token; a value of None leaves the claim out."""
+        """The claims of a valid access token. A value of None leaves the claim out."""
         now = int(self.clock.now())
         claims = {
             "iss": self.source.url,
@@ -64,4 +61,4 @@ class IssuerFixture:
 
 
 async def new_issuers(*keys: IssuerKey, own: bool = True, **profile: Any) -> IssuerFixture:
-    return IssuerFixture(await new_identity(), StandIn(URL, *(keys or (KEY,))), own, **profile)
+    return IssuerFixture(await new_identity(), FakeIssuer(URL, *(keys or (KEY,))), own, **profile)

@@ -1,7 +1,5 @@
-"""An identity provider on a real store, with people and applications, and a browser that goes through its flows."""
+"""The identity provider on a real store, with people and applications, and a browser for its flows."""
 
-import base64
-import hashlib
 import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -31,6 +29,7 @@ from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Ses
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
 from support.identity import AUDIENCE, ISSUER, ManualClock
+from support.pkce import challenge_of
 
 PASSWORD = "correct horse battery staple"
 SECRET = "s3cr3t-of-the-web-app-0000000000000000"
@@ -52,15 +51,11 @@ DESK = Client("desk", "Operator's desk", hash_secret(SECRET), ("https://desk.exa
 EVERY_CLIENT = (WEB, CLASSIC, PAGE, NATIVE, DESK)
 
 _NEVER = 3600.0
-"""Nobody else writes to the store of a test, so there is nothing to look for."""
-
-
-def challenge_of(verifier: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+"""Nobody else writes to the store of a test, so polling is not needed."""
 
 
 class PlainPages:
-    """Pages for machines: what the real ones are given, as JSON."""
+    """Pages as JSON: the values that the real pages would render."""
 
     def routes(self) -> list[Route]:
         return []
@@ -96,8 +91,8 @@ class PlainPages:
         response.delete_cookie(COOKIE, path="/auth")
 
 
-class Ledger:
-    """An audit log to look into."""
+class RecordedAudit:
+    """An audit log that keeps its notes in a list."""
 
     def __init__(self) -> None:
         self.notes: list[dict[str, Any]] = []
@@ -110,7 +105,7 @@ class Ledger:
 
 
 class Provider:
-    """Everything behind /auth, wired as the gateway wires it."""
+    """Everything behind /auth, built as in the gateway."""
 
     def __init__(self, store: SqlStore, clock: ManualClock, *, implicit: bool = True, pages: Any = None) -> None:
         self.store = store
@@ -122,12 +117,12 @@ class Provider:
         self.sessions = Sessions(
             store, self.hasher, clock, lifetime=1e7, idle_lifetime=1e7, throttle=LoginThrottle(store, clock)
         )
-        self.ledger = Ledger()
+        self.ledger = RecordedAudit()
         identities = IdentityCache(store)
         self.authorization = Authorization(
             store, identities, self.signer, self.verifier, clock, issuer=ISSUER, successor_secret=b"s" * 32, audit=self.ledger
         )
-        self.pages = PlainPages() if pages is None else pages
+        self.pages: Any = PlainPages() if pages is None else pages
         store.listen(self.keyring.apply)
         store.listen(self.verifier.apply)
         store.listen(identities.apply)
@@ -167,9 +162,9 @@ class Provider:
         return pyjwt.PyJWKSet.from_dict(await self.signer.jwks())
 
     async def claims(self, token: str, audience: str = AUDIENCE) -> dict[str, Any]:
-        """What PyJWT, another implementation, reads in it; the clock of the test is not the machine's."""
+        """The claims as PyJWT reads them. Times are not checked: the test has its own clock."""
         key = (await self.keys())[pyjwt.get_unverified_header(token)["kid"]]
-        unchecked = {"verify_exp": False, "verify_iat": False}
+        unchecked: pyjwt.types.Options = {"verify_exp": False, "verify_iat": False}
         return pyjwt.decode(token, key, ["ES256"], audience=audience, issuer=ISSUER, options=unchecked)
 
     async def is_alive(self, token: str) -> bool:
@@ -181,7 +176,7 @@ class Provider:
 
 
 class Browser:
-    """Goes where it is sent, but never by itself; also calls the endpoints that need no browser."""
+    """A browser that does not follow redirects by itself. It also calls the endpoints for applications."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
@@ -200,7 +195,7 @@ class Browser:
         return await self.http.get("/auth/authorize", params=authorization_request(client, **changed))
 
     async def follow_login(self, answer: httpx.Response, user: User | None = None) -> httpx.Response:
-        """Log in where the answer leads, and go on to where that page would."""
+        """Log in at the redirect target, and continue as that page would."""
         login = urlsplit(answer.headers["location"])
         assert login.path == "/auth/login", answer.headers["location"]
         await self.log_in(user)
@@ -216,7 +211,7 @@ class Browser:
         return await self.post_form("/auth/authorize", [*form, ("csrf", shown["csrf"] if csrf is None else csrf)])
 
     async def let_in(self, client: Client = WEB, scopes: Sequence[str] | None = None, **changed: str | None) -> dict[str, str]:
-        """Log in, allow, and give what came back to the application."""
+        """Log in, allow, and return the parameters that the application gets."""
         await self.log_in()
         answer = await self.authorize(client, **changed)
         if answer.status_code == 200:
@@ -255,7 +250,7 @@ def credentials(client: Client) -> dict[str, str]:
 
 
 def authorization_request(client: Client, **changed: str | None) -> dict[str, str]:
-    """A good one; a value of None leaves the parameter out."""
+    """A valid request. A value of None leaves the parameter out."""
     return present(
         {
             "response_type": "code",
@@ -271,7 +266,7 @@ def authorization_request(client: Client, **changed: str | None) -> dict[str, st
 
 
 def returned(answer: httpx.Response, mode: str = "query") -> dict[str, str]:
-    """What the application finds in the address it is called back at."""
+    """The parameters in the redirect to the application."""
     assert answer.status_code == 303, answer.text
     parts = urlsplit(answer.headers["location"])
     text = parts.query if mode == "query" else parts.fragment
@@ -281,7 +276,7 @@ def returned(answer: httpx.Response, mode: str = "query") -> dict[str, str]:
 
 
 def tampered(token: str) -> str:
-    """With another signature. Its last character would not do: some of its bits do not count."""
+    """The token with another signature. Some bits of the last character do not count, so the first one is changed."""
     signed, _, signature = token.rpartition(".")
     return f"{signed}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"
 
@@ -292,7 +287,7 @@ def is_back_at(answer: httpx.Response, uri: str) -> bool:
 
 @asynccontextmanager
 async def open_provider(folder: Path, template: Path | None = None, **options: Any) -> AsyncIterator[Provider]:
-    """`template`: the folder of another, closed by now, to go on from; making the tables anew takes longer."""
+    """`template`: the folder of a closed provider to copy, which is faster than creating the tables."""
     clock = ManualClock()
     if template is not None:
         shutil.copy(template / "domogate.db", folder)

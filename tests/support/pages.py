@@ -207,7 +207,7 @@ class Visitor:
 
     @property
     def cookie(self) -> str:
-        return self.http.cookies.get("domogate_session", "")
+        return self.http.cookies.get("domogate_session") or ""
 
 
 class FormOnPage(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""A mail server that takes everything and delivers nothing: a test reads what would have been delivered."""
+"""A mail server that accepts every mail and keeps it for the test."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Sink:
-    """Speaks enough of RFC 5321, STARTTLS (RFC 3207) and AUTH PLAIN (RFC 4954). `refuses` is a command it answers with 550."""
+    """Supports the needed parts of RFC 5321, STARTTLS (RFC 3207) and AUTH PLAIN (RFC 4954). `refuses`: a command to refuse."""
 
     def __init__(self, trust: ssl.SSLContext | None = None, refuses: str = "") -> None:
         self.port = 0
@@ -32,17 +32,17 @@ class Sink:
 
     @property
     def messages(self) -> list[EmailMessage]:
-        return [message_from_bytes(raw, policy=default) for raw in self.raw]  # type: ignore[arg-type, misc]
+        return [message_from_bytes(raw, policy=default) for raw in self.raw]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await self._converse(reader, writer)
+            await self._serve_commands(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
             pass
         finally:
             writer.close()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_commands(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"220 sink\r\n")
         while line := await reader.readline():
             words = line.decode().strip()
@@ -78,7 +78,7 @@ class Sink:
 
 @asynccontextmanager
 async def smtp_sink(trust: ssl.SSLContext | None = None, *, tls: bool = False, refuses: str = "") -> AsyncIterator[Sink]:
-    """With `tls` encrypted from the first byte, else it offers STARTTLS where there is a context."""
+    """With `tls`, encrypted from the first byte. Otherwise it offers STARTTLS if a context is given."""
     sink = Sink(None if tls else trust, refuses)
     server = await asyncio.start_server(sink.serve, "127.0.0.1", 0, ssl=trust if tls else None)
     sink.port = server.sockets[0].getsockname()[1]
@@ -90,7 +90,7 @@ async def smtp_sink(trust: ssl.SSLContext | None = None, *, tls: bool = False, r
 
 
 def certified(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """A server's context for 127.0.0.1, and that of a client who trusts it."""
+    """TLS contexts for a server at 127.0.0.1 and for a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.datetime.now(datetime.UTC)

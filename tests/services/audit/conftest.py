@@ -3,17 +3,17 @@ from collections.abc import AsyncIterator
 import pytest
 
 from domogate.services.audit.log import AuditLog
-from support.auditing import USER, ChainInMemory
+from support.auditing import USER, MemoryAuditStore
 from support.stores import HandClock
 
 
 @pytest.fixture
-def store() -> ChainInMemory:
-    return ChainInMemory(USER)
+def store() -> MemoryAuditStore:
+    return MemoryAuditStore(USER)
 
 
 @pytest.fixture
-async def log(store: ChainInMemory) -> AsyncIterator[AuditLog]:
+async def log(store: MemoryAuditStore) -> AsyncIterator[AuditLog]:
     log = AuditLog(store, HandClock(), gather=0.0, retry=0.0)
     await log.start()
     yield log

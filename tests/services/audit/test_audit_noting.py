@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from domogate.domain.audit import AuditEntry
 from domogate.services.audit.log import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, user_ref
-from support.auditing import PSEUDONYM, USER, ChainInMemory, note
+from support.auditing import PSEUDONYM, USER, MemoryAuditStore, note
 from support.examples import examples
 from support.stores import HandClock, an_id
 
 
-async def settle(store: ChainInMemory, records: int) -> None:
+async def settle(store: MemoryAuditStore, records: int) -> None:
     async with asyncio.timeout(30):
         while len(store.records) < records:
             await asyncio.sleep(0.001)
@@ -21,7 +21,7 @@ async def settle(store: ChainInMemory, records: int) -> None:
 
 class TestNoting:
     async def test_what_is_noted_is_appended_by_itself_with_who_what_when_where_and_result(
-        self, log: AuditLog, store: ChainInMemory
+        self, log: AuditLog, store: MemoryAuditStore
     ) -> None:
         log.note(
             AuditAction.COMMAND,
@@ -36,12 +36,12 @@ class TestNoting:
             HandClock().now(), "command", PSEUDONYM, "E1 plant 1", "ok", "192.0.2.7", {"status": "on"}
         )
 
-    async def test_noting_neither_waits_nor_asks_the_store(self, store: ChainInMemory) -> None:
+    async def test_noting_neither_waits_nor_asks_the_store(self, store: MemoryAuditStore) -> None:
         note(AuditLog(store, HandClock()))
         assert store.questions == 0
         assert store.appends == []
 
-    async def test_many_notes_share_a_write_and_keep_their_order(self, store: ChainInMemory) -> None:
+    async def test_many_notes_share_a_write_and_keep_their_order(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), batch=4)
         for number in range(10):
             note(log, str(number))
@@ -49,7 +49,7 @@ class TestNoting:
         assert store.appends == [4, 4, 2]
         assert store.whats == [str(number) for number in range(10)]
 
-    async def test_an_orderly_stop_loses_nothing_that_was_noted_before(self, store: ChainInMemory) -> None:
+    async def test_an_orderly_stop_loses_nothing_that_was_noted_before(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), gather=3600.0)
         await log.start()
         for number in range(1000):
@@ -57,7 +57,7 @@ class TestNoting:
         await log.stop()
         assert len(store.records) == 1000
 
-    async def test_a_stop_in_the_middle_of_a_write_writes_nothing_twice(self, store: ChainInMemory) -> None:
+    async def test_a_stop_in_the_middle_of_a_write_writes_nothing_twice(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), gather=0.0)
         await log.start()
         store.held = asyncio.Event()
@@ -70,7 +70,7 @@ class TestNoting:
         await stopping
         assert store.whats == ["first", "second"]
 
-    async def test_a_flush_whose_caller_is_cancelled_writes_nothing_twice(self, store: ChainInMemory) -> None:
+    async def test_a_flush_whose_caller_is_cancelled_writes_nothing_twice(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock())
         store.held = asyncio.Event()
         note(log, "once")
@@ -82,21 +82,21 @@ class TestNoting:
         assert store.whats == ["once"]
 
     async def test_what_a_failing_store_did_not_take_is_kept_and_written_later(
-        self, log: AuditLog, store: ChainInMemory
+        self, log: AuditLog, store: MemoryAuditStore
     ) -> None:
         store.failures = 3
         note(log, "patient")
         await settle(store, 1)
         assert store.whats == ["patient"]
 
-    async def test_a_stop_tries_again_when_the_store_fails(self, store: ChainInMemory) -> None:
+    async def test_a_stop_tries_again_when_the_store_fails(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), retry=0.0)
         store.failures = 2
         note(log)
         await log.stop()
         assert len(store.records) == 1
 
-    async def test_what_a_full_buffer_drops_is_counted_and_noted_in_its_place(self, store: ChainInMemory) -> None:
+    async def test_what_a_full_buffer_drops_is_counted_and_noted_in_its_place(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), capacity=3)
         for number in range(5):
             note(log, str(number))
@@ -107,7 +107,7 @@ class TestNoting:
         assert store.records[3].entry.detail == {"entries": "2"}
         assert store.whats[4] == "after"
 
-    async def test_drops_stand_before_what_is_noted_next(self, store: ChainInMemory) -> None:
+    async def test_drops_stand_before_what_is_noted_next(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), capacity=2, batch=1)
         for number in range(3):
             note(log, str(number))
@@ -125,7 +125,7 @@ class TestNoting:
     @given(st.text(max_size=2000))
     def test_no_text_is_too_long_or_too_strange(self, text: str) -> None:
         async def write() -> AuditEntry:
-            store = ChainInMemory()
+            store = MemoryAuditStore()
             log = AuditLog(store, HandClock())
             log.note(text, who=f"client:{text}", what=text, result=text, address=text, detail={text: text})
             await log.flush()
@@ -139,7 +139,7 @@ class TestNoting:
 
 
 class TestPseudonyms:
-    async def test_a_user_is_known_by_pseudonym_wherever_they_are_named(self, log: AuditLog, store: ChainInMemory) -> None:
+    async def test_a_user_is_known_by_pseudonym_wherever_they_are_named(self, log: AuditLog, store: MemoryAuditStore) -> None:
         log.note(
             AuditAction.WITHDRAWN,
             who=COMMAND_LINE,
@@ -151,7 +151,7 @@ class TestPseudonyms:
         entry = store.records[0].entry
         assert (entry.who, entry.what, entry.detail) == (COMMAND_LINE, f"plant 1, {PSEUDONYM}", {"by": PSEUDONYM})
 
-    async def test_a_pseudonym_is_asked_for_once(self, log: AuditLog, store: ChainInMemory) -> None:
+    async def test_a_pseudonym_is_asked_for_once(self, log: AuditLog, store: MemoryAuditStore) -> None:
         for _ in range(3):
             note(log)
             await log.flush()
@@ -159,7 +159,7 @@ class TestPseudonyms:
 
     async def test_no_more_users_are_remembered_than_is_allowed(self) -> None:
         users = [an_id(number) for number in range(5)]
-        store = ChainInMemory(*users)
+        store = MemoryAuditStore(*users)
         log = AuditLog(store, HandClock(), cached_users=2)
         for user in users:
             note(log, who=user)
@@ -170,24 +170,24 @@ class TestPseudonyms:
         await log.find_pseudonym(users[0])
         assert store.questions == 1
 
-    async def test_a_user_who_is_gone_is_not_named(self, log: AuditLog, store: ChainInMemory) -> None:
+    async def test_a_user_who_is_gone_is_not_named(self, log: AuditLog, store: MemoryAuditStore) -> None:
         note(log, who=an_id(99))
         await log.flush()
         assert store.records[0].entry.who == GONE
 
-    async def test_a_deletion_can_be_noted_after_it(self, log: AuditLog, store: ChainInMemory) -> None:
+    async def test_a_deletion_can_be_noted_after_it(self, log: AuditLog, store: MemoryAuditStore) -> None:
         await log.find_pseudonym(USER)
         del store.pseudonyms[USER]
         log.note(AuditAction.USER_DELETED, who=COMMAND_LINE, what=user_ref(USER), result="ok")
         await log.flush()
         assert store.whats == [PSEUDONYM]
 
-    async def test_others_keep_their_ids(self, log: AuditLog, store: ChainInMemory) -> None:
+    async def test_others_keep_their_ids(self, log: AuditLog, store: MemoryAuditStore) -> None:
         note(log, who=client_ref("app"), what=f"plant {an_id(3)}")
         await log.flush()
         assert (store.records[0].entry.who, store.whats) == ("client:app", [f"plant {an_id(3)}"])
 
-    async def test_an_e_mail_never_gets_in(self, log: AuditLog, store: ChainInMemory) -> None:
+    async def test_an_e_mail_never_gets_in(self, log: AuditLog, store: MemoryAuditStore) -> None:
         note(log, who="anna@example.com", what="invited <Bruno.B+x@mail.example>, role: allowed", detail={"to": "a@b"})
         await log.flush()
         entry = store.records[0].entry

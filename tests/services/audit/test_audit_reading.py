@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domogate.domain.audit import GENESIS, AuditEntry
 from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, verify_export
-from support.auditing import PSEUDONYM, USER, ChainInMemory, note
+from support.auditing import PSEUDONYM, USER, MemoryAuditStore, note
 from support.examples import examples
 from support.stores import HandClock
 
@@ -45,7 +45,7 @@ class TestReading:
     @given(st.integers(0, 300))
     def test_the_newest_is_found_in_few_questions(self, count: int) -> None:
         async def find() -> None:
-            store = ChainInMemory()
+            store = MemoryAuditStore()
             await store.append_audit([AuditEntry(0.0, "a", "b", "c", "d")] * count)
             newest = await AuditLog(store, HandClock()).find_newest()
             assert (0 if newest is None else newest.number) == count
@@ -53,7 +53,7 @@ class TestReading:
 
         asyncio.run(find())
 
-    async def test_a_whole_chain_verifies_and_tells_its_end(self, written: AuditLog, store: ChainInMemory) -> None:
+    async def test_a_whole_chain_verifies_and_tells_its_end(self, written: AuditLog, store: MemoryAuditStore) -> None:
         verification = await written.verify()
         assert verification.broken is None
         assert (verification.records, verification.last_hash) == (1200, store.records[-1].hash)
@@ -64,7 +64,7 @@ class TestReading:
         assert (await log.verify(last_hash=GENESIS)).broken is None
 
     async def test_a_cut_off_end_shows_only_against_a_hash_kept_elsewhere(
-        self, written: AuditLog, store: ChainInMemory
+        self, written: AuditLog, store: MemoryAuditStore
     ) -> None:
         last = (await written.verify()).last_hash
         note(written, "one more")
@@ -81,7 +81,7 @@ class TestReading:
     @given(st.data())
     def test_any_change_to_any_record_is_found_at_it(self, data: st.DataObject) -> None:
         async def tamper() -> None:
-            store = ChainInMemory()
+            store = MemoryAuditStore()
             entries = [AuditEntry(float(n), "login", "user:1", str(n), "ok", "", {"n": str(n)}) for n in range(20)]
             await store.append_audit(entries)
             place = data.draw(st.integers(0, 18))

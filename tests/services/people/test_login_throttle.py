@@ -1,6 +1,7 @@
 """What is counted where, and what a gateway remembers by itself. How it is counted: tests/stores/test_store_attempts.py."""
 
 import math
+from typing import Any
 
 import hypothesis.strategies as st
 import pytest
@@ -31,6 +32,11 @@ class Counters:
         self.succeeded.append(attempt)
 
 
+def new_throttle(store: Counters, clock: HandClock, **options: Any) -> LoginThrottle:
+    needed: Any = store  # it has the methods that the throttle uses
+    return LoginThrottle(needed, clock, **options)
+
+
 @pytest.fixture
 def clock() -> HandClock:
     return HandClock()
@@ -43,7 +49,7 @@ def store() -> Counters:
 
 @pytest.fixture
 def throttle(store: Counters, clock: HandClock) -> LoginThrottle:
-    return LoginThrottle(store, clock)
+    return new_throttle(store, clock)
 
 
 class TestKeys:
@@ -82,7 +88,7 @@ class TestKeys:
         keys = [
             key
             for purpose in ("login", "forgotten")
-            for attempt in [LoginThrottle(store, clock, purpose=purpose).attempt(HOME, HOME)]
+            for attempt in [new_throttle(store, clock, purpose=purpose).attempt(HOME, HOME)]
             for key in (attempt.account, attempt.address, attempt.familiar)
         ]
         assert len(set(keys)) == 6
@@ -136,7 +142,7 @@ class TestAdmitting:
     @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40), st.floats(0, 900)), max_size=60))
     async def test_the_memory_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, float]]) -> None:
         store = Counters()
-        throttle = LoginThrottle(store, HandClock(), capacity=5)
+        throttle = new_throttle(store, HandClock(), capacity=5)
         for account, address, store.wait in attempts:
             assert math.isfinite(await throttle.admit(account, address))
         assert len(throttle) <= 5
