@@ -17,7 +17,6 @@ from domogate.app.parts import (
     new_subscription,
     open_store,
 )
-from domogate.app.surfaces import ASGIApp, Surfaces
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
@@ -25,7 +24,7 @@ from domogate.domain.events import Change, StateChanged
 from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
-from domogate.edge.stack import Edge
+from domogate.edge.stack import ASGIApp, Edge, Surfaces
 from domogate.fabric.in_process import InProcessFabric
 from domogate.families import FAMILIES
 from domogate.families._call import Services

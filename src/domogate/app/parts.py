@@ -24,10 +24,9 @@ DAY = 86_400.0
 
 
 class SystemClock:
-    """The machine's own time."""
+    """The time of this machine."""
 
-    def now(self) -> float:
-        return time.time()
+    now = staticmethod(time.time)
 
 
 def sqlite_file(settings: Settings) -> Path:

@@ -3,7 +3,7 @@
 Every request passes here, so it costs one look at the headers and one wrapped `send`; what is rare lives in functions below.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -170,6 +170,21 @@ class Edge:
             client=client[0] if client else None,
             operation=scope.get(OPERATION) or self._surface_of(scope),
         )
+
+
+class Surfaces:
+    """Gives a request to the surface that its first path segment names."""
+
+    def __init__(self, surfaces: Mapping[bytes, ASGIApp]) -> None:
+        self._surfaces = dict(surfaces)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        first = scope["raw_path"].split(b"/", 2)[1:2]
+        await self._surfaces.get(first[0] if first else b"", _nothing_here)(scope, receive, send)
+
+
+async def _nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
+    await _answer(send, 404, (_JSON,), b'{"statusCode":404,"message":"nothing has this URL; /openapi lists all operations"}')
 
 
 def _printable_path(scope: Scope) -> str:

@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Principal
 from domogate.domain.plants import Ambient
 from domogate.ports import Audit, Clock, EchoBackend
-from domogate.services.audit.log import AuditAction, AuditResult
+from domogate.services.audit import AuditAction, AuditResult, user_ref
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView, PlantView, ReadModel
 from domogate.services.plants.scenes import Scenes
@@ -57,4 +57,4 @@ class Call:
 
     def note(self, audit: Audit, action: AuditAction, *, what: str) -> None:
         """Record in the audit log that the caller did this successfully."""
-        audit.note(action, who=self.principal.user_id, what=what, result=AuditResult.OK, address=self.address)
+        audit.note(action, who=user_ref(self.principal.user_id), what=what, result=AuditResult.OK, address=self.address)

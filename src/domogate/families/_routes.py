@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from domogate.domain.faults import MalformedId, WrongMethod, WrongUrl
+from domogate.domain.faults import WrongMethod, WrongUrl
 from domogate.domain.ids import Id
 from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
 
@@ -27,10 +27,6 @@ class Target(msgspec.Struct, frozen=True):
     reference: str = ""
     malformed: str | None = None
     """The problem with a malformed id. Only callers with a valid token learn it, so it is not raised here."""
-
-    def check(self) -> None:
-        if self.malformed is not None:
-            raise MalformedId(self.malformed)
 
 
 class _Route(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from domogate.domain.faults import (
     Fault,
     Internal,
     KeyRefused,
+    MalformedId,
     NoSuchAmbient,
     NoSuchModule,
     NotAcceptable,
@@ -133,7 +134,8 @@ class FamilyApp:
         operation = target.operation
         if 406 in operation.errors:
             _check_accept(headers.get(b"accept"))
-        target.check()
+        if target.malformed is not None:
+            raise MalformedId(target.malformed)
         if operation.body is not None:
             check_content_type(headers.get(b"content-type"))
             body = await read_body(receive, headers.get(b"content-length"), self._max_body)

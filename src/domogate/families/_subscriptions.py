@@ -5,7 +5,7 @@ import msgspec
 from domogate.domain.faults import NoSuchSubscription, SubscriptionExists, TokenRefused, ValueOutOfRange
 from domogate.domain.webhooks import WebhookFormat
 from domogate.families._call import Call, Services
-from domogate.families._wire import Answer, Uuid, empty_answer, json_answer, nothing_found
+from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, json_answer, nothing_found
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
 
 _FORM = WebhookFormat.THERMOSTAT
@@ -59,4 +59,4 @@ async def unsubscribe(services: Services, call: Call) -> Answer:
         await services.webhooks.remove(call.principal, found.id, address=call.address)
     except NotFound:
         raise NoSuchSubscription("the application has no subscription to this plant with this id") from None
-    return empty_answer()
+    return EMPTY_ANSWER

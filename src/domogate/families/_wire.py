@@ -49,9 +49,8 @@ def document_answer(body: bytes, media_type: str) -> Answer:
     )
 
 
-def empty_answer() -> Answer:
-    """200 without a body, for a command (E1, E5, X1, X2, X8)."""
-    return Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
+EMPTY_ANSWER = Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
+"""200 without a body, for a command (E1, E5, X1, X2, X8)."""
 
 
 def nothing_found() -> Answer:

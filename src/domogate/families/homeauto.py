@@ -25,7 +25,7 @@ from domogate.families._plants import (
     plants_operation,
     topology_operation,
 )
-from domogate.families._wire import Answer, Uuid, cached_answer, empty_answer, nothing_found, state_answer
+from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, cached_answer, nothing_found, state_answer
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import list_own_plants
@@ -171,7 +171,7 @@ async def run_scene(services: Services, call: Call) -> Answer:
         raise ValueOutOfRange("status must be run")
     await services.scenes.run_scene(call.plant.plant.id, call.module.module)
     call.note(services.audit, AuditAction.COMMAND, what=f"E5 run scene:{call.module.module.id}")
-    return empty_answer()
+    return EMPTY_ANSWER
 
 
 async def list_plants(services: Services, call: Call) -> Answer:
@@ -197,7 +197,7 @@ async def read_light(services: Services, call: Call) -> Answer:
 async def switch_light(services: Services, call: Call) -> Answer:
     await services.control.execute(call.plant.plant.id, call.module.module.id, light_command(call.body))
     call.note(services.audit, AuditAction.COMMAND, what=f"X2 set light:{call.module.module.id}")
-    return empty_answer()
+    return EMPTY_ANSWER
 
 
 def _light_to_wire(state: LightState, call: Call) -> Light:

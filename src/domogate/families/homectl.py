@@ -16,7 +16,7 @@ from domogate.families._call import Call, Services
 from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
-from domogate.families._wire import Answer, Hex32, cached_answer, empty_answer, json_answer, print_time
+from domogate.families._wire import EMPTY_ANSWER, Answer, Hex32, cached_answer, json_answer, print_time
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.read_model import PlantView
 
@@ -133,7 +133,7 @@ async def switch_plugs(services: Services, call: Call) -> Answer:
         raise ValueOutOfRange("status must be on or off")
     await services.control.switch_plugs(call.plant.plant.id, call.ambient, on=on)
     call.note(services.audit, AuditAction.COMMAND, what=f"E1 plugs {order.status} in ambient:{call.ambient.id}")
-    return empty_answer()
+    return EMPTY_ANSWER
 
 
 async def read_remote(services: Services, call: Call) -> Answer:

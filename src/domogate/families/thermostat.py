@@ -26,10 +26,10 @@ from domogate.families._subscriptions import (
     unsubscribe,
 )
 from domogate.families._wire import (
+    EMPTY_ANSWER,
     Answer,
     Uuid,
     cached_answer,
-    empty_answer,
     json_answer,
     print_time,
 )
@@ -96,7 +96,7 @@ async def set_thermostat(services: Services, call: Call) -> Answer:
     )
     await services.control.execute(call.plant.plant.id, call.module.module.id, command)
     call.note(services.audit, AuditAction.COMMAND, what=f"X1 set chronothermostat:{call.module.module.id}")
-    return empty_answer()
+    return EMPTY_ANSWER
 
 
 async def read_topology(_: Services, call: Call) -> Answer:

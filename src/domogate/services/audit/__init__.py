@@ -7,11 +7,8 @@ from domogate.services.audit.actions import (
     NOBODY,
     AuditAction,
     AuditResult,
-    client_ref,
-    key_ref,
-    user_ref,
 )
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit.log import AuditLog, client_ref, key_ref, user_ref
 from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
 
 __all__ = [

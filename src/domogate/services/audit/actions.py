@@ -1,9 +1,8 @@
-"""The words of audit entries: actions, results, actors and references."""
+"""The words of audit entries: actions, results and actors."""
 
 from enum import StrEnum
 
 from domogate.domain.audit import REMOVED as ENTRIES_REMOVED
-from domogate.domain.ids import Id
 
 
 class AuditAction(StrEnum):
@@ -77,16 +76,3 @@ NOBODY = "nobody"
 """The actor did not authenticate."""
 GONE = "user:gone"
 """A user who was deleted before this gateway had read the pseudonym."""
-
-
-def user_ref(user_id: Id) -> str:
-    """How a user is named in an entry. The log replaces the id by the pseudonym."""
-    return f"user:{user_id}"
-
-
-def client_ref(client_id: str) -> str:
-    return f"client:{client_id}"
-
-
-def key_ref(subscription_id: Id) -> str:
-    return f"key:{subscription_id}"

@@ -22,9 +22,6 @@ from domogate.services.audit.actions import (
     NOBODY,
     AuditAction,
     AuditResult,
-    client_ref,
-    key_ref,
-    user_ref,
 )
 from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
 
@@ -53,6 +50,19 @@ _EMAIL = re.compile(r"[^\s@<>,;:\"']+@[^\s@<>,;:\"']+")
 _MAX_TEXT = 500
 _MAX_DETAILS = 20
 _STOP_ATTEMPTS = 3
+
+
+def user_ref(user_id: Id) -> str:
+    """How a user is named in an entry. The log replaces the id by the pseudonym."""
+    return f"user:{user_id}"
+
+
+def client_ref(client_id: str) -> str:
+    return f"client:{client_id}"
+
+
+def key_ref(subscription_id: Id) -> str:
+    return f"key:{subscription_id}"
 
 
 class AuditLog(AuditTrail):
@@ -119,8 +129,8 @@ class AuditLog(AuditTrail):
             return
         self._note_dropped()
         details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
-        # For a user the id alone is enough.
-        actor = user_ref(Id(who)) if DASHED_UUID.parse_id(who) is not None else who
+        # The id of a user is a reference too.
+        actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
         self._buffer.append(
             AuditEntry(self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details)
         )
