@@ -7,9 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
@@ -20,7 +18,7 @@ from domogate.domain.states import Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
 from domogate.stores.engine import open_database
-from domogate.stores.migrate import HEAD, find_revision
+from domogate.stores.migrate import HEAD, find_revision, upgrade
 from domogate.stores.tables import metadata
 from support import tables
 from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, HandClock, OpenStore, a_code, a_grant
@@ -112,7 +110,6 @@ INSERT INTO changes (cursor, at, plant_id, event) VALUES (41, 1.0, NULL, '{{"was
 def make_first_database(url: str) -> None:
     """As the first revision made and filled it: written by hand, so that it does not follow the code of today."""
     database = open_database(url)
-    scripts = ScriptDirectory(str(Path(domogate.stores.__file__).parent / "migrations"))
     yes, no = ("1", "0") if url.startswith("sqlite") else ("true", "false")
     ids = {
         "lamp": LAMP.id,
@@ -125,11 +122,7 @@ def make_first_database(url: str) -> None:
     }
     try:
         with database.writing.begin() as connection:
-            with EnvironmentContext(
-                Config(), scripts, fn=lambda revision, _: scripts._upgrade_revs(FIRST_REVISION, revision)
-            ) as environment:
-                environment.configure(connection=connection)
-                environment.run_migrations()
+            upgrade(connection, FIRST_REVISION)
             for statement in FIRST_DATA.format(yes=yes, no=no, **ids).split(";"):
                 connection.exec_driver_sql(statement)
     finally:

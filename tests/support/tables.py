@@ -1,6 +1,6 @@
-"""New SQLite databases of the tests get their tables at once, as the migrations make them: one by one would take long.
+"""New SQLite databases of the tests get all their tables at once, as the migrations make them, because migrations are slow.
 
-`tests/stores/test_migrate.py`, every process that is started anew and every PostgreSQL database still go through all of them.
+`tests/stores/test_migrate.py`, new processes and PostgreSQL databases still run all migrations.
 """
 
 from collections.abc import Callable
@@ -10,15 +10,15 @@ from sqlalchemy import Connection, create_engine, text
 
 from domogate.stores import migrate
 
-_migrate_by_revisions = migrate._upgrade
+_run_migrations = migrate.upgrade
 
 
 @cache
 def _statements() -> list[str]:
-    """What a database is made by that the migrations have made."""
+    """The statements that make the same database as the migrations."""
     engine = create_engine("sqlite://")
     with engine.begin() as connection:
-        _migrate_by_revisions(connection)
+        _run_migrations(connection)
         made = connection.execute(
             text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC, rowid")
         )
@@ -27,9 +27,9 @@ def _statements() -> list[str]:
     return statements
 
 
-def _make_tables(connection: Connection) -> None:
-    if connection.dialect.name != "sqlite" or migrate.find_revision(connection) is not None:
-        _migrate_by_revisions(connection)
+def _make_tables(connection: Connection, revision: str = "head") -> None:
+    if revision != "head" or connection.dialect.name != "sqlite" or migrate.find_revision(connection) is not None:
+        _run_migrations(connection, revision)
         return
     for statement in _statements():
         connection.exec_driver_sql(statement)
@@ -37,13 +37,13 @@ def _make_tables(connection: Connection) -> None:
 
 
 def make_tables_at_once(*, prepared: bool = False) -> Callable[[], None]:
-    """From now on, in this process and those that it forks; what is returned undoes it. `prepared`: know how already."""
+    """Make tables at once in this process and its forks. The result undoes it. `prepared`: compute the statements now."""
     if prepared:
         _statements()
-    migrate._upgrade = _make_tables
+    migrate.upgrade = _make_tables
 
     return make_tables_by_revisions
 
 
 def make_tables_by_revisions() -> None:
-    migrate._upgrade = _migrate_by_revisions
+    migrate.upgrade = _run_migrations

@@ -1,4 +1,4 @@
-"""What the core needs of the outside, and nothing about how it is done. `app/` chooses who fulfils each.
+"""The interfaces that the services need from the outside. `app/` chooses an implementation for each.
 
 All methods of a port are called on the event loop's thread.
 """
@@ -7,37 +7,18 @@ from domogate.ports.backends import Delivered, EchoBackend, Undelivered, Webhook
 from domogate.ports.clock import Clock
 from domogate.ports.devices import AttachedModule, DeviceHost, Driver, Fabric, Picture, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
-from domogate.ports.stores import (
-    AuditStore,
-    AuthorizationStore,
-    ClientStore,
-    EstateStore,
-    FaultStore,
-    FeedStore,
-    GrantStore,
-    ImportSummary,
-    Listener,
-    LogbookStore,
-    MemberStore,
-    OrderStore,
-    PeopleStore,
-    PlantStore,
-    ReadingStore,
-    SessionStore,
-    SigningKey,
-    SigningKeyStore,
-    SparePartStore,
-    StateStore,
-    Store,
-    StoredEntry,
-    StoredPlant,
-    StoredState,
-    SubscriptionStore,
-    TicketStore,
-    TokenStore,
-    Usage,
-    WebhookStore,
-)
+from domogate.ports.stores.audit import AuditStore
+from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
+from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
+from domogate.ports.stores.estate import EstateStore, ImportSummary
+from domogate.ports.stores.feed import FeedStore, Listener
+from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
+from domogate.ports.stores.people import ClientStore, PeopleStore
+from domogate.ports.stores.plants import MemberStore, PlantStore, StoredPlant, StoredState
+from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
+from domogate.ports.stores.store import Store
+from domogate.ports.stores.tickets import TicketStore
+from domogate.ports.stores.webhooks import WebhookStore
 
 __all__ = [
     "Admission",

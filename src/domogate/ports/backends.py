@@ -1,4 +1,4 @@
-"""HTTP services outside: the one behind a family, and the receivers of webhooks."""
+"""External HTTP services: the backend of the echo family, and the receivers of webhooks."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -10,22 +10,22 @@ class EchoBackend(Protocol):
     """The HTTP service behind the echo family."""
 
     async def send(self, document: bytes) -> tuple[bytes, str]:
-        """Its answer's body and media type. Raises EchoUnreachable, EchoTimeout."""
+        """Return the body and the media type of its answer. Raises EchoUnreachable, EchoTimeout."""
         ...
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """The receiver answered, with this status; 2xx is that it took it."""
+    """The receiver answered with this status. 2xx means that it accepted the delivery."""
 
     status: int
     retry_after: float | None = None
-    """In how many seconds it wants to be asked again, if it said so."""
+    """The seconds after which the receiver wants the next try, if it said so."""
 
 
 class Undelivered(Exception):
-    """The receiver did not answer, or may not be asked; the message is for whoever looks after it.
+    """The receiver did not answer, or must not be called. The message is for the owner of the webhook.
 
-    `forbidden`: its address is none that may be called, at this moment (Decision 0046).
+    `forbidden`: at present its address must not be called (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
@@ -34,10 +34,10 @@ class Undelivered(Exception):
 
 
 class WebhookSender(Protocol):
-    """Posts to receivers that strangers named: never into private networks, never after a redirect."""
+    """Posts to URLs from outside: never into private networks, and never to the target of a redirect."""
 
     async def check_url(self, url: str) -> None:
-        """Whether it may be called, as far as can be told now. Raises Undelivered, with what to change."""
+        """Check whether the URL may be called now. Raises Undelivered with a message that says what to change."""
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:

@@ -1,11 +1,11 @@
-"""Time, so that tests own it."""
+"""The time."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """So that tests own the time."""
+    """The current time; tests use a clock that they set."""
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Return the seconds since the epoch."""
         ...

@@ -1,4 +1,4 @@
-"""What drives devices, and what carries orders and questions to it."""
+"""Drivers of devices, and the fabric that carries orders and queries to them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -13,9 +13,9 @@ from domogate.domain.states import Report
 
 
 class AttachedModule(msgspec.Struct, frozen=True):
-    """A module as a driver is given it: what it is, and its last known state to go on from.
+    """A module, and its last known state, as a driver gets them.
 
-    `reported_at` is 0.0 where no driver has vouched for that state yet: it came from an estate file, or the options changed.
+    `reported_at` is 0.0 if no driver has reported this state: it came from an estate file, or the options changed.
     """
 
     module: Module
@@ -24,7 +24,7 @@ class AttachedModule(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """What a camera sees at this moment."""
+    """A picture of a camera."""
 
     media_type: str
     content: bytes
@@ -34,50 +34,50 @@ ReportSink = Callable[[Sequence[Report]], Awaitable[None]]
 
 
 class Driver(Protocol):
-    """Reports states, readings and reachability; carries out orders within their deadline.
+    """Reports states, readings and reachability, and executes orders before their deadline.
 
-    It keeps its own connections up, and says of each module that it lost why (`Report.absence`). What it cannot mend itself it
-    raises: whoever supervises it stops it, waits, starts it and attaches its plants again.
+    It keeps its own connections. For each module that it loses it reports the reason (`Report.absence`). After an error that
+    it cannot repair, the supervisor stops it, waits, starts it and attaches its plants again.
     """
 
     name: str
 
     async def start(self, report: ReportSink) -> None:
-        """Returns once it can be given plants, connected or not. `report` may take its time: await it, lose nothing newer."""
+        """Return when plants can be attached, connected or not. `report` may be slow: await it, and drop no later report."""
         ...
 
     async def stop(self) -> None: ...
     async def wait_failed(self) -> Exception:
-        """Returns when the driver as a whole cannot go on; one that can never fail waits for ever."""
+        """Return when the whole driver has failed. A driver that cannot fail never returns."""
         ...
 
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
-        """Drive these modules of the plant from now on, and only these; called again when the plant changed.
+        """Drive exactly these modules of the plant from now on. It is called again when the plant has changed.
 
-        Returns at once: what takes time (a connection, a first answer) goes on behind it. A module that cannot be driven as its
-        options are is reported absent (Why.MISCONFIGURED); the others are driven.
+        Return at once; connect in the background. Report a module with wrong options as absent
+        (AbsenceReason.MISCONFIGURED), and drive the others.
         """
         ...
 
     async def detach(self, plant_id: Id) -> None: ...
     async def execute(self, order: Order) -> Report:
-        """Carry the order out and say what the module is in now, as it confirmed it.
+        """Execute the order and return the state that the module confirmed.
 
-        Sends it at most once, never after its deadline. Raises DeviceOffline, DeviceTimeout or DeviceRefused.
+        Send it at most once, never after its deadline. Raises DeviceOffline, DeviceTimeout or DeviceRefused.
         """
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Ask the module. Raises DeviceTimeout; a module known to be offline is a report with reachable=False."""
+        """Ask the module for its state. If it is offline, return a report with reachable=False. Raises DeviceTimeout."""
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        """What a camera that is on sees. Raises DeviceOffline, DeviceTimeout; DeviceRefused when it is off or gives none."""
+        """Take a picture. Raises DeviceOffline, DeviceTimeout; DeviceRefused if the camera is off or sends no picture."""
         ...
 
 
 class DeviceHost(Protocol):
-    """Whoever drives a plant: the far end of the fabric."""
+    """The receiver of the fabric: the part of the gateway that drives plants."""
 
     async def execute(self, order: Order) -> Report: ...
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...
@@ -85,11 +85,11 @@ class DeviceHost(Protocol):
 
 
 class Fabric(Protocol):
-    """Carries motion between processes: orders and questions to whoever drives the plant, each under its deadline."""
+    """Carries orders and queries to the process that drives the plant, each with a deadline."""
 
     def serve(self, host: DeviceHost) -> None: ...
     async def execute(self, order: Order) -> Report:
-        """Raises DeviceOffline when nobody drives the plant, DeviceTimeout at the deadline, else what the driver raised."""
+        """Raises DeviceOffline if the plant is not driven, DeviceTimeout at the deadline, or the exception of the driver."""
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...

@@ -1,4 +1,4 @@
-"""Who is calling, and what the gateway signs and remembers of it."""
+"""Credentials of callers, signatures, passwords, and the audit log."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -10,10 +10,10 @@ from domogate.domain.people import Client, Grant, Principal, TokenKind, User
 
 
 class Verifier(Protocol):
-    """unverified_token -> Claims -> Principal. A token seen before is answered without waiting."""
+    """Verifies tokens. A token that was verified before needs no wait."""
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
-        """The Principal of a token verified before and still good now; None: ask `verify`."""
+        """Return the Principal of a token that was verified before and is still valid. None: call `verify`."""
         ...
 
     async def verify(self, unverified_token: bytes) -> Principal:
@@ -22,17 +22,17 @@ class Verifier(Protocol):
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """A subscription that may call now, and what to tell it of what remains (ready-made response headers)."""
+    """A subscription that may call now, and the response headers with its remaining rate and quota."""
 
     subscription_id: Id
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Admission(Protocol):
-    """Lets subscription keys in, within their rate and quota."""
+    """Checks subscription keys, their rate and their quota."""
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        """As `admit` for a key seen before, without waiting; None: ask `admit`."""
+        """Work like `admit`, without a wait, for a key that was admitted before. None: call `admit`."""
         ...
 
     async def admit(self, key: bytes) -> Admitted:
@@ -40,16 +40,16 @@ class Admission(Protocol):
         ...
 
     async def recognise(self, key: bytes) -> float:
-        """Until when the key is good, without counting a request: for what stays open. Raises KeyRefused."""
+        """Return the time until which the key is valid; count no request. For streams. Raises KeyRefused."""
         ...
 
 
 class Signer(Protocol):
-    """Signs with the gateway's current key."""
+    """Signs with the current key of the gateway."""
 
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """The claims of what a trusted key of this gateway signed as that `typ`; None: it did not. Times are the caller's."""
+        """Return the claims if a trusted key of this gateway signed them with this `typ`. The caller checks times."""
         ...
 
     async def jwks(self) -> dict[str, Any]: ...
@@ -62,21 +62,21 @@ class Signer(Protocol):
         lifetime: float | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> str:
-        """`extra`: claims of one login (nonce, auth_time, at_hash); they cannot replace those that every token has."""
+        """`extra`: claims of one login (nonce, auth_time, at_hash). They cannot replace the claims of every token."""
         ...
 
 
 class Hasher(Protocol):
-    """Passwords; never on the event loop's thread."""
+    """Hashes passwords on other threads than the event loop's."""
 
     async def hash_password(self, password: str) -> str: ...
     async def verify_password(self, password: str, password_hash: str | None) -> bool:
-        """Takes as long for None (an unknown user) as for a wrong password."""
+        """Take the same time for None (an unknown user) as for a wrong password."""
         ...
 
 
 class Audit(Protocol):
-    """Who did what, when, from where, with what result."""
+    """The audit log."""
 
     def note(
         self,
@@ -88,5 +88,5 @@ class Audit(Protocol):
         address: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Take it up without waiting. A user is named by their id alone in `who`, and as `user:ID` anywhere else."""
+        """Queue a record without a wait. A user is written as their id in `who`, and as `user:ID` elsewhere."""
         ...

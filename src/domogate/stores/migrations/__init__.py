@@ -1,1 +1,1 @@
-"""How the database came to be, revision by revision. A revision that was released is never edited."""
+"""The revisions of the database. A released revision never changes its result. There are no downgrades: restore a backup."""

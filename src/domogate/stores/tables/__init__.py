@@ -1,6 +1,6 @@
-"""The tables as the code reads and writes them; the database itself is made by `migrations/` only.
+"""The tables as the code uses them. The database itself is created by `migrations/` only.
 
-Times are seconds since the epoch. Lists and what only a kind or a driver understands are JSON text (`codec.py`).
+Times are seconds since the epoch. Lists, and values whose form depends on a kind or a driver, are JSON text (`codec.py`).
 """
 
 from domogate.stores.tables._metadata import metadata

@@ -1,8 +1,5 @@
-"""What all tables belong to, and the type of what counts upwards."""
+"""The collection of all tables."""
 
-from sqlalchemy import BigInteger, Integer, MetaData
+from sqlalchemy import MetaData
 
 metadata = MetaData()
-
-# SQLite makes a key its row number only when it is spelled INTEGER.
-CURSOR = BigInteger().with_variant(Integer(), "sqlite")

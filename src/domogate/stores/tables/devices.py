@@ -1,41 +1,29 @@
-"""What devices measured, what they were told, and the faults injected into them."""
+"""Readings of devices, orders to them, and injected faults."""
 
-from sqlalchemy import (
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-)
+from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint, Table
 
+from domogate.stores import columns as col
 from domogate.stores.tables._metadata import metadata
 
-# What a module measures, by a number: readings that named their module would be six times the size.
+# Gives each measure of a module a number. Readings with the module id would need six times the space.
 series = Table(
     "series",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("module_id", ForeignKey("modules.id", ondelete="CASCADE"), nullable=False),
-    Column("measure", String, nullable=False),
-    Column("unit", String, nullable=False),
+    col.reference("module_id", "modules.id", cascade=True),
+    *col.strings("measure", "unit"),
     Index("ix_series_module_id_measure_unit", "module_id", "measure", "unit", unique=True),
-    # A number is never given twice: readings of a module that is gone stay until their hour is summarised.
+    # A number is never used again: readings of deleted modules stay until they are summarised.
     sqlite_autoincrement=True,
 )
 
-# By hour first (of the epoch, with milliseconds in it): hours are written, summarised and forgotten one after the other, so
-# that all of it happens at the two ends of one tree, which needs no index besides.
+# The key begins with the hour (since the epoch; `ms` are the milliseconds in it), because hours are written, summarised and
+# removed in order: all happens at the two ends of the tree, and no other index is needed.
 raw_readings = Table(
     "raw_readings",
     metadata,
-    Column("hour", Integer, nullable=False),
-    Column("series", Integer, nullable=False),
-    Column("ms", Integer, nullable=False),
-    Column("value", Double, nullable=False),
+    *col.integers("hour", "series", "ms"),
+    *col.doubles("value"),
     PrimaryKeyConstraint("hour", "series", "ms"),
     sqlite_with_rowid=False,
 )
@@ -44,37 +32,31 @@ hourly_readings = Table(
     "hourly_readings",
     metadata,
     Column("series", ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
-    Column("hour", Integer, nullable=False),
-    Column("count", Integer, nullable=False),
-    Column("mean", Double, nullable=False),
-    Column("low", Double, nullable=False),
-    Column("high", Double, nullable=False),
-    Column("last", Double, nullable=False),
-    # When in the hour `last` was measured: what comes late finds its place.
-    Column("last_ms", Integer, nullable=False),
+    *col.integers("hour", "count"),
+    *col.doubles("mean", "low", "high", "last"),
+    # The time of `last` in the hour, so that late readings are merged correctly.
+    *col.integers("last_ms"),
     PrimaryKeyConstraint("series", "hour"),
     Index("ix_hourly_readings_hour", "hour"),
     sqlite_with_rowid=False,
 )
 
-# No foreign keys: what was ordered is told even of a module that is gone.
+# No foreign keys: the orders of deleted modules stay.
 orders = Table(
     "orders",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("plant_id", String, nullable=False),
-    Column("module_id", String, nullable=False),
-    Column("command", Text, nullable=False),
-    Column("deadline", Double, nullable=False),
-    Column("state", String, nullable=False),
-    Column("queued_at", Double, nullable=False),
-    Column("sent_at", Double),
-    Column("ended_at", Double),
-    Column("problem", Text, nullable=False),
+    col.key("id"),
+    *col.strings("plant_id", "module_id"),
+    *col.texts("command"),
+    *col.doubles("deadline"),
+    *col.strings("state"),
+    *col.doubles("queued_at"),
+    *col.optional_doubles("sent_at", "ended_at"),
+    *col.texts("problem"),
     Index("ix_orders_queued_at", "queued_at"),
     Index("ix_orders_plant_id_queued_at", "plant_id", "queued_at"),
 )
-# Those that have not ended: few, however many there were.
+# Only open orders: the index stays small.
 Index(
     "ix_orders_open",
     orders.c.deadline,
@@ -82,17 +64,16 @@ Index(
     postgresql_where=orders.c.ended_at.is_(None),
 )
 
-# Of a plant or of a module, never both: where a module stands is told in one place.
+# Either of a plant or of a module, never both: the plant of a module is stored in one place.
 injections = Table(
     "injections",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("plant_id", ForeignKey("plants.id", ondelete="CASCADE")),
-    Column("module_id", ForeignKey("modules.id", ondelete="CASCADE")),
-    Column("fault", String, nullable=False),
-    Column("value", String, nullable=False),
-    Column("until", Double),
-    Column("covers", Text),
+    col.reference("plant_id", "plants.id", cascade=True, optional=True),
+    col.reference("module_id", "modules.id", cascade=True, optional=True),
+    *col.strings("fault", "value"),
+    *col.optional_doubles("until"),
+    *col.optional_texts("covers"),
     Index("ix_injections_plant_id_fault", "plant_id", "fault", unique=True),
     Index("ix_injections_module_id_fault", "module_id", "fault", unique=True),
 )

@@ -1,30 +1,24 @@
-"""The changes, and the gateways that follow them."""
+"""The change feed, and the gateways that follow it."""
 
-from sqlalchemy import (
-    Column,
-    Double,
-    Index,
-    String,
-    Table,
-    Text,
-)
+from sqlalchemy import Column, Index, Table
 
-from domogate.stores.tables._metadata import CURSOR, metadata
+from domogate.stores import columns as col
+from domogate.stores.tables._metadata import metadata
 
 changes = Table(
     "changes",
     metadata,
-    Column("cursor", CURSOR, primary_key=True, autoincrement=False),
-    Column("at", Double, nullable=False),
-    Column("plant_id", String),
-    Column("event", Text, nullable=False),
+    Column("cursor", col.CURSOR, primary_key=True, autoincrement=False),
+    *col.doubles("at"),
+    *col.optional_strings("plant_id"),
+    *col.texts("event"),
     Index("ix_changes_plant_id_cursor", "plant_id", "cursor"),
 )
 
 gateways = Table(
     "gateways",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("applied", CURSOR, nullable=False),
-    Column("seen_at", Double, nullable=False),
+    col.key("id"),
+    *col.cursors("applied"),
+    *col.doubles("seen_at"),
 )

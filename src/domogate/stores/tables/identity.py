@@ -1,32 +1,19 @@
-"""People, applications, keys, and what was noted of them."""
+"""Users, clients, credentials, keys, and the audit log."""
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    false,
-)
+from sqlalchemy import BigInteger, Boolean, Column, Index, PrimaryKeyConstraint, Table, Text, false
 
-from domogate.stores.tables._metadata import CURSOR, metadata
+from domogate.stores import columns as col
+from domogate.stores.tables._metadata import metadata
 
 users = Table(
     "users",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("email", String, nullable=False),
-    Column("email_key", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("password_hash", String),
-    Column("standing", String, nullable=False),
+    col.key("id"),
+    *col.strings("email", "email_key", "name"),
+    *col.optional_strings("password_hash"),
+    *col.strings("standing"),
     Column("operator", Boolean, nullable=False, server_default=false()),
-    Column("totp_secret", String),
+    *col.optional_strings("totp_secret"),
     Column("email_verified", Boolean, nullable=False, server_default=false()),
     Index("ix_users_email_key", "email_key", unique=True),
 )
@@ -34,14 +21,11 @@ users = Table(
 clients = Table(
     "clients",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("name", String, nullable=False),
-    Column("secret_hash", String),
-    Column("redirect_uris", Text, nullable=False),
-    Column("origins", Text, nullable=False),
-    Column("grants", Text, nullable=False),
-    Column("scopes", Text, nullable=False),
-    Column("access_token_everywhere", Boolean, nullable=False),
+    col.key("id"),
+    *col.strings("name"),
+    *col.optional_strings("secret_hash"),
+    *col.texts("redirect_uris", "origins", "grants", "scopes"),
+    *col.flags("access_token_everywhere"),
     Column("pkce_exempt", Boolean, nullable=False, server_default=false()),
     Column("post_logout_redirect_uris", Text, nullable=False, server_default="[]"),
 )
@@ -49,14 +33,13 @@ clients = Table(
 grants = Table(
     "grants",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("user_id", ForeignKey("users.id"), nullable=False),
-    Column("client_id", ForeignKey("clients.id"), nullable=False),
-    Column("scopes", Text, nullable=False),
-    Column("flow", String, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("revoked_at", Double),
-    Column("auth_time", Double),
+    col.key("id"),
+    col.reference("user_id", "users.id"),
+    col.reference("client_id", "clients.id"),
+    *col.texts("scopes"),
+    *col.strings("flow"),
+    *col.doubles("created_at"),
+    *col.optional_doubles("revoked_at", "auth_time"),
     Column("factors", Text, nullable=False, server_default="[]"),
     Index("ix_grants_user_id", "user_id"),
     Index("ix_grants_client_id", "client_id"),
@@ -65,33 +48,29 @@ grants = Table(
 sessions = Table(
     "sessions",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("token_hash", String, nullable=False),
-    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-    Column("auth_time", Double, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("seen_at", Double, nullable=False),
-    Column("expires_at", Double, nullable=False),
-    Column("address", String, nullable=False),
-    Column("agent", String, nullable=False),
-    Column("factors", Text, nullable=False),
+    col.key("id"),
+    *col.strings("token_hash"),
+    col.reference("user_id", "users.id", cascade=True),
+    *col.doubles("auth_time", "created_at", "seen_at", "expires_at"),
+    *col.strings("address", "agent"),
+    *col.texts("factors"),
     Index("ix_sessions_token_hash", "token_hash", unique=True),
     Index("ix_sessions_user_id", "user_id"),
     Index("ix_sessions_expires_at", "expires_at"),
 )
 
-# The client of a code or a refresh token is its grant's: kept once.
+# Codes and refresh tokens have no client column: the client is in their grant.
 authorization_codes = Table(
     "authorization_codes",
     metadata,
-    Column("code_hash", String, primary_key=True),
-    Column("grant_id", ForeignKey("grants.id", ondelete="CASCADE"), nullable=False),
-    Column("expires_at", Double, nullable=False),
-    Column("redirect_uri", Text),
-    Column("code_challenge", String),
-    # JSON, because it is any text at all and PostgreSQL's text holds no NUL.
-    Column("nonce", Text),
-    Column("used_at", Double),
+    col.key("code_hash"),
+    col.reference("grant_id", "grants.id", cascade=True),
+    *col.doubles("expires_at"),
+    *col.optional_texts("redirect_uri"),
+    *col.optional_strings("code_challenge"),
+    # JSON text, because a nonce may contain NUL, which PostgreSQL refuses.
+    *col.optional_texts("nonce"),
+    *col.optional_doubles("used_at"),
     Index("ix_authorization_codes_grant_id", "grant_id"),
     Index("ix_authorization_codes_expires_at", "expires_at"),
 )
@@ -99,13 +78,12 @@ authorization_codes = Table(
 refresh_tokens = Table(
     "refresh_tokens",
     metadata,
-    Column("token_hash", String, primary_key=True),
-    Column("grant_id", ForeignKey("grants.id", ondelete="CASCADE"), nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("expires_at", Double, nullable=False),
-    Column("replaced_at", Double),
-    # No foreign key: a token may be forgotten before the one it replaced.
-    Column("successor_hash", String),
+    col.key("token_hash"),
+    col.reference("grant_id", "grants.id", cascade=True),
+    *col.doubles("created_at", "expires_at"),
+    *col.optional_doubles("replaced_at"),
+    # No foreign key: the successor may be pruned before this row.
+    *col.optional_strings("successor_hash"),
     Index("ix_refresh_tokens_grant_id", "grant_id"),
     Index("ix_refresh_tokens_expires_at", "expires_at"),
 )
@@ -113,72 +91,67 @@ refresh_tokens = Table(
 links = Table(
     "links",
     metadata,
-    Column("token_hash", String, primary_key=True),
-    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-    Column("purpose", String, nullable=False),
-    Column("expires_at", Double, nullable=False),
-    Column("sent_to", String),
+    col.key("token_hash"),
+    col.reference("user_id", "users.id", cascade=True),
+    *col.strings("purpose"),
+    *col.doubles("expires_at"),
+    *col.optional_strings("sent_to"),
     Index("ix_links_user_id_purpose", "user_id", "purpose", unique=True),
     Index("ix_links_expires_at", "expires_at"),
 )
 
-# Apart from the users, whose rows are compared and replaced as a whole.
+# Not in `users`, whose rows are compared and replaced as a whole.
 totp_steps = Table(
     "totp_steps",
     metadata,
-    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+    col.reference("user_id", "users.id", cascade=True, primary_key=True),
     Column("step", BigInteger, nullable=False),
 )
 
-# Accounts, addresses, and accounts at an address where their owner got in; each by a hash.
+# The keys are hashes of an account, of an address, or of an account at a familiar address.
 attempts = Table(
     "attempts",
     metadata,
-    Column("key", String, primary_key=True),
-    Column("number", Double, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("expires_at", Double, nullable=False),
+    col.key("key"),
+    *col.doubles("number", "at", "expires_at"),
     Index("ix_attempts_expires_at", "expires_at"),
 )
 
-# Apart from the audit log, so that a person can be forgotten and the chain stays whole.
+# Not in `audit`, so that a user can be deleted and the hash chain stays valid.
 pseudonyms = Table(
     "pseudonyms",
     metadata,
-    Column("user_id", ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
-    Column("pseudonym", String, nullable=False),
+    col.reference("user_id", "users.id", cascade=True, primary_key=True),
+    *col.strings("pseudonym"),
     Index("ix_pseudonyms_pseudonym", "pseudonym", unique=True),
 )
 
 audit = Table(
     "audit",
     metadata,
-    Column("number", CURSOR, primary_key=True, autoincrement=False),
-    # As it was hashed.
-    Column("entry", Text, nullable=False),
-    Column("hash", String, nullable=False),
+    Column("number", col.CURSOR, primary_key=True, autoincrement=False),
+    # The exact text that was hashed.
+    *col.texts("entry"),
+    *col.strings("hash"),
 )
 
 subscriptions = Table(
     "subscriptions",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("name", String, nullable=False),
-    Column("key_hash", String, nullable=False),
-    Column("hint", String, nullable=False),
-    Column("rate", String),
+    col.key("id"),
+    *col.strings("name", "key_hash", "hint"),
+    *col.optional_strings("rate"),
     Column("daily_quota", BigInteger),
-    Column("created_at", Double, nullable=False),
-    Column("expires_at", Double),
-    Column("revoked_at", Double),
+    *col.doubles("created_at"),
+    *col.optional_doubles("expires_at", "revoked_at"),
     Index("ix_subscriptions_key_hash", "key_hash", unique=True),
 )
 
 usages = Table(
     "usages",
     metadata,
-    Column("subscription_id", ForeignKey("subscriptions.id", ondelete="CASCADE"), nullable=False),
-    Column("day", String, nullable=False),
+    col.reference("subscription_id", "subscriptions.id", cascade=True),
+    *col.strings("day"),
     Column("count", BigInteger, nullable=False),
     PrimaryKeyConstraint("subscription_id", "day"),
 )
@@ -186,9 +159,9 @@ usages = Table(
 signing_keys = Table(
     "signing_keys",
     metadata,
-    Column("kid", String, primary_key=True),
-    Column("algorithm", String, nullable=False),
-    Column("jwk", Text, nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("retired_at", Double),
+    col.key("kid"),
+    *col.strings("algorithm"),
+    *col.texts("jwk"),
+    *col.doubles("created_at"),
+    *col.optional_doubles("retired_at"),
 )

@@ -1,42 +1,27 @@
-"""Plants, who may enter them, what stands in them and what it is in."""
+"""Plants, their people, their modules and the states of these."""
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-)
+from sqlalchemy import Index, PrimaryKeyConstraint, Table
 
+from domogate.stores import columns as col
 from domogate.stores.tables._metadata import metadata
 
 plants = Table(
     "plants",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("internal_id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("type", String, nullable=False),
-    Column("status", String, nullable=False),
-    Column("removed_at", Double),
-    Column("country", String),
-    Column("zip_code", String),
-    Column("address", String),
-    Column("marked_as_site", Boolean, nullable=False),
+    col.key("id"),
+    *col.strings("internal_id", "name", "type", "status"),
+    *col.optional_doubles("removed_at"),
+    *col.optional_strings("country", "zip_code", "address"),
+    *col.flags("marked_as_site"),
 )
 
 members = Table(
     "members",
     metadata,
-    Column("plant_id", ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
-    Column("user_id", ForeignKey("users.id"), nullable=False),
-    Column("owner", Boolean, nullable=False),
-    Column("position", Integer, nullable=False),
+    col.reference("plant_id", "plants.id", cascade=True),
+    col.reference("user_id", "users.id"),
+    *col.flags("owner"),
+    *col.integers("position"),
     PrimaryKeyConstraint("plant_id", "user_id"),
     Index("ix_members_user_id", "user_id"),
 )
@@ -44,10 +29,9 @@ members = Table(
 invitations = Table(
     "invitations",
     metadata,
-    Column("plant_id", ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
-    Column("email_key", String, nullable=False),
-    Column("email", String, nullable=False),
-    Column("position", Integer, nullable=False),
+    col.reference("plant_id", "plants.id", cascade=True),
+    *col.strings("email_key", "email"),
+    *col.integers("position"),
     PrimaryKeyConstraint("plant_id", "email_key"),
     Index("ix_invitations_email_key", "email_key"),
 )
@@ -55,24 +39,21 @@ invitations = Table(
 floors = Table(
     "floors",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("plant_id", ForeignKey("plants.id"), nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("internal_id", String, nullable=False),
-    Column("name", String, nullable=False),
+    col.key("id"),
+    col.reference("plant_id", "plants.id"),
+    *col.integers("position"),
+    *col.strings("internal_id", "name"),
     Index("ix_floors_plant_id", "plant_id"),
 )
 
 ambients = Table(
     "ambients",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("plant_id", ForeignKey("plants.id"), nullable=False),
-    Column("floor_id", ForeignKey("floors.id")),
-    Column("position", Integer, nullable=False),
-    Column("internal_id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("type", String, nullable=False),
+    col.key("id"),
+    col.reference("plant_id", "plants.id"),
+    col.reference("floor_id", "floors.id", optional=True),
+    *col.integers("position"),
+    *col.strings("internal_id", "name", "type"),
     Index("ix_ambients_plant_id", "plant_id"),
     Index("ix_ambients_floor_id", "floor_id"),
 )
@@ -80,24 +61,16 @@ ambients = Table(
 modules = Table(
     "modules",
     metadata,
-    Column("id", String, primary_key=True),
-    Column("plant_id", ForeignKey("plants.id"), nullable=False),
-    Column("ambient_id", ForeignKey("ambients.id")),
-    Column("position", Integer, nullable=False),
-    Column("internal_id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("driver", String, nullable=False),
-    Column("type", String),
-    Column("hw_type", String),
-    Column("device_type", String),
-    Column("metrics", Text),
-    Column("capabilities", Text),
-    Column("detail", Text),
-    Column("options", Text, nullable=False),
-    Column("controller_id", String),
-    # An emergency unit's reference, taken out of `detail` so that E19 can look it up.
-    Column("reference", String),
+    col.key("id"),
+    col.reference("plant_id", "plants.id"),
+    col.reference("ambient_id", "ambients.id", optional=True),
+    *col.integers("position"),
+    *col.strings("internal_id", "name", "kind", "driver"),
+    *col.optional_strings("type", "hw_type", "device_type"),
+    *col.optional_texts("metrics", "capabilities", "detail"),
+    *col.texts("options"),
+    # `reference` of an emergency unit is a copy from `detail`, for searches (E19).
+    *col.optional_strings("controller_id", "reference"),
     Index("ix_modules_plant_id_kind", "plant_id", "kind"),
     Index("ix_modules_driver_plant_id", "driver", "plant_id"),
     Index("ix_modules_ambient_id", "ambient_id"),
@@ -107,17 +80,17 @@ modules = Table(
 states = Table(
     "states",
     metadata,
-    Column("module_id", ForeignKey("modules.id", ondelete="CASCADE"), primary_key=True),
-    Column("state", Text),
-    Column("reachable", Boolean, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("absence", Text),
+    col.reference("module_id", "modules.id", cascade=True, primary_key=True),
+    *col.optional_texts("state"),
+    *col.flags("reachable"),
+    *col.doubles("at"),
+    *col.optional_texts("absence"),
     sqlite_with_rowid=False,
 )
 
 spare_parts = Table(
     "spare_parts",
     metadata,
-    Column("unit", String, primary_key=True),
-    Column("parts", Text, nullable=False),
+    col.key("unit"),
+    *col.texts("parts"),
 )

@@ -1,1 +1,1 @@
-"""One file a revision, each naming the one before it."""
+"""One file for each revision. Each names its predecessor."""

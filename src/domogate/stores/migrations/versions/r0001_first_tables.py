@@ -3,191 +3,160 @@
 import sqlalchemy as sa
 from alembic import op
 
+from domogate.stores import columns as col
+
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
-
-CURSOR = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
     op.create_table(
         "changes",
-        sa.Column("cursor", CURSOR, primary_key=True, autoincrement=False),
-        sa.Column("at", sa.Double, nullable=False),
-        sa.Column("plant_id", sa.String),
-        sa.Column("event", sa.Text, nullable=False),
+        sa.Column("cursor", col.CURSOR, primary_key=True, autoincrement=False),
+        *col.doubles("at"),
+        *col.optional_strings("plant_id"),
+        *col.texts("event"),
+        sa.Index("ix_changes_plant_id_cursor", "plant_id", "cursor"),
     )
-    op.create_index("ix_changes_plant_id_cursor", "changes", ["plant_id", "cursor"])
     op.create_table(
         "gateways",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("applied", CURSOR, nullable=False),
-        sa.Column("seen_at", sa.Double, nullable=False),
+        col.key("id"),
+        *col.cursors("applied"),
+        *col.doubles("seen_at"),
     )
     op.create_table(
         "users",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("email", sa.String, nullable=False),
-        sa.Column("email_key", sa.String, nullable=False),
-        sa.Column("name", sa.String, nullable=False),
-        sa.Column("password_hash", sa.String),
-        sa.Column("standing", sa.String, nullable=False),
+        col.key("id"),
+        *col.strings("email", "email_key", "name"),
+        *col.optional_strings("password_hash"),
+        *col.strings("standing"),
+        sa.Index("ix_users_email_key", "email_key", unique=True),
     )
-    op.create_index("ix_users_email_key", "users", ["email_key"], unique=True)
     op.create_table(
         "clients",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("name", sa.String, nullable=False),
-        sa.Column("secret_hash", sa.String),
-        sa.Column("redirect_uris", sa.Text, nullable=False),
-        sa.Column("origins", sa.Text, nullable=False),
-        sa.Column("grants", sa.Text, nullable=False),
-        sa.Column("scopes", sa.Text, nullable=False),
-        sa.Column("access_token_everywhere", sa.Boolean, nullable=False),
+        col.key("id"),
+        *col.strings("name"),
+        *col.optional_strings("secret_hash"),
+        *col.texts("redirect_uris", "origins", "grants", "scopes"),
+        *col.flags("access_token_everywhere"),
     )
     op.create_table(
         "grants",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id"), nullable=False),
-        sa.Column("client_id", sa.String, sa.ForeignKey("clients.id"), nullable=False),
-        sa.Column("scopes", sa.Text, nullable=False),
-        sa.Column("flow", sa.String, nullable=False),
-        sa.Column("created_at", sa.Double, nullable=False),
-        sa.Column("revoked_at", sa.Double),
+        col.key("id"),
+        col.reference("user_id", "users.id"),
+        col.reference("client_id", "clients.id"),
+        *col.texts("scopes"),
+        *col.strings("flow"),
+        *col.doubles("created_at"),
+        *col.optional_doubles("revoked_at"),
+        sa.Index("ix_grants_user_id", "user_id"),
+        sa.Index("ix_grants_client_id", "client_id"),
     )
-    op.create_index("ix_grants_user_id", "grants", ["user_id"])
-    op.create_index("ix_grants_client_id", "grants", ["client_id"])
     op.create_table(
         "subscriptions",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("name", sa.String, nullable=False),
-        sa.Column("key_hash", sa.String, nullable=False),
-        sa.Column("hint", sa.String, nullable=False),
-        sa.Column("rate", sa.String),
+        col.key("id"),
+        *col.strings("name", "key_hash", "hint"),
+        *col.optional_strings("rate"),
         sa.Column("daily_quota", sa.BigInteger),
-        sa.Column("created_at", sa.Double, nullable=False),
-        sa.Column("expires_at", sa.Double),
-        sa.Column("revoked_at", sa.Double),
+        *col.doubles("created_at"),
+        *col.optional_doubles("expires_at", "revoked_at"),
+        sa.Index("ix_subscriptions_key_hash", "key_hash", unique=True),
     )
-    op.create_index("ix_subscriptions_key_hash", "subscriptions", ["key_hash"], unique=True)
     op.create_table(
         "usages",
-        sa.Column("subscription_id", sa.String, sa.ForeignKey("subscriptions.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("day", sa.String, nullable=False),
+        col.reference("subscription_id", "subscriptions.id", cascade=True),
+        *col.strings("day"),
         sa.Column("count", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("subscription_id", "day"),
     )
     op.create_table(
         "signing_keys",
-        sa.Column("kid", sa.String, primary_key=True),
-        sa.Column("algorithm", sa.String, nullable=False),
-        sa.Column("jwk", sa.Text, nullable=False),
-        sa.Column("created_at", sa.Double, nullable=False),
-        sa.Column("retired_at", sa.Double),
+        col.key("kid"),
+        *col.strings("algorithm"),
+        *col.texts("jwk"),
+        *col.doubles("created_at"),
+        *col.optional_doubles("retired_at"),
     )
     op.create_table(
         "plants",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("internal_id", sa.String, nullable=False),
-        sa.Column("name", sa.String, nullable=False),
-        sa.Column("type", sa.String, nullable=False),
-        sa.Column("status", sa.String, nullable=False),
-        sa.Column("removed_at", sa.Double),
-        sa.Column("country", sa.String),
-        sa.Column("zip_code", sa.String),
-        sa.Column("address", sa.String),
-        sa.Column("marked_as_site", sa.Boolean, nullable=False),
+        col.key("id"),
+        *col.strings("internal_id", "name", "type", "status"),
+        *col.optional_doubles("removed_at"),
+        *col.optional_strings("country", "zip_code", "address"),
+        *col.flags("marked_as_site"),
     )
     op.create_table(
         "members",
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id"), nullable=False),
-        sa.Column("owner", sa.Boolean, nullable=False),
-        sa.Column("position", sa.Integer, nullable=False),
+        col.reference("plant_id", "plants.id", cascade=True),
+        col.reference("user_id", "users.id"),
+        *col.flags("owner"),
+        *col.integers("position"),
         sa.PrimaryKeyConstraint("plant_id", "user_id"),
+        sa.Index("ix_members_user_id", "user_id"),
     )
-    op.create_index("ix_members_user_id", "members", ["user_id"])
     op.create_table(
         "invitations",
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("email_key", sa.String, nullable=False),
-        sa.Column("email", sa.String, nullable=False),
-        sa.Column("position", sa.Integer, nullable=False),
+        col.reference("plant_id", "plants.id", cascade=True),
+        *col.strings("email_key", "email"),
+        *col.integers("position"),
         sa.PrimaryKeyConstraint("plant_id", "email_key"),
+        sa.Index("ix_invitations_email_key", "email_key"),
     )
-    op.create_index("ix_invitations_email_key", "invitations", ["email_key"])
     op.create_table(
         "floors",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id"), nullable=False),
-        sa.Column("position", sa.Integer, nullable=False),
-        sa.Column("internal_id", sa.String, nullable=False),
-        sa.Column("name", sa.String, nullable=False),
+        col.key("id"),
+        col.reference("plant_id", "plants.id"),
+        *col.integers("position"),
+        *col.strings("internal_id", "name"),
+        sa.Index("ix_floors_plant_id", "plant_id"),
     )
-    op.create_index("ix_floors_plant_id", "floors", ["plant_id"])
     op.create_table(
         "ambients",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id"), nullable=False),
-        sa.Column("floor_id", sa.String, sa.ForeignKey("floors.id")),
-        sa.Column("position", sa.Integer, nullable=False),
-        sa.Column("internal_id", sa.String, nullable=False),
-        sa.Column("name", sa.String, nullable=False),
-        sa.Column("type", sa.String, nullable=False),
+        col.key("id"),
+        col.reference("plant_id", "plants.id"),
+        col.reference("floor_id", "floors.id", optional=True),
+        *col.integers("position"),
+        *col.strings("internal_id", "name", "type"),
+        sa.Index("ix_ambients_plant_id", "plant_id"),
+        sa.Index("ix_ambients_floor_id", "floor_id"),
     )
-    op.create_index("ix_ambients_plant_id", "ambients", ["plant_id"])
-    op.create_index("ix_ambients_floor_id", "ambients", ["floor_id"])
     op.create_table(
         "modules",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id"), nullable=False),
-        sa.Column("ambient_id", sa.String, sa.ForeignKey("ambients.id")),
-        sa.Column("position", sa.Integer, nullable=False),
-        sa.Column("internal_id", sa.String, nullable=False),
-        sa.Column("name", sa.String, nullable=False),
-        sa.Column("kind", sa.String, nullable=False),
-        sa.Column("driver", sa.String, nullable=False),
-        sa.Column("type", sa.String),
-        sa.Column("hw_type", sa.String),
-        sa.Column("device_type", sa.String),
-        sa.Column("metrics", sa.Text),
-        sa.Column("capabilities", sa.Text),
-        sa.Column("detail", sa.Text),
-        sa.Column("options", sa.Text, nullable=False),
-        sa.Column("controller_id", sa.String),
-        sa.Column("reference", sa.String),
+        col.key("id"),
+        col.reference("plant_id", "plants.id"),
+        col.reference("ambient_id", "ambients.id", optional=True),
+        *col.integers("position"),
+        *col.strings("internal_id", "name", "kind", "driver"),
+        *col.optional_strings("type", "hw_type", "device_type"),
+        *col.optional_texts("metrics", "capabilities", "detail"),
+        *col.texts("options"),
+        *col.optional_strings("controller_id", "reference"),
+        sa.Index("ix_modules_plant_id_kind", "plant_id", "kind"),
+        sa.Index("ix_modules_driver_plant_id", "driver", "plant_id"),
+        sa.Index("ix_modules_ambient_id", "ambient_id"),
+        sa.Index("ix_modules_reference", "reference"),
     )
-    op.create_index("ix_modules_plant_id_kind", "modules", ["plant_id", "kind"])
-    op.create_index("ix_modules_driver_plant_id", "modules", ["driver", "plant_id"])
-    op.create_index("ix_modules_ambient_id", "modules", ["ambient_id"])
-    op.create_index("ix_modules_reference", "modules", ["reference"])
     op.create_table(
         "states",
-        sa.Column("module_id", sa.String, sa.ForeignKey("modules.id", ondelete="CASCADE"), primary_key=True),
-        sa.Column("state", sa.Text),
-        sa.Column("reachable", sa.Boolean, nullable=False),
-        sa.Column("at", sa.Double, nullable=False),
+        col.reference("module_id", "modules.id", cascade=True, primary_key=True),
+        *col.optional_texts("state"),
+        *col.flags("reachable"),
+        *col.doubles("at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "readings",
-        sa.Column("module_id", sa.String, sa.ForeignKey("modules.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("at", sa.Double, nullable=False),
-        sa.Column("measure", sa.String, nullable=False),
-        sa.Column("value", sa.Double, nullable=False),
-        sa.Column("unit", sa.String, nullable=False),
+        col.reference("module_id", "modules.id", cascade=True),
+        *col.doubles("at"),
+        *col.strings("measure"),
+        *col.doubles("value"),
+        *col.strings("unit"),
         sa.PrimaryKeyConstraint("module_id", "at", "measure"),
+        sa.Index("ix_readings_at", "at"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_readings_at", "readings", ["at"])
     op.create_table(
         "spare_parts",
-        sa.Column("unit", sa.String, primary_key=True),
-        sa.Column("parts", sa.Text, nullable=False),
+        col.key("unit"),
+        *col.texts("parts"),
     )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("there is no way back: restore a backup")

@@ -1,14 +1,12 @@
-"""Sessions, codes, refresh tokens, one-time links, the audit log; and what users, clients and grants are told more of."""
+"""Sessions, codes, refresh tokens, one-time links, the audit log; new columns of users, clients and grants."""
 
 import sqlalchemy as sa
 from alembic import op
 
+from domogate.stores import columns as col
+
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
-
-NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
@@ -19,65 +17,56 @@ def upgrade() -> None:
     op.add_column("grants", sa.Column("auth_time", sa.Double))
     op.create_table(
         "sessions",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("token_hash", sa.String, nullable=False),
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("auth_time", sa.Double, nullable=False),
-        sa.Column("created_at", sa.Double, nullable=False),
-        sa.Column("seen_at", sa.Double, nullable=False),
-        sa.Column("expires_at", sa.Double, nullable=False),
-        sa.Column("address", sa.String, nullable=False),
-        sa.Column("agent", sa.String, nullable=False),
-        sa.Column("factors", sa.Text, nullable=False),
+        col.key("id"),
+        *col.strings("token_hash"),
+        col.reference("user_id", "users.id", cascade=True),
+        *col.doubles("auth_time", "created_at", "seen_at", "expires_at"),
+        *col.strings("address", "agent"),
+        *col.texts("factors"),
+        sa.Index("ix_sessions_token_hash", "token_hash", unique=True),
+        sa.Index("ix_sessions_user_id", "user_id"),
+        sa.Index("ix_sessions_expires_at", "expires_at"),
     )
-    op.create_index("ix_sessions_token_hash", "sessions", ["token_hash"], unique=True)
-    op.create_index("ix_sessions_user_id", "sessions", ["user_id"])
-    op.create_index("ix_sessions_expires_at", "sessions", ["expires_at"])
     op.create_table(
         "authorization_codes",
-        sa.Column("code_hash", sa.String, primary_key=True),
-        sa.Column("grant_id", sa.String, sa.ForeignKey("grants.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("expires_at", sa.Double, nullable=False),
-        sa.Column("redirect_uri", sa.Text),
-        sa.Column("code_challenge", sa.String),
-        sa.Column("nonce", sa.Text),
-        sa.Column("used_at", sa.Double),
+        col.key("code_hash"),
+        col.reference("grant_id", "grants.id", cascade=True),
+        *col.doubles("expires_at"),
+        *col.optional_texts("redirect_uri"),
+        *col.optional_strings("code_challenge"),
+        *col.optional_texts("nonce"),
+        *col.optional_doubles("used_at"),
+        sa.Index("ix_authorization_codes_grant_id", "grant_id"),
+        sa.Index("ix_authorization_codes_expires_at", "expires_at"),
     )
-    op.create_index("ix_authorization_codes_grant_id", "authorization_codes", ["grant_id"])
-    op.create_index("ix_authorization_codes_expires_at", "authorization_codes", ["expires_at"])
     op.create_table(
         "refresh_tokens",
-        sa.Column("token_hash", sa.String, primary_key=True),
-        sa.Column("grant_id", sa.String, sa.ForeignKey("grants.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("created_at", sa.Double, nullable=False),
-        sa.Column("expires_at", sa.Double, nullable=False),
-        sa.Column("replaced_at", sa.Double),
-        sa.Column("successor_hash", sa.String),
+        col.key("token_hash"),
+        col.reference("grant_id", "grants.id", cascade=True),
+        *col.doubles("created_at", "expires_at"),
+        *col.optional_doubles("replaced_at"),
+        *col.optional_strings("successor_hash"),
+        sa.Index("ix_refresh_tokens_grant_id", "grant_id"),
+        sa.Index("ix_refresh_tokens_expires_at", "expires_at"),
     )
-    op.create_index("ix_refresh_tokens_grant_id", "refresh_tokens", ["grant_id"])
-    op.create_index("ix_refresh_tokens_expires_at", "refresh_tokens", ["expires_at"])
     op.create_table(
         "links",
-        sa.Column("token_hash", sa.String, primary_key=True),
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("purpose", sa.String, nullable=False),
-        sa.Column("expires_at", sa.Double, nullable=False),
+        col.key("token_hash"),
+        col.reference("user_id", "users.id", cascade=True),
+        *col.strings("purpose"),
+        *col.doubles("expires_at"),
+        sa.Index("ix_links_user_id_purpose", "user_id", "purpose", unique=True),
+        sa.Index("ix_links_expires_at", "expires_at"),
     )
-    op.create_index("ix_links_user_id_purpose", "links", ["user_id", "purpose"], unique=True)
-    op.create_index("ix_links_expires_at", "links", ["expires_at"])
     op.create_table(
         "pseudonyms",
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
-        sa.Column("pseudonym", sa.String, nullable=False),
+        col.reference("user_id", "users.id", cascade=True, primary_key=True),
+        *col.strings("pseudonym"),
+        sa.Index("ix_pseudonyms_pseudonym", "pseudonym", unique=True),
     )
-    op.create_index("ix_pseudonyms_pseudonym", "pseudonyms", ["pseudonym"], unique=True)
     op.create_table(
         "audit",
-        sa.Column("number", NUMBER, primary_key=True, autoincrement=False),
-        sa.Column("entry", sa.Text, nullable=False),
-        sa.Column("hash", sa.String, nullable=False),
+        sa.Column("number", col.CURSOR, primary_key=True, autoincrement=False),
+        *col.texts("entry"),
+        *col.strings("hash"),
     )
-
-
-def downgrade() -> None:
-    raise NotImplementedError("there is no way back: restore a backup")

@@ -1,12 +1,12 @@
-"""How people proved who they are, what of it counts across processes, and whose e-mail is proved."""
+"""Login factors, login attempts, used TOTP steps, and verified e-mails."""
 
 import sqlalchemy as sa
 from alembic import op
 
+from domogate.stores import columns as col
+
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -15,18 +15,12 @@ def upgrade() -> None:
     op.add_column("links", sa.Column("sent_to", sa.String))
     op.create_table(
         "totp_steps",
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
+        col.reference("user_id", "users.id", cascade=True, primary_key=True),
         sa.Column("step", sa.BigInteger, nullable=False),
     )
     op.create_table(
         "attempts",
-        sa.Column("key", sa.String, primary_key=True),
-        sa.Column("number", sa.Double, nullable=False),
-        sa.Column("at", sa.Double, nullable=False),
-        sa.Column("expires_at", sa.Double, nullable=False),
+        col.key("key"),
+        *col.doubles("number", "at", "expires_at"),
+        sa.Index("ix_attempts_expires_at", "expires_at"),
     )
-    op.create_index("ix_attempts_expires_at", "attempts", ["expires_at"])
-
-
-def downgrade() -> None:
-    raise NotImplementedError("there is no way back: restore a backup")

@@ -1,12 +1,12 @@
-"""Why a module is away, orders, injected faults; and readings in a sixth of the space, with hourly summaries."""
+"""Reasons of unreachable modules, orders, injected faults; readings in a sixth of the space, with hourly summaries."""
 
 import sqlalchemy as sa
 from alembic import op
 
+from domogate.stores import columns as col
+
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -14,70 +14,60 @@ def upgrade() -> None:
     op.create_table(
         "series",
         sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("module_id", sa.String, sa.ForeignKey("modules.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("measure", sa.String, nullable=False),
-        sa.Column("unit", sa.String, nullable=False),
+        col.reference("module_id", "modules.id", cascade=True),
+        *col.strings("measure", "unit"),
+        sa.Index("ix_series_module_id_measure_unit", "module_id", "measure", "unit", unique=True),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_series_module_id_measure_unit", "series", ["module_id", "measure", "unit"], unique=True)
     op.create_table(
         "raw_readings",
-        sa.Column("hour", sa.Integer, nullable=False),
-        sa.Column("series", sa.Integer, nullable=False),
-        sa.Column("ms", sa.Integer, nullable=False),
-        sa.Column("value", sa.Double, nullable=False),
+        *col.integers("hour", "series", "ms"),
+        *col.doubles("value"),
         sa.PrimaryKeyConstraint("hour", "series", "ms"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "hourly_readings",
         sa.Column("series", sa.Integer, sa.ForeignKey("series.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("hour", sa.Integer, nullable=False),
-        sa.Column("count", sa.Integer, nullable=False),
-        sa.Column("mean", sa.Double, nullable=False),
-        sa.Column("low", sa.Double, nullable=False),
-        sa.Column("high", sa.Double, nullable=False),
-        sa.Column("last", sa.Double, nullable=False),
-        sa.Column("last_ms", sa.Integer, nullable=False),
+        *col.integers("hour", "count"),
+        *col.doubles("mean", "low", "high", "last"),
+        *col.integers("last_ms"),
         sa.PrimaryKeyConstraint("series", "hour"),
+        sa.Index("ix_hourly_readings_hour", "hour"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_hourly_readings_hour", "hourly_readings", ["hour"])
     _move_readings()
     op.create_table(
         "orders",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("plant_id", sa.String, nullable=False),
-        sa.Column("module_id", sa.String, nullable=False),
-        sa.Column("command", sa.Text, nullable=False),
-        sa.Column("deadline", sa.Double, nullable=False),
-        sa.Column("state", sa.String, nullable=False),
-        sa.Column("queued_at", sa.Double, nullable=False),
-        sa.Column("sent_at", sa.Double),
-        sa.Column("ended_at", sa.Double),
-        sa.Column("problem", sa.Text, nullable=False),
+        col.key("id"),
+        *col.strings("plant_id", "module_id"),
+        *col.texts("command"),
+        *col.doubles("deadline"),
+        *col.strings("state"),
+        *col.doubles("queued_at"),
+        *col.optional_doubles("sent_at", "ended_at"),
+        *col.texts("problem"),
+        sa.Index("ix_orders_queued_at", "queued_at"),
+        sa.Index("ix_orders_plant_id_queued_at", "plant_id", "queued_at"),
     )
-    op.create_index("ix_orders_queued_at", "orders", ["queued_at"])
-    op.create_index("ix_orders_plant_id_queued_at", "orders", ["plant_id", "queued_at"])
     open_only = sa.text("ended_at IS NULL")
     op.create_index("ix_orders_open", "orders", ["deadline"], sqlite_where=open_only, postgresql_where=open_only)
     op.create_table(
         "injections",
         sa.Column("id", sa.Integer, primary_key=True),
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id", ondelete="CASCADE")),
-        sa.Column("module_id", sa.String, sa.ForeignKey("modules.id", ondelete="CASCADE")),
-        sa.Column("fault", sa.String, nullable=False),
-        sa.Column("value", sa.String, nullable=False),
-        sa.Column("until", sa.Double),
-        sa.Column("covers", sa.Text),
+        col.reference("plant_id", "plants.id", cascade=True, optional=True),
+        col.reference("module_id", "modules.id", cascade=True, optional=True),
+        *col.strings("fault", "value"),
+        *col.optional_doubles("until"),
+        *col.optional_texts("covers"),
+        sa.Index("ix_injections_plant_id_fault", "plant_id", "fault", unique=True),
+        sa.Index("ix_injections_module_id_fault", "module_id", "fault", unique=True),
     )
-    op.create_index("ix_injections_plant_id_fault", "injections", ["plant_id", "fault"], unique=True)
-    op.create_index("ix_injections_module_id_fault", "injections", ["module_id", "fault"], unique=True)
 
 
 def _move_readings() -> None:
-    """To the millisecond; of two in the same millisecond one is kept."""
-    # What is dated otherwise was dated by no clock.
+    """Copy the readings with a precision of a millisecond. Of two readings in the same millisecond one is kept."""
+    # Other times cannot come from a clock.
     op.execute("DELETE FROM readings WHERE NOT (at BETWEEN 0 AND 1e11)")
     op.execute(
         "INSERT INTO series (module_id, measure, unit)"
@@ -91,7 +81,3 @@ def _move_readings() -> None:
         " AND series.unit = readings.unit) AS moved GROUP BY moment, id ORDER BY 1, 2, 3"
     )
     op.drop_table("readings")
-
-
-def downgrade() -> None:
-    raise NotImplementedError("there is no way back: restore a backup")

@@ -1,83 +1,72 @@
-"""Webhooks and what they could not deliver, used tickets, and the logbooks of emergency lighting."""
+"""Webhooks with their pending deliveries, used tickets, and the logbooks of emergency lighting."""
 
 import sqlalchemy as sa
 from alembic import op
 
+from domogate.stores import columns as col
+
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
-
-_CURSOR = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
     op.create_table(
         "webhooks",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("client_id", sa.String, nullable=False),
-        sa.Column("user_id", sa.String, sa.ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("grant_id", sa.String, nullable=False),
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("url", sa.Text, nullable=False),
-        sa.Column("secret", sa.String, nullable=False),
-        sa.Column("kinds", sa.Text, nullable=False),
-        sa.Column("form", sa.String, nullable=False),
-        sa.Column("created_at", sa.Double, nullable=False),
-        sa.Column("position", _CURSOR, nullable=False),
-        sa.Column("failing_since", sa.Double),
-        sa.Column("failures", sa.Integer, nullable=False),
-        sa.Column("next_at", sa.Double, nullable=False),
-        sa.Column("problem", sa.Text, nullable=False),
-        sa.Column("ended_at", sa.Double),
-        sa.Column("ended_why", sa.Text, nullable=False),
-        sa.Column("holder", sa.String, nullable=False),
-        sa.Column("held_until", sa.Double, nullable=False),
-    )
-    op.create_index("ix_webhooks_plant_id", "webhooks", ["plant_id"])
-    op.create_index("ix_webhooks_user_id", "webhooks", ["user_id"])
-    op.create_index(
-        "ix_webhooks_client_id_user_id_plant_id_url",
-        "webhooks",
-        ["client_id", "user_id", "plant_id", "url"],
-        unique=True,
+        col.key("id"),
+        *col.strings("client_id"),
+        col.reference("user_id", "users.id", cascade=True),
+        *col.strings("grant_id"),
+        col.reference("plant_id", "plants.id", cascade=True),
+        *col.texts("url"),
+        *col.strings("secret"),
+        *col.texts("kinds"),
+        *col.strings("form"),
+        *col.doubles("created_at"),
+        *col.cursors("position"),
+        *col.optional_doubles("failing_since"),
+        *col.integers("failures"),
+        *col.doubles("next_at"),
+        *col.texts("problem"),
+        *col.optional_doubles("ended_at"),
+        *col.texts("ended_why"),
+        *col.strings("holder"),
+        *col.doubles("held_until"),
+        sa.Index("ix_webhooks_plant_id", "plant_id"),
+        sa.Index("ix_webhooks_user_id", "user_id"),
+        sa.Index("ix_webhooks_client_id_user_id_plant_id_url", "client_id", "user_id", "plant_id", "url", unique=True),
     )
     op.create_table(
         "parked",
-        sa.Column("webhook_id", sa.String, sa.ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("cursor", _CURSOR, nullable=False),
-        sa.Column("at", sa.Double, nullable=False),
-        sa.Column("module_id", sa.String),
-        sa.Column("event", sa.Text, nullable=False),
-        sa.Column("attempts", sa.Integer, nullable=False),
-        sa.Column("next_at", sa.Double, nullable=False),
-        sa.Column("problem", sa.Text, nullable=False),
-        sa.Column("dead_at", sa.Double),
+        col.reference("webhook_id", "webhooks.id", cascade=True),
+        *col.cursors("cursor"),
+        *col.doubles("at"),
+        *col.optional_strings("module_id"),
+        *col.texts("event"),
+        *col.integers("attempts"),
+        *col.doubles("next_at"),
+        *col.texts("problem"),
+        *col.optional_doubles("dead_at"),
         sa.PrimaryKeyConstraint("webhook_id", "cursor"),
+        sa.Index("ix_parked_dead_at", "dead_at"),
     )
-    op.create_index("ix_parked_dead_at", "parked", ["dead_at"])
     op.create_table(
         "used_tickets",
-        sa.Column("id", sa.String, primary_key=True),
-        sa.Column("expires_at", sa.Double, nullable=False),
+        col.key("id"),
+        *col.doubles("expires_at"),
+        sa.Index("ix_used_tickets_expires_at", "expires_at"),
     )
-    op.create_index("ix_used_tickets_expires_at", "used_tickets", ["expires_at"])
     op.create_table(
         "logbook",
         sa.Column("number", sa.Integer, primary_key=True),
-        sa.Column("plant_id", sa.String, sa.ForeignKey("plants.id", ondelete="CASCADE"), nullable=False),
-        sa.Column("at", sa.Double, nullable=False),
-        sa.Column("kind", sa.String, nullable=False),
-        sa.Column("module_id", sa.String),
-        sa.Column("module", sa.String, nullable=False),
-        sa.Column("test", sa.Text),
-        sa.Column("failure", sa.String),
-        sa.Column("words", sa.Text, nullable=False),
-        sa.Column("by", sa.String, nullable=False),
+        col.reference("plant_id", "plants.id", cascade=True),
+        *col.doubles("at"),
+        *col.strings("kind"),
+        *col.optional_strings("module_id"),
+        *col.strings("module"),
+        *col.optional_texts("test"),
+        *col.optional_strings("failure"),
+        *col.texts("words"),
+        *col.strings("by"),
+        sa.Index("ix_logbook_plant_id_at", "plant_id", "at"),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_logbook_plant_id_at", "logbook", ["plant_id", "at"])
-
-
-def downgrade() -> None:
-    raise NotImplementedError("there is no way back: restore a backup")

@@ -1,0 +1,42 @@
+"""The whole store."""
+
+from typing import Protocol
+
+from domogate.ports.stores.audit import AuditStore
+from domogate.ports.stores.authorization import AuthorizationStore
+from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
+from domogate.ports.stores.estate import EstateStore
+from domogate.ports.stores.feed import FeedStore
+from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
+from domogate.ports.stores.people import ClientStore, PeopleStore
+from domogate.ports.stores.plants import MemberStore, PlantStore
+from domogate.ports.stores.safety import LogbookStore, SparePartStore
+from domogate.ports.stores.tickets import TicketStore
+from domogate.ports.stores.webhooks import WebhookStore
+
+
+class Store(
+    PlantStore,
+    MemberStore,
+    StateStore,
+    ReadingStore,
+    OrderStore,
+    FaultStore,
+    PeopleStore,
+    ClientStore,
+    AuthorizationStore,
+    WebhookStore,
+    TicketStore,
+    LogbookStore,
+    SparePartStore,
+    AuditStore,
+    SubscriptionStore,
+    SigningKeyStore,
+    FeedStore,
+    EstateStore,
+    Protocol,
+):
+    """The whole store, for the composition root and the command line."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...

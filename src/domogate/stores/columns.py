@@ -1,0 +1,40 @@
+"""Short names for the columns of tables and migrations. Do not change them: a migration must always make the same tables."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, Column, Double, ForeignKey, Integer, String, Text
+from sqlalchemy.types import TypeEngine
+
+# Only with the type INTEGER, SQLite uses the key as the number of the row.
+CURSOR = BigInteger().with_variant(Integer(), "sqlite")
+
+
+def _columns(kind: type[TypeEngine[Any]] | TypeEngine[Any], *, optional: bool = False) -> Callable[..., list[Column[Any]]]:
+    def make(*names: str) -> list[Column[Any]]:
+        return [Column(name, kind, nullable=optional) for name in names]
+
+    return make
+
+
+strings = _columns(String)
+optional_strings = _columns(String, optional=True)
+texts = _columns(Text)
+optional_texts = _columns(Text, optional=True)
+doubles = _columns(Double)
+optional_doubles = _columns(Double, optional=True)
+integers = _columns(Integer)
+flags = _columns(Boolean)
+cursors = _columns(CURSOR)
+
+
+def key(name: str) -> Column[str]:
+    return Column(name, String, primary_key=True)
+
+
+def reference(
+    name: str, target: str, *, cascade: bool = False, optional: bool = False, primary_key: bool = False
+) -> Column[str]:
+    """A foreign key. `cascade`: the row is removed with the row that it refers to."""
+    refers_to = ForeignKey(target, ondelete="CASCADE" if cascade else None)
+    return Column(name, String, refers_to, nullable=optional, primary_key=primary_key)

@@ -1,0 +1,7 @@
+"""Alembic runs this file to migrate: it uses the connection that `migrate.py` passes."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"])
+with context.begin_transaction():
+    context.run_migrations()
