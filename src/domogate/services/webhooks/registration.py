@@ -38,7 +38,7 @@ class Ping(msgspec.Struct, frozen=True):
     problem: str = ""
 
     @property
-    def accepted(self) -> bool:
+    def taken(self) -> bool:
         return self.status is not None and 200 <= self.status < 300
 
 
