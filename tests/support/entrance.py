@@ -33,7 +33,8 @@ from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import Redemption
-from domogate.services.tickets.issuing import TicketAction, Tickets
+from domogate.services.tickets.issuing import Tickets
+from domogate.services.tickets.permits import TicketAction
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import HandClock, an_id
 

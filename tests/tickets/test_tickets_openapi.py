@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from domogate.services.tickets import Reason
-from domogate.services.tickets.issuing import TicketAction
+from domogate.services.tickets.permits import TicketAction
 from domogate.tickets.problems import KINDS, TYPE_PREFIX
 from support.entrance import Entrance
 

@@ -25,7 +25,7 @@ from domogate.families._plants import (
 )
 from domogate.families._wire import Answer, Uuid, json_answer
 from domogate.services.audit.log import AuditAction
-from domogate.services.tickets.issuing import TicketAction
+from domogate.services.tickets.permits import TicketAction
 
 WireType = Literal["hotel", "house", "office", "hospital"]
 

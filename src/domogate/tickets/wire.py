@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from domogate.domain.states import State
 from domogate.services.tickets import Redeemed
-from domogate.services.tickets.issuing import TicketAction
+from domogate.services.tickets.permits import TicketAction
 from domogate.wire import InputModel, OutputModel
 from domogate.wire.states import CameraStateOut, LockStateOut, state_out
 

@@ -28,8 +28,7 @@ from domogate.services.rights.access import Access, get_access
 from domogate.services.rights.credentials import Caller
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import NotRedeemed
-from domogate.services.tickets.issuing import TicketAction
-from domogate.services.tickets.permits import Permit
+from domogate.services.tickets.permits import Permit, TicketAction
 from domogate.services.tickets.rights import TicketRights
 from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
 from support.examples import examples

@@ -7,7 +7,7 @@ import pytest
 
 from domogate.domain.states import LockState
 from domogate.services.tickets import audit_notes as noting
-from domogate.services.tickets.audit_notes import OF_NOBODY, OF_ONE_PERMIT
+from domogate.services.tickets.audit_notes import NOTED_OF_ONE_PERMIT, NOTED_WITHOUT_PERMIT
 from domogate.services.tickets.refusal_limiter import ALLOWANCE, SPAN
 from support.entrance import GATE, PATIENCE, Entrance, problem_type
 
@@ -21,13 +21,13 @@ class TestGarbage:
                 group.create_task(entrance.redeem(f"garbage {number}"))
         entrance.redemption.stop()
         entries = await entrance.entries()
-        assert len(entries) == OF_NOBODY + 1
+        assert len(entries) == NOTED_WITHOUT_PERMIT + 1
         assert {entry.who for entry in entries} == {"nobody"}
-        assert entries[-1].detail == {"why": "more of the same", "attempts": str(ALLOWANCE - OF_NOBODY)}
+        assert entries[-1].detail == {"why": "more of the same", "attempts": str(ALLOWANCE - NOTED_WITHOUT_PERMIT)}
 
     async def test_is_summed_up_when_the_next_minute_begins_too(self, entrance: Entrance) -> None:
         for _ in range(2):
-            for _ in range(OF_NOBODY + 3):
+            for _ in range(NOTED_WITHOUT_PERMIT + 3):
                 await entrance.redeem("garbage")
             entrance.clock.at += 60.0
         sums = [entry.detail["attempts"] for entry in await entrance.entries() if "attempts" in entry.detail]
@@ -39,7 +39,7 @@ class TestGarbage:
     async def test_is_summed_up_by_itself_when_nothing_more_comes(
         self, entrance: Entrance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for _ in range(OF_NOBODY):
+        for _ in range(NOTED_WITHOUT_PERMIT):
             await entrance.redeem("garbage")
         monkeypatch.setattr(noting, "_MINUTE", 0.01)
         await entrance.redeem("garbage")
@@ -50,7 +50,7 @@ class TestGarbage:
 
     async def test_hides_no_attempt_with_a_ticket(self, entrance: Entrance) -> None:
         ticket = await entrance.mint()
-        for _ in range(OF_NOBODY + 5):
+        for _ in range(NOTED_WITHOUT_PERMIT + 5):
             await entrance.redeem("garbage")
         for _ in range(2):
             await entrance.redeem(ticket)
@@ -65,7 +65,7 @@ class TestOneTicketAgainAndAgain:
     async def test_has_an_entry_each_up_to_a_bound_and_then_their_number(self, entrance: Entrance) -> None:
         ticket = await entrance.mint()
         await entrance.redeem(ticket)
-        for number in range(OF_ONE_PERMIT + 20):
+        for number in range(NOTED_OF_ONE_PERMIT + 20):
             if number % 50 == 0:
                 entrance.clock.at += SPAN
             await entrance.redeem(ticket)
@@ -73,7 +73,7 @@ class TestOneTicketAgainAndAgain:
         entries = await entrance.entries()
         assert Counter(entry.detail.get("why", "") for entry in entries) == {
             "": 1,
-            "used": OF_ONE_PERMIT,
+            "used": NOTED_OF_ONE_PERMIT,
             "more of the same": 1,
         }
         assert entries[-1].detail["attempts"] == "20"

@@ -4,7 +4,8 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.people import GrantType, Principal, Standing, TokenKind
 from domogate.identity.external import ExternalClaims
 from domogate.services.rights.grants import is_foreign_grant
-from domogate.services.tickets.issuing import TicketAction, Tickets
+from domogate.services.tickets.issuing import Tickets
+from domogate.services.tickets.permits import TicketAction
 from support.identity import ISSUER, NOW, new_identity
 
 THEIRS = ExternalClaims(TokenKind.ID, "https://id.example", "42", "anna@example.com", "demo-app", frozenset(), NOW + 20)

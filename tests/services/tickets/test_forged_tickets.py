@@ -19,7 +19,8 @@ from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, Scope, TokenKind
 from domogate.domain.states import LockState
 from domogate.identity.rotation import rotate_keys
-from domogate.services.tickets.issuing import TICKET_TYP, TicketAction
+from domogate.services.tickets.issuing import TICKET_TYP
+from domogate.services.tickets.permits import TicketAction
 from domogate.services.tickets.redemption import PICTURE_TYP
 from domogate.services.tickets.refusal_limiter import SPAN
 from support.entrance import APP, DOOR, GATE, HOUSE, ISSUER, OWNER, PANEL, STRANGER, Entrance, problem_type

@@ -5,7 +5,8 @@ import pytest
 
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id, new_id
-from domogate.services.tickets.issuing import TicketAction, Tickets
+from domogate.services.tickets.issuing import Tickets
+from domogate.services.tickets.permits import TicketAction
 from support.identity import ISSUER, NOW, Identity, new_identity
 
 PLANT, LOCK = new_id(), new_id()

@@ -14,7 +14,7 @@ from domogate.domain.injections import InjectedFault
 from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.states import CameraState, LockState
-from domogate.services.tickets.issuing import TicketAction
+from domogate.services.tickets.permits import TicketAction
 from support.entrance import APP, DOOR, GATE, GUEST, HOUSE, LAMP, OWNER, PANEL, STRANGER, Entrance, problem_type
 
 OPENED, CLOSED = LockState(locked=False), LockState(locked=True)

@@ -1,4 +1,4 @@
-"""Tickets taken to the door: what they permit, whether that still holds, and what becomes of it (Decision 0048)."""
+"""Redeeming tickets: read the ticket, check the rights, use it once, command the device (Decision 0048)."""
 
 from domogate.services.tickets.redemption import PicturePermission, Redeemed, Redemption
 from domogate.services.tickets.refusals import NotRedeemed, Reason

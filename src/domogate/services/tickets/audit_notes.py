@@ -1,7 +1,7 @@
-"""Every attempt in the audit log, and no flood in it.
+"""Notes uses of tickets in the audit log, without flooding it.
 
-What was done is noted each time: it takes a ticket, and each was asked for by somebody who is known. Refusals cost nothing
-to cause, so only so many in a minute have an entry each; the others are counted, and their number is an entry.
+Each success has an entry, because it needs a ticket that a known user got. Refusals cost the sender nothing, so only a limited
+number per minute have an entry each. The others are counted, and one entry has their number.
 """
 
 import asyncio
@@ -12,92 +12,92 @@ from domogate.services.audit.log import NOBODY, AuditAction, AuditResult
 from domogate.services.tickets.permits import Permit
 from domogate.services.tickets.refusals import Reason
 
-OF_ONE_PERMIT = 100
-OF_NOBODY = 20
-"""Refusals that have an entry each in a minute: of one ticket, and of everything together that is none."""
+NOTED_OF_ONE_PERMIT = 100
+NOTED_WITHOUT_PERMIT = 20
+"""Refusals per minute that have an entry each: of one permit, and of all requests without a valid permit together."""
 _MINUTE = 60.0
 _CAPACITY = 10_000
 
 
-class _Minute:
-    """What was refused of one permit, or of what is none, since `begun`."""
+class _RefusalCount:
+    """The refusals of one permit, or of requests without one, since `begun`."""
 
-    __slots__ = ("begun", "left_out", "noted")
+    __slots__ = ("begun", "not_noted", "noted")
 
     def __init__(self, begun: float) -> None:
         self.begun = begun
         self.noted = 0
-        self.left_out = 0
+        self.not_noted = 0
 
-    def is_over(self, now: float) -> bool:
+    def is_outdated(self, now: float) -> bool:
         return not self.begun <= now < self.begun + _MINUTE
 
 
-class Noting:
-    """Notes attempts, those without a permit too."""
+class TicketAudit:
+    """Notes all attempts, also those without a valid permit."""
 
     def __init__(self, audit: Audit, clock: Clock) -> None:
         self._audit = audit
         self._clock = clock
-        self._minutes: OrderedDict[tuple[AuditAction, Permit | None], _Minute] = OrderedDict()
-        self._looked: OrderedDict[str, None] = OrderedDict()
+        self._counts: OrderedDict[tuple[AuditAction, Permit | None], _RefusalCount] = OrderedDict()
+        self._pictures_noted: OrderedDict[str, None] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
     def note_done(self, action: AuditAction, permit: Permit, address: str) -> None:
         self._note(action, permit, AuditResult.OK, address)
 
-    def note_looked(self, permit: Permit, address: str) -> None:
-        """Somebody who watches asks for a picture every second: the first one under each permission is noted."""
-        if permit.id not in self._looked:
-            self._looked[permit.id] = None
-            if len(self._looked) > _CAPACITY:
-                self._looked.popitem(last=False)
+    def note_picture(self, permit: Permit, address: str) -> None:
+        """A viewer polls for pictures, so only the first picture of each permit is noted."""
+        if permit.id not in self._pictures_noted:
+            self._pictures_noted[permit.id] = None
+            if len(self._pictures_noted) > _CAPACITY:
+                self._pictures_noted.popitem(last=False)
             self._note(AuditAction.PICTURE_TAKEN, permit, AuditResult.OK, address)
 
-    def note_refused(self, action: AuditAction, permit: Permit | None, why: Reason | None, address: str) -> None:
-        """`permit`: None when it was nothing of ours, so that nobody is known to have tried. `why`: None: we failed."""
+    def note_refused(self, action: AuditAction, permit: Permit | None, reason: Reason | None, address: str) -> None:
+        """`permit`: None if it was not valid, so the user is not known. `reason`: None for an internal error."""
         now = self._clock.now()
         key = (action, permit)
-        minute = self._minutes.get(key)
-        if minute is not None and minute.is_over(now):
+        count = self._counts.get(key)
+        if count is not None and count.is_outdated(now):
             self._sum_up(key)
-            minute = None
-        if minute is None:
-            minute = self._minutes[key] = _Minute(now)
-            if len(self._minutes) > _CAPACITY:
-                self._sum_up(next(iter(self._minutes)))
-        if minute.noted < (OF_NOBODY if permit is None else OF_ONE_PERMIT):
-            minute.noted += 1
-            self._note(action, permit, _result(why), address, why=why or "failed")
+            count = None
+        if count is None:
+            count = self._counts[key] = _RefusalCount(now)
+            if len(self._counts) > _CAPACITY:
+                self._sum_up(next(iter(self._counts)))
+        if count.noted < (NOTED_WITHOUT_PERMIT if permit is None else NOTED_OF_ONE_PERMIT):
+            count.noted += 1
+            self._note(action, permit, _result(reason), address, why=reason or "failed")
         else:
-            minute.left_out += 1
+            count.not_noted += 1
             if self._timer is None:
                 self._timer = asyncio.get_running_loop().call_later(_MINUTE, self.sum_up)
 
     def sum_up(self) -> None:
-        """Note how many were only counted so far."""
+        """Note the number of refusals that have no entry yet."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        for key in tuple(self._minutes):
+        for key in tuple(self._counts):
             self._sum_up(key)
 
     def _sum_up(self, key: tuple[AuditAction, Permit | None]) -> None:
-        minute = self._minutes.pop(key)
-        if minute.left_out:
+        count = self._counts.pop(key)
+        if count.not_noted:
             action, permit = key
-            self._note(action, permit, AuditResult.REFUSED, "", why="more of the same", attempts=str(minute.left_out))
+            self._note(action, permit, AuditResult.REFUSED, "", why="more of the same", attempts=str(count.not_noted))
 
     def _note(self, action: AuditAction, permit: Permit | None, result: AuditResult, address: str, **detail: str) -> None:
         if permit is None:
             self._audit.note(action, who=NOBODY, what="no permission", result=result, address=address, detail=detail)
             return
-        said = {"plant": permit.plant_id, "permit": permit.id, "client": permit.client_id, **detail}
+        detail = {"plant": permit.plant_id, "permit": permit.id, "client": permit.client_id, **detail}
         what = f"{permit.action} module:{permit.module_id}"
-        self._audit.note(action, who=permit.user_id, what=what, result=result, address=address, detail=said)
+        self._audit.note(action, who=permit.user_id, what=what, result=result, address=address, detail=detail)
 
 
-def _result(why: Reason | None) -> AuditResult:
-    if why is Reason.SLOW_DOWN:
+def _result(reason: Reason | None) -> AuditResult:
+    if reason is Reason.SLOW_DOWN:
         return AuditResult.SLOWED
-    return AuditResult.FAILED if why is None or why.is_of_device else AuditResult.REFUSED
+    return AuditResult.FAILED if reason is None or reason.is_of_device else AuditResult.REFUSED

@@ -1,12 +1,10 @@
-"""Tickets: signed short permissions that an SDK takes to a door (E11, E15; Spec 2.11)."""
+"""Issues tickets: signed short-lived permissions to open a lock or switch on a camera (E11, E15; Spec 2.11)."""
 
-import uuid
-from enum import StrEnum
-
-from domogate.domain.ids import Id
+from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Principal
 from domogate.ports import Clock, Signer
 from domogate.services.rights.grants import is_foreign_grant
+from domogate.services.tickets.permits import Permit, TicketAction, sign_permit
 
 TICKET_TYP = "ticket+jwt"
 
@@ -15,18 +13,11 @@ def ticket_audience(issuer: str) -> str:
     return f"{issuer}/tickets"
 
 
-class TicketAction(StrEnum):
-    """What a ticket lets its holder do, in the contract's own words."""
-
-    OPEN = "open"
-    VIDEO_OUT = "videoOut"
-
-
 class Tickets:
-    """Mints tickets for one action on one module.
+    """Issues tickets for one action on one module.
 
-    Their header typ and their audience, `{issuer}/tickets`, are those of no token, so that neither passes as the other.
-    They name the grant, so that whoever redeems one can refuse it once its user has withdrawn it.
+    Their header `typ` and their audience differ from those of tokens, so that a ticket is never accepted as a token, nor a
+    token as a ticket. A ticket names its grant, so that it is refused when the grant was revoked.
     """
 
     def __init__(self, signer: Signer, clock: Clock, issuer: str, lifetime: float) -> None:
@@ -43,19 +34,17 @@ class Tickets:
         issued_at = int(self._clock.now())
         expires_at = issued_at + int(self._lifetime)
         if is_foreign_grant(principal.grant_id):
-            # That its user withdrew it elsewhere is not heard here; the token's end is.
+            # Another issuer does not tell us that the grant was revoked. So the ticket ends with the token at the latest.
             expires_at = min(expires_at, int(principal.expires_at))
-        claims = {
-            "iss": self._issuer,
-            "aud": self.audience,
-            "sub": principal.user_id,
-            "client_id": principal.client_id,
-            "grant": principal.grant_id,
-            "plant": plant_id,
-            "module": module_id,
-            "action": action.value,
-            "jti": str(uuid.uuid4()),
-            "iat": issued_at,
-            "exp": expires_at,
-        }
-        return await self._signer.sign(claims, typ=TICKET_TYP)
+        permit = Permit(
+            id=new_id(),
+            user_id=principal.user_id,
+            client_id=principal.client_id,
+            grant_id=principal.grant_id,
+            plant_id=plant_id,
+            module_id=module_id,
+            action=action,
+            issued_at=issued_at,
+            expires_at=expires_at,
+        )
+        return await sign_permit(self._signer, permit, typ=TICKET_TYP, issuer=self._issuer, audience=self.audience)

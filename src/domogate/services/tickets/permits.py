@@ -1,22 +1,29 @@
-"""What a signed permission says: form, signature, issuer and audience proven, and nothing else yet."""
+"""Permits: the signed content of tickets and of picture tokens."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.ports import Signer
-from domogate.services.tickets.issuing import TicketAction
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 LEEWAY = 2.0
-"""By how many seconds the clock of the gateway that signed may be ahead, as for tokens. An end is never put off."""
+"""Seconds by which the clock of the gateway that signed may be ahead. The expiry has no leeway."""
 
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 
 
+class TicketAction(StrEnum):
+    """What a ticket permits, in the words of the contract."""
+
+    OPEN = "open"
+    VIDEO_OUT = "videoOut"
+
+
 class _Payload(msgspec.Struct, frozen=True):
-    """The claims of Decision 0018, by type."""
+    """The claims of Decision 0018, with their types."""
 
     iss: str
     aud: str
@@ -32,7 +39,7 @@ class _Payload(msgspec.Struct, frozen=True):
 
 
 class Permit(msgspec.Struct, frozen=True):
-    """One action on one module for one user, as this gateway signed it; whether it still holds is another question."""
+    """One action on one module for one user, signed by this gateway. The rights may have changed since."""
 
     id: Id
     user_id: Id
@@ -49,27 +56,50 @@ class Permit(msgspec.Struct, frozen=True):
         if self.expires_at <= now:
             raise NotRedeemed(Reason.EXPIRED, "it has expired: get a new ticket")
         if self.issued_at > now + LEEWAY or self.expires_at <= self.issued_at:
-            raise NotRedeemed(
-                Reason.INVALID, "it is not valid yet, or ends before it begins: is the clock of its gateway right?"
-            )
+            raise NotRedeemed(Reason.INVALID, "it is not valid yet, or it ends before it begins: check the gateway's clock")
+
+
+async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, audience: str) -> str:
+    claims = {
+        "iss": issuer,
+        "aud": audience,
+        "sub": permit.user_id,
+        "client_id": permit.client_id,
+        "grant": permit.grant_id,
+        "plant": permit.plant_id,
+        "module": permit.module_id,
+        "action": permit.action.value,
+        "jti": permit.id,
+        "iat": int(permit.issued_at),
+        "exp": int(permit.expires_at),
+    }
+    return await signer.sign(claims, typ=typ)
 
 
 async def read_permit(signer: Signer, signed: str, *, typ: str, issuer: str, audience: str) -> Permit:
-    """Raises NotRedeemed (INVALID): which of the many reasons it was helps only whoever tries to forge one."""
+    """Raises NotRedeemed (INVALID) without details, which would only help to forge a ticket."""
     claims = await signer.read(signed, typ=typ)
     try:
-        said = msgspec.convert(claims, _Payload)
+        payload = msgspec.convert(claims, _Payload)
     except (msgspec.ValidationError, RecursionError):
         raise _invalid() from None
-    ids = [DASHED_UUID.parse_id(text) for text in (said.jti, said.sub, said.grant, said.plant, said.module)]
-    known = [identity for identity in ids if identity is not None]
-    if (said.iss, said.aud) != (issuer, audience) or len(known) < len(ids) or not said.client_id.isprintable():
+    texts = (payload.jti, payload.sub, payload.grant, payload.plant, payload.module)
+    ids = [parsed for text in texts if (parsed := DASHED_UUID.parse_id(text)) is not None]
+    if (payload.iss, payload.aud) != (issuer, audience) or len(ids) < len(texts) or not payload.client_id.isprintable():
         raise _invalid()
-    permit_id, user_id, grant_id, plant_id, module_id = known
+    permit_id, user_id, grant_id, plant_id, module_id = ids
     return Permit(
-        permit_id, user_id, said.client_id, grant_id, plant_id, module_id, said.action, float(said.iat), float(said.exp)
+        id=permit_id,
+        user_id=user_id,
+        client_id=payload.client_id,
+        grant_id=grant_id,
+        plant_id=plant_id,
+        module_id=module_id,
+        action=payload.action,
+        issued_at=float(payload.iat),
+        expires_at=float(payload.exp),
     )
 
 
 def _invalid() -> NotRedeemed:
-    return NotRedeemed(Reason.INVALID, "it is nothing that this gateway signed for this purpose, or was changed on the way")
+    return NotRedeemed(Reason.INVALID, "this gateway did not sign it for this purpose, or it was changed")

@@ -1,20 +1,20 @@
-"""A ticket is shown, and opens one door once, or switches one camera on; and then the camera's pictures."""
+"""Redeems tickets: opens one lock once, or switches on one camera and then gives its pictures."""
 
-import uuid
 from collections.abc import Mapping
 
 import msgspec
 
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.ids import new_id
 from domogate.domain.states import CameraState, Report
 from domogate.ports import Audit, Clock, Picture, Signer, TicketStore
 from domogate.services.audit.log import AuditAction
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView, ReadModel
 from domogate.services.rights.identity_cache import IdentityCache
-from domogate.services.tickets.audit_notes import Noting
-from domogate.services.tickets.issuing import TICKET_TYP, TicketAction, ticket_audience
-from domogate.services.tickets.permits import Permit, read_permit
+from domogate.services.tickets.audit_notes import TicketAudit
+from domogate.services.tickets.issuing import TICKET_TYP, ticket_audience
+from domogate.services.tickets.permits import Permit, TicketAction, read_permit, sign_permit
 from domogate.services.tickets.refusal_limiter import RefusalLimiter
 from domogate.services.tickets.refusals import NotRedeemed, Reason, from_device
 from domogate.services.tickets.rights import COMMAND_OF, TicketRights
@@ -25,23 +25,23 @@ _DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
 
 
 class PicturePermission(msgspec.Struct, frozen=True):
-    """Lets its holder look through the camera that the ticket switched on, until then or until it is off."""
+    """Permits pictures of the camera that the ticket switched on, until it expires or the camera is off."""
 
     token: str
     expires_at: float
 
 
 class Redeemed(msgspec.Struct, frozen=True):
-    """What a ticket did. `report` is what the device confirmed."""
+    """A ticket that was used. `report` is what the device confirmed."""
 
     permit: Permit
     report: Report
     picture: PicturePermission | None = None
-    """Of a camera."""
+    """Only for a camera."""
 
 
 class Redemption:
-    """Redeems tickets: proof, then rights, then the one use, then the device; each attempt is noted (Decision 0048)."""
+    """Checks the signature, the rights and that it is the first use; then commands the device (Decision 0048)."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Redemption:
         *,
         picture_lifetime: float = 60.0,
     ) -> None:
-        """`picture_lifetime`: for how many seconds a camera may be looked through at the most."""
+        """`picture_lifetime`: seconds for which pictures may be taken after a ticket was redeemed."""
         self._store = store
         self._signer = signer
         self._control = control
@@ -64,18 +64,18 @@ class Redemption:
         self._issuer = issuer
         self._picture_lifetime = picture_lifetime
         self._rights = TicketRights(identities, read_model, clock)
-        self._noting = Noting(audit, clock)
-        self._patience = RefusalLimiter(clock)
+        self._audit = TicketAudit(audit, clock)
+        self._limiter = RefusalLimiter(clock)
         self._outcomes: dict[tuple[str, ...], int] = {}
 
     @property
     def outcomes(self) -> Mapping[tuple[str, ...], int]:
-        """How often what (`redeem`, `picture`) came to which end (`done` or a Reason): for the metrics."""
+        """For the metrics: the number of each operation (`redeem`, `picture`) and outcome (`done` or a Reason)."""
         return self._outcomes
 
     def stop(self) -> None:
-        """Note what was only counted so far: before the audit log is stopped."""
-        self._noting.sum_up()
+        """To be called before the audit log is stopped."""
+        self._audit.sum_up()
 
     # tickets
 
@@ -83,27 +83,27 @@ class Redemption:
         """Raises NotRedeemed, Internal."""
         permit: Permit | None = None
         try:
-            self._patience.check(address)
+            self._limiter.check(address)
             permit = await self._read(ticket, TICKET_TYP, ticket_audience(self._issuer))
-            redeemed = await self._carry_out(permit)
+            redeemed = await self._execute(permit)
         except NotRedeemed as refused:
             self._refuse("redeem", AuditAction.TICKET_REDEEMED, permit, refused, address)
             raise
         except Exception:
-            # Whether it was done is not known, and the ticket may be used: that somebody tried is.
-            self._noting.note_refused(AuditAction.TICKET_REDEEMED, permit, None, address)
+            # It is not known whether the command was carried out. The attempt is noted all the same.
+            self._audit.note_refused(AuditAction.TICKET_REDEEMED, permit, None, address)
             raise
-        self._noting.note_done(AuditAction.TICKET_REDEEMED, permit, address)
+        self._audit.note_done(AuditAction.TICKET_REDEEMED, permit, address)
         self._count("redeem", _DONE)
         return redeemed
 
-    async def _carry_out(self, permit: Permit) -> Redeemed:
+    async def _execute(self, permit: Permit) -> Redeemed:
         permit.check_time(self._clock.now())
         view = await self._rights.get_module(permit)
         if not await self._store.use_ticket(permit.id, permit.expires_at):
-            raise NotRedeemed(Reason.USED, "it was used before, and a ticket is good for one use: get a new one")
+            raise NotRedeemed(Reason.USED, "it was used before: get a new ticket")
         try:
-            # The order bears the ticket's id: what became of it is found by that.
+            # The order has the ticket's id, so that its result can be found.
             report = await self._control.execute(
                 permit.plant_id, permit.module_id, COMMAND_OF[permit.action], key=f"ticket-{permit.id}"
             )
@@ -115,39 +115,28 @@ class Redemption:
     async def _permit_pictures(self, permit: Permit) -> PicturePermission:
         issued_at = int(self._clock.now())
         expires_at = issued_at + int(self._picture_lifetime)
-        claims = {
-            "iss": self._issuer,
-            "aud": self._picture_audience,
-            "sub": permit.user_id,
-            "client_id": permit.client_id,
-            "grant": permit.grant_id,
-            "plant": permit.plant_id,
-            "module": permit.module_id,
-            "action": permit.action.value,
-            "jti": str(uuid.uuid4()),
-            "iat": issued_at,
-            "exp": expires_at,
-        }
-        return PicturePermission(await self._signer.sign(claims, typ=PICTURE_TYP), float(expires_at))
+        picture = msgspec.structs.replace(permit, id=new_id(), issued_at=issued_at, expires_at=expires_at)
+        token = await sign_permit(self._signer, picture, typ=PICTURE_TYP, issuer=self._issuer, audience=self._picture_audience)
+        return PicturePermission(token, float(expires_at))
 
     # pictures
 
     async def take_picture(self, token: str, address: str) -> Picture:
-        """What the camera sees now. Raises NotRedeemed, Internal."""
+        """A picture of now. Raises NotRedeemed, Internal."""
         permit: Permit | None = None
         try:
-            self._patience.check(address)
+            self._limiter.check(address)
             permit = await self._read(token, PICTURE_TYP, self._picture_audience)
             permit.check_time(self._clock.now())
-            picture = await self._look(await self._rights.get_module(permit))
+            picture = await self._take_picture(await self._rights.get_module(permit))
         except NotRedeemed as refused:
             self._refuse("picture", AuditAction.PICTURE_TAKEN, permit, refused, address)
             raise
-        self._noting.note_looked(permit, address)
+        self._audit.note_picture(permit, address)
         self._count("picture", _DONE)
         return picture
 
-    async def _look(self, view: ModuleView) -> Picture:
+    async def _take_picture(self, view: ModuleView) -> Picture:
         try:
             return await self._control.take_picture(view)
         except DeviceRefused as fault:
@@ -158,14 +147,14 @@ class Redemption:
             raise from_device(fault) from fault
 
     async def _is_off(self, view: ModuleView) -> bool:
-        """It would not give a picture: ask it whether that is why."""
+        """The camera refused a picture. Ask it whether it is off."""
         try:
             await self._control.refresh(view)
         except _DEVICE_FAULTS:
             return False
         return isinstance(view.state, CameraState) and not view.state.on
 
-    # both
+    # tickets and pictures
 
     @property
     def _picture_audience(self) -> str:
@@ -177,8 +166,8 @@ class Redemption:
     def _refuse(self, what: str, action: AuditAction, permit: Permit | None, refused: NotRedeemed, address: str) -> None:
         self._count(what, refused.reason)
         if refused.reason is not Reason.SLOW_DOWN and not refused.reason.is_of_device:
-            self._patience.count(address)
-        self._noting.note_refused(action, permit, refused.reason, address)
+            self._limiter.count(address)
+        self._audit.note_refused(action, permit, refused.reason, address)
 
     def _count(self, what: str, outcome: str) -> None:
         self._outcomes[what, outcome] = self._outcomes.get((what, outcome), 0) + 1

@@ -1,24 +1,23 @@
-"""Whoever shows what is refused, again and again, is not looked at for a while: looking at a signature costs more than asking.
+"""Ignores an address for some seconds after too many refusals, because checking a signature costs more than asking.
 
-Nothing can be guessed here, so this is about work, not about secrecy: it is counted in this process, by address, and forgotten
-within seconds.
+Tickets cannot be guessed, so this only saves work. It counts in this process, and forgets within seconds.
 """
 
 import math
 from collections import OrderedDict
 
 from domogate.ports import Clock
-from domogate.services.people import network_of
+from domogate.services.people.login_throttle import network_of
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 ALLOWANCE = 100
-"""Refusals in one span: more than a crowd at one door causes that taps the same ticket fifty times."""
+"""Refusals in one span. Many people behind one address may each use the same ticket several times."""
 SPAN = 10.0
 _CAPACITY = 10_000
 
 
 class RefusalLimiter:
-    """How much that was refused came from each address in the span that is running there."""
+    """Counts the refusals of each address in its current span."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -33,11 +32,11 @@ class RefusalLimiter:
             return
         left = begun + SPAN - self._clock.now()
         if 0 < left <= SPAN:
-            message = "too much that was refused came from this address; nothing of this was looked at or used"
+            message = "too many refused requests came from this address; this one was not checked and nothing was used"
             raise NotRedeemed(Reason.SLOW_DOWN, message, retry_after=math.ceil(left))
 
     def count(self, address: str) -> None:
-        """Something from there was refused."""
+        """A request from this address was refused."""
         network, now = network_of(address), self._clock.now()
         begun, refused = self._spans.get(network, (now, 0))
         if not begun <= now < begun + SPAN:

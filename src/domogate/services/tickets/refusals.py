@@ -1,4 +1,4 @@
-"""Why a ticket was not redeemed or a picture not given, in words that an SDK can tell apart."""
+"""Why a ticket was not redeemed or a picture not given, as codes for SDKs."""
 
 from enum import StrEnum
 
@@ -6,29 +6,29 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, 
 
 
 class Reason(StrEnum):
-    """Stable: the words on the wire, in the audit log and in the metrics."""
+    """Stable: these words are used on the wire, in the audit log and in the metrics."""
 
     INVALID = "invalid"
-    """Nothing that a trusted key of this gateway signed for this purpose."""
+    """This gateway did not sign it for this purpose."""
     EXPIRED = "expired"
     WITHDRAWN = "right-withdrawn"
-    """It was good when it was made; the user, the grant, the client or the right to the plant is gone since."""
+    """It was valid when it was issued. Since then the user, the grant, the client or the right on the plant was removed."""
     PASSWORD_TO_RENEW = "password-to-renew"
     TERMS_TO_ACCEPT = "terms-to-accept"
     NO_SUCH_DEVICE = "no-such-device"
-    """The plant or the module is not there any more, or is another kind of thing."""
+    """The plant or the module does not exist any more, or the module is of another kind now."""
     USED = "used"
     CAMERA_OFF = "camera-off"
     DEVICE_OFFLINE = "device-offline"
     DEVICE_TIMEOUT = "device-timeout"
-    """Told, and not confirmed in time: it may have been done."""
+    """The command was sent and not confirmed in time. It may have been carried out."""
     DEVICE_REFUSED = "device-refused"
     SLOW_DOWN = "slow-down"
-    """Not even looked at: too much that was refused came from this address."""
+    """Not checked, because too many refused requests came from this address."""
 
     @property
     def is_of_device(self) -> bool:
-        """Nothing was wrong with what was shown; the device did not do its part."""
+        """The request was right, but the device failed."""
         return self in (Reason.DEVICE_OFFLINE, Reason.DEVICE_TIMEOUT, Reason.DEVICE_REFUSED)
 
 
@@ -40,7 +40,7 @@ _OF_FAULT: dict[type[Fault], Reason] = {
 
 
 class NotRedeemed(Exception):
-    """A refusal. The message is for the developer of an SDK; `retry_after` is in seconds, where waiting helps."""
+    """A refusal. The message is for the developer of an SDK. `retry_after` is in seconds."""
 
     def __init__(self, reason: Reason, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)

@@ -9,8 +9,7 @@ from domogate.services.plants.read_model import ModuleView, ReadModel
 from domogate.services.rights.access import check_standing, get_access
 from domogate.services.rights.grants import GrantEnded, get_grant_holder
 from domogate.services.rights.identity_cache import IdentityCache
-from domogate.services.tickets.issuing import TicketAction
-from domogate.services.tickets.permits import Permit
+from domogate.services.tickets.permits import Permit, TicketAction
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 SCOPE = Scope.AUDIOVIDEO_READ
