@@ -94,10 +94,10 @@ class TestReport:
         ("arguments", "told"),
         [
             (["nowhere"], "there is no plant 'nowhere'"),
-            (["Casa Bianchi"], "no site of emergency lighting"),
+            (["Casa Bianchi"], "not a site of emergency lighting"),
             ([HOSPITAL, "--timezone", "Mars/Olympus"], "not a known time zone"),
             ([HOSPITAL, "--timezone", "../../etc/passwd"], "not a known time zone"),
-            ([HOSPITAL, "--since", "yesterday"], "is no moment"),
+            ([HOSPITAL, "--since", "yesterday"], "is not a time"),
             ([HOSPITAL, "--since", "2026-05-02", "--until", "2026-05-01"], "ends before it begins"),
             ([HOSPITAL, "--out", "no/such/folder/x.pdf"], "No such file or directory"),
         ],
@@ -154,7 +154,7 @@ class TestLogbook:
             (["--words", " "], "words must be"),
             (["--by", ""], "by must be"),
             (["--module", "Kettle"], "no module 'Kettle'"),
-            (["--at", "2999-01-01"], "not done yet"),
+            (["--at", "2999-01-01"], "must not be in the future"),
         ],
     )
     def test_what_is_no_entry_is_refused(self, hospital: CommandLine, arguments: list[str], told: str) -> None:

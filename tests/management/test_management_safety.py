@@ -44,7 +44,7 @@ class TestState:
 
     @pytest.mark.parametrize("path", ["safety", "safety/report", "logbook", "spare-parts-order"])
     async def test_a_plant_that_is_no_site_has_none_of_it(self, site: Office, path: str) -> None:
-        assert "no site" in await site.refused("GET", f"/plants/{HOUSE.id}/{path}", status=404)
+        assert "not a site" in await site.refused("GET", f"/plants/{HOUSE.id}/{path}", status=404)
         await site.refused("GET", f"/plants/{HOUSE.id[:-1]}/{path}", status=404)
         await site.refused("GET", f"/plants/{unit_id(1)}/{path}", status=404)
 

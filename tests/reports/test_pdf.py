@@ -15,8 +15,8 @@ from domogate.domain.estate import FirstState
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.reports import fonts, print_pdf
-from domogate.reports.directions import to_visual
 from domogate.reports.fonts import Typeface, choose_typeface
+from domogate.reports.right_to_left import to_visual
 from domogate.services.safety import SafetyReport
 from support.reporting import read_pages, report_of
 from support.safety_site import DAY, NASTY, SITE, WELL, a_test, a_unit, after_tests, failing, unit_id
@@ -58,7 +58,7 @@ REPORT = report_of(
 
 
 @pytest.fixture(scope="module")
-def told() -> str:
+def printed_text() -> str:
     return words(REPORT)
 
 
@@ -71,30 +71,33 @@ class TestWhatItSays:
         assert "Signature" in first
 
     @pytest.mark.story
-    def test_the_figures(self, told: str) -> None:
-        assert "Controllers 1 1 0 0 1 Units 6 3 2 1 -" in told
-        assert "Function (monthly) 2 0 4 0 1 1" in told
-        assert "Duration (yearly) 2 0 4 0 0 0" in told
+    def test_the_figures(self, printed_text: str) -> None:
+        assert "Controllers 1 1 0 0 1 Units 6 3 2 1 -" in printed_text
+        assert "Function (monthly) 2 0 4 0 1 1" in printed_text
+        assert "Duration (yearly) 2 0 4 0 0 0" in printed_text
 
-    def test_what_is_wrong_is_said_first(self, told: str) -> None:
-        assert "3 of 6 units do not work as they should." in told
-        assert "The function test of 1 units is overdue." in told
-        assert "No duration test is recorded yet for 4 units." in told
+    def test_what_is_wrong_is_said_first(self, printed_text: str) -> None:
+        assert "3 of 6 units do not work correctly." in printed_text
+        assert "The function test of 1 units is overdue." in printed_text
+        assert "No duration test is recorded yet for 4 units." in printed_text
 
-    def test_each_unit_with_its_failures_in_words_and_codes(self, told: str) -> None:
-        assert "Unit 2 reference 062520 in failure battery faulty BLOCK.FAULTY_BATTERY no test recorded yet" in told
-        assert "Unit 1 reference 062520, Ward A, Stairwell working - 2027-01-14 08:00 passed, lit 30 s next 2027-02-14" in told
-        assert "communication faulty BLOCK.FAULTY_COMMUNICATION" in told
-        assert "overdue: 2026-12-16" in told
-        assert "charging, 40 %" in told
-        assert "under way" in told
+    def test_each_unit_with_its_failures_in_words_and_codes(self, printed_text: str) -> None:
+        assert "Unit 2 reference 062520 in failure battery faulty BLOCK.FAULTY_BATTERY no test recorded yet" in printed_text
+        assert (
+            "Unit 1 reference 062520, Ward A, Stairwell working - 2027-01-14 08:00 passed, lit 30 s next 2027-02-14"
+            in printed_text
+        )
+        assert "communication faulty BLOCK.FAULTY_COMMUNICATION" in printed_text
+        assert "overdue: 2026-12-16" in printed_text
+        assert "charging, 40 %" in printed_text
+        assert "under way" in printed_text
 
-    def test_the_order_list_and_who_has_no_part(self, told: str) -> None:
-        assert "061089 Battery 1 Unit 2 (062520)" in told
-        assert "Unit 3 062525 Emergency lamp emergency lamp faulty" in told
+    def test_the_order_list_and_who_has_no_part(self, printed_text: str) -> None:
+        assert "061089 Battery 1 Unit 2 (062520)" in printed_text
+        assert "Unit 3 062525 Emergency lamp emergency lamp faulty" in printed_text
 
-    def test_the_logbook(self, told: str) -> None:
-        logbook = told[told.index("Logbook, ") :]
+    def test_the_logbook(self, printed_text: str) -> None:
+        logbook = printed_text[printed_text.index("Logbook, ") :]
         assert "Duration test begun 2027-01-14 07:00: failed: battery faulty, lit 60 min gateway" in logbook
         assert "Contact lost Unit 4 connection lost gateway" in logbook
         assert "Inspection the site Looked at every sign Elena Rossi" in logbook
@@ -103,14 +106,14 @@ class TestWhatItSays:
         assert "2027-01-15 09:00 (all times Europe/Rome)" in words(REPORT, zone=ZoneInfo("Europe/Rome"))
 
     def test_a_site_where_all_is_well_says_so(self) -> None:
-        assert "Everything works, and every test is recorded, passed and in time." in words(
+        assert "All devices work, and all tests are recorded, passed and in time." in words(
             report_of([(a_unit(1), after_tests())])
         )
 
     def test_a_site_without_units_says_so(self) -> None:
         text = words(report_of([]))
         assert "No unit is connected to this site yet." in text
-        assert "Nothing was logged in this period." in text
+        assert "There are no entries in this period." in text
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +182,10 @@ class TestAnyText:
     )
     def test_the_longest_entries_fit(self, text: str) -> None:
         pages = read_pages(printed(report_of([], [entry(words=text, by="W" * 200, module="M" * 200)])))
-        told = "".join("".join(pages).split())
+        printed_text = "".join("".join(pages).split())
         for letter, count in (("w", 800), ("b", 1999)):
             if f"{letter}or" in text or letter * 99 in text:
-                assert told.count(letter) >= count
+                assert printed_text.count(letter) >= count
 
     @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
     @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])

@@ -92,9 +92,9 @@ class TestFormulas:
     def test_whatever_people_write_reads_back(self, words: str, by: str) -> None:
         entry = LogbookEntry(plant_id=SITE.id, at=NOW, kind=LogbookKind.NOTE, words=words, by=by)
         (row,) = read(print_tables(report_of([], [entry]))["logbook"])
-        for told, written in ((row["what"], words), (row["by"], by or "gateway")):
-            assert told in (written, f"'{written}")
-            assert not told.startswith(("=", "+", "-", "@", "\t", "\r"))
+        for printed_text, written in ((row["what"], words), (row["by"], by or "gateway")):
+            assert printed_text in (written, f"'{written}")
+            assert not printed_text.startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 class TestAnEmptySite:

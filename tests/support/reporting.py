@@ -14,7 +14,7 @@ from domogate.ports import StoredEntry, StoredPlant, StoredState
 from domogate.services.plants.read_model import PlantView
 from domogate.services.safety import SafetyReport
 from domogate.services.safety.order_list import list_needs, order
-from domogate.services.safety.site import see_site
+from domogate.services.safety.site import read_site
 from support.safety_site import DAY, PARTS, site_estate
 from support.stores import NOW
 
@@ -22,7 +22,7 @@ from support.stores import NOW
 def report_of(units: Sequence[tuple[Module, Any]], entries: Sequence[LogbookEntry] = (), **of_plant: str) -> SafetyReport:
     """As the desk makes it."""
     (of,) = site_estate(units, **of_plant).plants
-    site = see_site(PlantView(_stored(of)), {}, NOW)
+    site = read_site(PlantView(_stored(of)), {}, NOW)
     needs = list_needs(site)
     known: dict[str, SpareParts | None] = {parts.unit: parts for parts in PARTS}
     orders = order(needs, {need.reference: known.get(need.reference) for need in needs})

@@ -23,7 +23,7 @@ from domogate.domain.logbook import LogbookKind
 from domogate.domain.plants import Plant
 from domogate.management.safety_wire import SparePartsOrderOut, logbook_entry_out, safety_site_out
 from domogate.ports import StoredEntry
-from domogate.reports.words import KINDS, STATUSES, print_due, print_entry, print_moment, print_outcome
+from domogate.reports.labels import KINDS, STATUSES, print_due, print_entry, print_moment, print_outcome
 from domogate.services.safety import PlannedTest, SafetyLogbook, SafetySite
 from domogate.settings import Settings
 
@@ -91,7 +91,7 @@ async def schedule(settings: Settings, site: Site, timezone: Zone = "UTC", as_js
     """Show the status of controllers and units, their last tests, and when the next tests are due."""
     zone = _zone(timezone)
     async with open_tools(settings) as tools:
-        seen = await _logbook(tools).see_site((await find_plant(tools, site)).id)
+        seen = await _logbook(tools).read_site((await find_plant(tools, site)).id)
     if as_json:
         print_json(as_printed(safety_site_out(seen)))
         return
@@ -168,7 +168,7 @@ async def order_list(settings: Settings, site: Site, csv: Csv = False, as_json: 
         raise WrongUsage("use --csv or --json, not both.")
     async with open_tools(settings) as tools:
         book = _logbook(tools)
-        orders = await book.list_orders(await book.see_site((await find_plant(tools, site)).id))
+        orders = await book.list_orders(await book.read_site((await find_plant(tools, site)).id))
     if as_json:
         print_json(as_printed(SparePartsOrderOut.of(orders)))
     elif csv:
@@ -191,9 +191,9 @@ def _logbook(tools: Tools) -> SafetyLogbook:
 def _print_schedule(seen: SafetySite, zone: tzinfo) -> None:
     rows = []
     for controller in seen.controllers:
-        told = controller.report
-        alert = " in alert" if told.alert else ""
-        rows.append((told.name, f"{STATUSES[told.status]}{alert}", *("",) * 4))
+        device = controller.report
+        alert = " in alert" if device.alert else ""
+        rows.append((device.name, f"{STATUSES[device.status]}{alert}", *("",) * 4))
         for unit in controller.units:
             tests = (*_test(unit.function, zone), *_test(unit.duration, zone))
             rows.append((f"  {unit.name}", STATUSES[unit.report.status], *tests))

@@ -1,11 +1,11 @@
-"""Times and lengths of time as operators write them, on the command line and in queries."""
+"""Reads times and durations that operators write on the command line and in queries."""
 
 import re
 from datetime import UTC, datetime
 
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)", re.ASCII).fullmatch
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-# Nine digits at least: 20261115 is meant as a day, and would be one of 1970.
+# At least nine digits: 20261115 is meant as a day, but as seconds it would be in 1970.
 _EPOCH = re.compile(r"\d{9,11}(\.\d{1,9})?", re.ASCII).fullmatch
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII).fullmatch
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)", re.ASCII).fullmatch
@@ -14,15 +14,15 @@ SHORTEST_SPAN, LONGEST_SPAN = 60.0, 366 * 86_400.0
 
 
 def parse_duration(text: str) -> float:
-    """Seconds, from '90d', '12h', '30m', '45s' or '45'. Raises ValueError with words for a person."""
+    """Seconds, from '90d', '12h', '30m', '45s' or '45'. Raises ValueError with a message for a person."""
     parts = _DURATION(text)
     if not parts or int(parts[1]) == 0:
-        raise ValueError(f"{text!r} is no length of time; write it as 90d, 12h, 30m or 45s.")
+        raise ValueError(f"{text!r} is not a duration; write it as 90d, 12h, 30m or 45s.")
     return int(parts[1]) * _SECONDS[parts[2]]
 
 
 def parse_moment(text: str) -> float:
-    """Seconds since the epoch, from ISO 8601, a day (UTC) or such seconds. Raises ValueError with words for a person."""
+    """Seconds since the epoch, from ISO 8601, a day (UTC) or such seconds. Raises ValueError with a message for a person."""
     if _EPOCH(text):
         return float(text)
     try:
@@ -33,14 +33,14 @@ def parse_moment(text: str) -> float:
     except (ValueError, OverflowError):  # the 31st of February
         pass
     raise ValueError(
-        f"{text!r} is no moment; write it as 2026-11-15T08:30:00Z (or with an offset, whose + is %2B in a URL), "
+        f"{text!r} is not a time; write it as 2026-11-15T08:30:00Z (or with an offset, whose + is %2B in a URL), "
         "as 2026-11-15, or as seconds since the epoch."
     )
 
 
 def parse_resolution(text: str) -> float:
-    """The length of a summary's span, in seconds. Raises ValueError with words for a person."""
+    """The length of one summary, in seconds. Raises ValueError with a message for a person."""
     seconds = parse_duration(text)
     if not SHORTEST_SPAN <= seconds <= LONGEST_SPAN:
-        raise ValueError(f"{text!r} is no resolution; it is 1m to 366d.")
+        raise ValueError(f"{text!r} is not a resolution; it must be from 1m to 366d.")
     return seconds

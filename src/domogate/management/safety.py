@@ -48,7 +48,7 @@ class LogbookPage(Page, frozen=True, forbid_unknown_fields=True):
 
 @OPERATIONS.add("GET", "/plants/{plantId}/safety", "A site of emergency lighting: state, tests, and when the next are due")
 async def get_safety(services: ManagementServices, call: OperatorCall) -> SafetySiteOut:
-    return safety_site_out(await _logbook(services).see_site(call.id_of("plantId")))
+    return safety_site_out(await _logbook(services).read_site(call.id_of("plantId")))
 
 
 @OPERATIONS.add(
@@ -73,7 +73,7 @@ async def get_safety_report(services: ManagementServices, call: OperatorCall, qu
 @OPERATIONS.add("GET", "/plants/{plantId}/spare-parts-order", "The spare parts that the present failures need, added up")
 async def get_spare_parts_order(services: ManagementServices, call: OperatorCall) -> SparePartsOrderOut:
     logbook = _logbook(services)
-    return SparePartsOrderOut.of(await logbook.list_orders(await logbook.see_site(call.id_of("plantId"))))
+    return SparePartsOrderOut.of(await logbook.list_orders(await logbook.read_site(call.id_of("plantId"))))
 
 
 @OPERATIONS.add("GET", "/plants/{plantId}/logbook", "The logbook of a site, in the order in which it was written")

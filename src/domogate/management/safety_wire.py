@@ -8,7 +8,7 @@ from msgspec import Meta
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType, SparePartType
 from domogate.ports import StoredEntry
-from domogate.reports.words import STATUSES
+from domogate.reports.labels import STATUSES
 from domogate.services.safety import SafetyController, SafetySite, SafetyUnit, TestStanding
 from domogate.services.safety.status import ControllerReport, UnitReport
 from domogate.wire import InputModel, OutputModel

@@ -1,7 +1,7 @@
-"""With which letters a report is printed.
+"""Chooses the font of a report.
 
-Every reader of PDF has Helvetica, and it knows the letters of western Europe. Where a name has others, a font of this machine
-is embedded, if there is one that knows more of them. What no font knows is printed without its accents, or as a question mark.
+Every PDF reader has Helvetica, which has the letters of western Europe. If a name has other letters, an installed font that
+has more of them is embedded. A letter that no font has is printed without its accent, or as a question mark.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from domogate.reports.directions import to_visual
+from domogate.reports.right_to_left import to_visual
 
 HELVETICA = "helvetica"
 
@@ -31,7 +31,7 @@ CANDIDATES = (
     ("arial.ttf", "arialbd.ttf"),
 )
 
-# Latin-1 has no sign for these, and NFKD does not take them apart.
+# Latin-1 does not have these characters, and NFKD does not decompose them.
 _SPELLED = str.maketrans(
     {"–": "-", "—": "-", "‘": "'", "’": "'", "“": '"', "”": '"', "…": "...", "€": "EUR", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D"}
     | {"ı": "i", "œ": "oe", "Œ": "OE", "•": "*"}
@@ -39,16 +39,16 @@ _SPELLED = str.maketrans(
 
 
 class Typeface(msgspec.Struct, frozen=True):
-    """What a report is set in. Without files it is Helvetica; `letters` are those that the files have."""
+    """The font of a report. Without files it is Helvetica. `letters` are the code points that the files have."""
 
     regular: Path | None = None
     bold: Path | None = None
     letters: frozenset[int] = frozenset()
 
     def clean(self, text: str) -> str:
-        """What can be printed of it, in one line for each of its lines."""
+        """The text with only characters that the font can print. The number of lines stays the same."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
-        # Composed, so that an accent is not taken for a letter of its own; without what steers instead of being seen.
+        # Composed, so that an accent and its letter are one character; without control characters.
         visible = "".join(letter for letter in unicodedata.normalize("NFC", lines) if letter == "\n" or _is_visible(letter))
         ordered = "\n".join(to_visual(line) for line in visible.split("\n")) if self.letters else visible
         return "".join(letter if self._knows(letter) else self._replace(letter) for letter in ordered)
@@ -58,7 +58,7 @@ class Typeface(msgspec.Struct, frozen=True):
 
     def _replace(self, letter: str) -> str:
         if unicodedata.category(letter) in ("Mn", "Me"):
-            return ""  # an accent, of which the letter before it is left
+            return ""  # an accent: only its letter is kept
         spelled = unicodedata.normalize("NFKD", letter.translate(_SPELLED))
         return "".join(one for one in spelled if not unicodedata.combining(one) and self._knows(one)) or "?"
 
@@ -68,7 +68,7 @@ def _is_visible(letter: str) -> bool:
 
 
 def choose_typeface(texts: Iterable[str]) -> Typeface:
-    """Helvetica if it can print all of it; otherwise the font of this machine that can print the most."""
+    """Helvetica if it can print all letters, else the installed font that can print most of them."""
     letters = {ord(letter) for text in texts for letter in unicodedata.normalize("NFC", text) if _is_visible(letter)}
     foreign = {letter for letter in letters if letter > 255 and not chr(letter).translate(_SPELLED).isascii()}
     if not foreign:
@@ -87,7 +87,7 @@ def choose_typeface(texts: Iterable[str]) -> Typeface:
 def _find(name: str) -> Path | None:
     for folder in FOLDERS:
         if folder.is_dir():
-            # Sorted: the same file on the same machine.
+            # Sorted, so that the same file is always chosen.
             for path in sorted(folder.rglob(name)):
                 return path
     return None

@@ -1,12 +1,12 @@
-"""The report as PDF: a title page with the figures and the signature, the units, the order list, the logbook."""
+"""The report as PDF: title page with summary and signature, units, order list, logbook."""
 
 from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 
 from domogate.domain.plants import Plant
+from domogate.reports.document import ALARM, CALM, Cell, Column, ReportDocument
 from domogate.reports.fonts import choose_typeface
-from domogate.reports.paper import ALARM, CALM, Cell, Column, Paper
-from domogate.reports.words import (
+from domogate.reports.labels import (
     FAILURES,
     KINDS,
     NOT_YET,
@@ -24,36 +24,36 @@ _SPAN = 5
 """Columns of the table of units."""
 
 _NOTES = (
-    "Units and controllers are shown as last known at the moment when this report was made. A unit that cannot be reached "
+    "Units and controllers are shown as they were last known when this report was made. A unit that cannot be reached "
     "counts as not working.",
     "A function test is due one month, a duration test one year after the last of its kind ended (EN 50172 clause 7, "
     "EN 62034). A unit without a recorded test is due since it was commissioned or first known to be charging.",
-    "Entries without a name were made by the gateway as units reported. Daily checks of indicators, visual inspections and "
-    "servicing remain the responsible person's, and are in the logbook only if somebody wrote them there.",
-    "Parts are those that the failures shown call for. A disconnected battery may only have to be connected again.",
+    "Entries without a name were made by the gateway when units reported. Daily checks of indicators, visual inspections and "
+    "servicing are tasks of the responsible person. They are in the logbook only if somebody wrote them there.",
+    "The order list has the parts that the shown failures need. A disconnected battery may only need to be reconnected.",
 )
 
 
 def print_report(report: SafetyReport, *, made_by: str, zone: tzinfo, responsible: str) -> bytes:
     plant = report.site.plant
     made_at = print_moment(report.site.seen_at, zone)
-    paper = Paper(
+    document = ReportDocument(
         choose_typeface(_texts(report, responsible)),
         title=f"Emergency lighting report: {plant.name}",
         footer=f"{plant.name} | {made_at} | {made_by}",
         made_at=report.site.seen_at,
         made_by=made_by,
     )
-    _title_page(paper, report, made_by, zone, responsible)
-    paper.add_page()
-    _units(paper, report, zone)
-    _orders(paper, report)
-    _logbook(paper, report, zone)
-    return bytes(paper.output())
+    _title_page(document, report, made_by, zone, responsible)
+    document.add_page()
+    _units(document, report, zone)
+    _orders(document, report)
+    _logbook(document, report, zone)
+    return bytes(document.output())
 
 
 def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
-    """Everything that people wrote, and so may be in any script."""
+    """All text that people wrote. It may be in any script."""
     plant = report.site.plant
     yield from (plant.name, plant.address or "", plant.country or "", plant.zip_code or "", responsible)
     for controller in report.site.controllers:
@@ -66,11 +66,11 @@ def _texts(report: SafetyReport, responsible: str) -> Iterator[str]:
         yield from (one.entry.module, one.entry.words, one.entry.by)
 
 
-def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, responsible: str) -> None:
+def _title_page(document: ReportDocument, report: SafetyReport, made_by: str, zone: tzinfo, responsible: str) -> None:
     plant, summary = report.site.plant, report.site.summary
-    paper.masthead(plant.name, "Emergency lighting: state, tests and logbook")
+    document.masthead(plant.name, "Emergency lighting: state, tests and logbook")
     period = f"{print_moment(report.since, zone)} to {print_moment(report.until, zone)}"
-    paper.facts(
+    document.facts(
         [
             ("Address", _address(plant) or "-"),
             ("Site id", plant.id),
@@ -79,23 +79,23 @@ def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, 
             ("Made by", made_by),
         ]
     )
-    sentences = list(_verdict(report))
-    paper.banner(
-        sentences or ["Everything works, and every test is recorded, passed and in time."], ALARM if sentences else CALM
+    sentences = list(_list_problems(report))
+    document.banner(
+        sentences or ["All devices work, and all tests are recorded, passed and in time."], ALARM if sentences else CALM
     )
-    paper.heading("Summary")
+    document.heading("Summary")
     statuses = ("total", "working", "in failure", "no communication", "in alert")
-    paper.grid(
+    document.grid(
         [Column("", 34), *(Column(word, 22, "RIGHT") for word in statuses)],
         [
-            [name, *map(str, (tally.total, tally.working, tally.in_failure, tally.no_communication)), alert]
-            for name, tally, alert in (
+            [name, *map(str, (counts.total, counts.working, counts.in_failure, counts.no_communication)), alert]
+            for name, counts, alert in (
                 ("Controllers", summary.controllers, str(summary.in_alert)),
                 ("Units", summary.units, "-"),
             )
         ],
     )
-    paper.grid(
+    document.grid(
         [
             Column("Last test of each unit", 34),
             *(Column(word, 22, "RIGHT") for word in ("passed", "failed", "none recorded", "due soon", "overdue", "under way")),
@@ -106,26 +106,26 @@ def _title_page(paper: Paper, report: SafetyReport, made_by: str, zone: tzinfo, 
         ],
     )
     if summary.charging:
-        paper.paragraph(f"Batteries of {summary.charging} units are charging at this moment.")
-    paper.heading("Responsible person")
-    paper.signature(responsible)
-    paper.heading("About this report")
+        document.paragraph(f"Batteries of {summary.charging} units are charging now.")
+    document.heading("Responsible person")
+    document.signature(responsible)
+    document.heading("About this report")
     for note in _NOTES:
-        paper.paragraph(note, small=True)
+        document.paragraph(note, small=True)
 
 
 def _address(plant: Plant) -> str:
     return ", ".join(part for part in (plant.address, plant.zip_code, plant.country) if part)
 
 
-def _verdict(report: SafetyReport) -> Iterator[str]:
+def _list_problems(report: SafetyReport) -> Iterator[str]:
     summary = report.site.summary
     if not summary.units.total:
         yield "No unit is connected to this site yet."
-    for noun, tally in (("units", summary.units), ("controllers", summary.controllers)):
-        wrong = tally.total - tally.working
+    for noun, counts in (("units", summary.units), ("controllers", summary.controllers)):
+        wrong = counts.total - counts.working
         if wrong:
-            yield f"{wrong} of {tally.total} {noun} do not work as they should."
+            yield f"{wrong} of {counts.total} {noun} do not work correctly."
     for name, tests in (("function", summary.function), ("duration", summary.duration)):
         if tests.failed:
             yield f"The last {name} test of {tests.failed} units failed."
@@ -135,10 +135,10 @@ def _verdict(report: SafetyReport) -> Iterator[str]:
             yield f"No {name} test is recorded yet for {tests.never} units."
 
 
-def _units(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
-    paper.heading("Controllers and units")
+def _units(document: ReportDocument, report: SafetyReport, zone: tzinfo) -> None:
+    document.heading("Controllers and units")
     if not report.site.controllers:
-        paper.paragraph("No controller is connected to this site yet.")
+        document.paragraph("No controller is connected to this site yet.")
         return
     columns = [
         Column("Unit", 41),
@@ -152,30 +152,30 @@ def _units(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
         rows += _controller(controller)
         rows += [_unit(unit, zone) for unit in controller.units]
         if not controller.units:
-            rows.append([Cell("No unit hangs on this controller.", span=_SPAN)])
-    paper.grid(columns, rows)
+            rows.append([Cell("This controller has no units.", span=_SPAN)])
+    document.grid(columns, rows)
 
 
 def _controller(controller: SafetyController) -> Iterator[list[str | Cell]]:
-    """A band over its units: what it is called and in, then the rest."""
-    told = controller.report
-    alarm = told.status is not SafetyStatus.WORKING or told.alert
-    name = f"{told.name}: {STATUSES[told.status]}{', in alert' if told.alert else ''}"
+    """A band above its units: name and status, then the details."""
+    device = controller.report
+    alarm = device.status is not SafetyStatus.WORKING or device.alert
+    name = f"{device.name}: {STATUSES[device.status]}{', in alert' if device.alert else ''}"
     yield [Cell(name, span=_SPAN, band=True, bold=True, alarm=alarm)]
-    facts = _joined(_named("reference", told.reference), _named("serial number", told.serial_number), controller.place)
-    level = f"alert at {told.alert_level} {'unit' if told.alert_level == 1 else 'units'} in failure"
-    yield [Cell("\n".join([_joined(facts, level), *print_failures(told.failures)]), span=_SPAN, band=True)]
+    facts = _joined(_named("reference", device.reference), _named("serial number", device.serial_number), controller.place)
+    level = f"alert at {device.alert_level} {'unit' if device.alert_level == 1 else 'units'} in failure"
+    yield [Cell("\n".join([_joined(facts, level), *print_failures(device.failures)]), span=_SPAN, band=True)]
 
 
 def _unit(unit: SafetyUnit, zone: tzinfo) -> list[str | Cell]:
-    told = unit.report
-    lines = [unit.name, _joined(_named("reference", told.reference), unit.place)]
+    device = unit.report
+    lines = [unit.name, _joined(_named("reference", device.reference), unit.place)]
     if unit.is_charging:
         lines.append(f"charging, {unit.charge} %")
     return [
         "\n".join(line for line in lines if line),
-        Cell(STATUSES[told.status], alarm=told.status is not SafetyStatus.WORKING),
-        "\n".join(print_failures(told.failures, "\n")) or "-",
+        Cell(STATUSES[device.status], alarm=device.status is not SafetyStatus.WORKING),
+        "\n".join(print_failures(device.failures, "\n")) or "-",
         *(_test(planned, zone) for planned in (unit.function, unit.duration)),
     ]
 
@@ -194,16 +194,16 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _orders(paper: Paper, report: SafetyReport) -> None:
-    paper.heading("Spare parts to order")
+def _orders(document: ReportDocument, report: SafetyReport) -> None:
+    document.heading("Spare parts to order")
     orders = report.orders
     if orders.lines:
         columns = [Column("Part", 30), Column("Type", 30), Column("Quantity", 20, "CENTER"), Column("For", 100)]
-        paper.grid(columns, [[line.reference, line.type, line.quantity, _for(line.needs)] for line in orders.lines])
+        document.grid(columns, [[line.reference, line.type, line.quantity, _for(line.needs)] for line in orders.lines])
     else:
-        paper.paragraph("The failures shown call for no part whose reference is known.")
+        document.paragraph("The shown failures need no part, or no part is known for them.")
     if orders.without_parts:
-        paper.paragraph("No part is known for these; ask their manufacturer:")
+        document.paragraph("No part is known for these devices. Ask their manufacturer:")
         columns = [Column("Unit", 60), Column("Reference", 30), Column("Needs", 30), Column("Because of", 60)]
         rows = [
             [
@@ -214,18 +214,18 @@ def _orders(paper: Paper, report: SafetyReport) -> None:
             ]
             for need in orders.without_parts
         ]
-        paper.grid(columns, rows)
+        document.grid(columns, rows)
 
 
 def _for(needs: Iterable[Need]) -> str:
     return "; ".join(f"{need.name} ({_joined(need.reference, need.place)})" for need in needs)
 
 
-def _logbook(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
+def _logbook(document: ReportDocument, report: SafetyReport, zone: tzinfo) -> None:
     period = f"{print_moment(report.since, zone, day_only=True)} to {print_moment(report.until, zone, day_only=True)}"
-    paper.heading(f"Logbook, {period}")
+    document.heading(f"Logbook, {period}")
     if not report.entries:
-        paper.paragraph("Nothing was logged in this period.")
+        document.paragraph("There are no entries in this period.")
         return
     columns = [
         Column("No.", 11, "RIGHT"),
@@ -235,7 +235,7 @@ def _logbook(paper: Paper, report: SafetyReport, zone: tzinfo) -> None:
         Column("What", 67),
         Column("By", 21),
     ]
-    paper.grid(
+    document.grid(
         columns,
         [
             [

@@ -1,4 +1,4 @@
-"""The report as CSV (RFC 4180, UTF-8): one table a file, for spreadsheets and other programs."""
+"""The report as CSV (RFC 4180, UTF-8), one file per table, for spreadsheets and other programs."""
 
 import csv
 import io
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from domogate.domain.safety import Failure
-from domogate.reports.words import FAILURES, STATUSES, print_entry
+from domogate.reports.labels import FAILURES, STATUSES, print_entry
 from domogate.services.safety import OrderList, PlannedTest, SafetyReport
 from domogate.services.safety.schedule import clamp
 
-# What a spreadsheet takes for the beginning of a formula, and would compute.
+# A spreadsheet would interpret a text with this beginning as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -25,7 +25,7 @@ def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
 
 
 def print_order_list(orders: OrderList) -> str:
-    """One row for each part and each unit that wants it; a part without a reference is one that nobody knows."""
+    """One row for each part and each unit that needs it. The part is empty if none is known."""
     rows: list[Sequence[object]] = []
     for line in orders.lines:
         rows += [(line.reference, line.type, line.quantity, n.name, n.place, n.reference, n.module_id) for n in line.needs]
@@ -42,7 +42,7 @@ def _print(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> object:
-    """Text that a spreadsheet would compute is marked as text, by an apostrophe before it."""
+    """An apostrophe marks text that a spreadsheet would interpret as a formula."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value
@@ -54,10 +54,10 @@ def _summary(report: SafetyReport, zone: tzinfo) -> Iterator[tuple[str, object]]
     yield "site_id", site.plant.id
     for name, at in (("since", report.since), ("until", report.until), ("made_at", site.seen_at)):
         yield name, _iso(at, zone)
-    for noun, tally in (("controllers", site.summary.controllers), ("units", site.summary.units)):
-        yield noun, tally.total
+    for noun, counts in (("controllers", site.summary.controllers), ("units", site.summary.units)):
+        yield noun, counts.total
         for figure in ("working", "in_failure", "no_communication"):
-            yield f"{noun}_{figure}", getattr(tally, figure)
+            yield f"{noun}_{figure}", getattr(counts, figure)
     yield "controllers_in_alert", site.summary.in_alert
     yield "units_charging", site.summary.charging
     for noun, tests in (("function_tests", site.summary.function), ("duration_tests", site.summary.duration)):
@@ -77,15 +77,15 @@ _UNIT_COLUMNS = (
 def _units(report: SafetyReport, zone: tzinfo) -> Iterator[Sequence[object]]:
     no_tests = ("",) * (2 * len(_TEST_COLUMNS))
     for controller in report.site.controllers:
-        told = controller.report
+        device = controller.report
         yield (
-            *("controller", told.name, controller.place, told.reference, told.serial_number, "", STATUSES[told.status]),
-            *(*_failures(told.failures), _iso(told.heard_at, zone), _yes(told.alert), "", *no_tests, told.id),
+            *("controller", device.name, controller.place, device.reference, device.serial_number, "", STATUSES[device.status]),
+            *(*_failures(device.failures), _iso(device.heard_at, zone), _yes(device.alert), "", *no_tests, device.id),
         )
         for unit in controller.units:
             of = unit.report
             yield (
-                *("unit", unit.name, unit.place, of.reference, "", told.name, STATUSES[of.status]),
+                *("unit", unit.name, unit.place, of.reference, "", device.name, STATUSES[of.status]),
                 *(*_failures(of.failures), _iso(of.heard_at, zone), "", unit.charge),
                 *(*_test(unit.function, zone), *_test(unit.duration, zone), of.id),
             )

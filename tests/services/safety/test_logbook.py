@@ -13,7 +13,7 @@ from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.domain.states import EmergencyState, Report
 from domogate.services.audit.log import AuditLog
 from domogate.services.refusals import Invalid, NotFound
-from domogate.services.safety import SafetyLogbook, StatusTally, TestStanding, TestTally
+from domogate.services.safety import SafetyLogbook, StatusCounts, TestCounts, TestStanding
 from domogate.stores import SqlStore, sqlite_url
 from support.safety_site import DAY, SITE, WELL, a_test, a_unit, after_tests, failing, site_estate, unit_id
 from support.stores import HOUSE, NOW, SMALL, HandClock, an_id
@@ -54,39 +54,39 @@ async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
 
 class TestSeeingASite:
     async def test_the_summary_counts_statuses_and_tests(self, bench: Bench) -> None:
-        summary = (await bench.desk.see_site(SITE.id)).summary
-        assert summary.controllers == StatusTally(1, 1, 0, 0)
-        assert summary.units == StatusTally(6, 3, 2, 1)
+        summary = (await bench.desk.read_site(SITE.id)).summary
+        assert summary.controllers == StatusCounts(1, 1, 0, 0)
+        assert summary.units == StatusCounts(6, 3, 2, 1)
         assert (summary.in_alert, summary.charging, summary.complies) == (1, 1, False)
-        assert summary.function == TestTally(passed=1, failed=1, never=4, due_soon=0, overdue=1, under_way=1)
-        assert summary.duration == TestTally(passed=1, failed=0, never=5, due_soon=0, overdue=0, under_way=0)
+        assert summary.function == TestCounts(passed=1, failed=1, never=4, due_soon=0, overdue=1, under_way=1)
+        assert summary.duration == TestCounts(passed=1, failed=0, never=5, due_soon=0, overdue=0, under_way=0)
 
     async def test_units_have_their_names_and_places(self, bench: Bench) -> None:
-        units = (await bench.desk.see_site(SITE.id)).units
+        units = (await bench.desk.read_site(SITE.id)).units
         assert [(unit.name, unit.place) for unit in units[:2]] == [("Unit 1", "Ward A, Stairwell"), ("Unit 2", "")]
 
     async def test_one_where_all_is_well_and_tested_complies(self, bench: Bench) -> None:
         reports = [Report(SITE.id, unit_id(number), NOW, after_tests()) for number in range(1, 7)]
         await bench.store.record(reports)
-        assert (await bench.desk.see_site(SITE.id)).summary.complies
+        assert (await bench.desk.read_site(SITE.id)).summary.complies
         bench.clock.at = NOW + 32 * DAY
-        assert not (await bench.desk.see_site(SITE.id)).summary.complies
+        assert not (await bench.desk.read_site(SITE.id)).summary.complies
 
     async def test_an_entry_of_commissioning_says_since_when_tests_are_due(self, bench: Bench) -> None:
         await bench.log(LogbookKind.COMMISSIONING, at=NOW - 50 * DAY)
         await bench.log(LogbookKind.COMMISSIONING, at=NOW - 10 * DAY, module_id=unit_id(3))
-        second, third = (await bench.desk.see_site(SITE.id)).units[1:3]
+        second, third = (await bench.desk.read_site(SITE.id)).units[1:3]
         assert (second.function.due_at, second.function.standing) == (NOW - 50 * DAY, TestStanding.OVERDUE)
         assert (third.function.due_at, third.function.standing) == (NOW - 10 * DAY, TestStanding.NEVER)
 
     async def test_only_plants_that_are_there_can_be_seen(self, bench: Bench) -> None:
         with pytest.raises(NotFound, match="There is no plant"):
-            await bench.desk.see_site(an_id(404))
+            await bench.desk.read_site(an_id(404))
 
 
 class TestTheOrderList:
     async def test_parts_are_those_of_each_units_reference(self, bench: Bench) -> None:
-        orders = await bench.desk.list_orders(await bench.desk.see_site(SITE.id))
+        orders = await bench.desk.list_orders(await bench.desk.read_site(SITE.id))
         assert [(line.reference, line.quantity, [need.name for need in line.needs]) for line in orders.lines] == [
             ("061089", "1", ["Unit 2"]),
             ("061092", "2", ["Unit 3"]),
@@ -173,12 +173,12 @@ class TestAPlantThatIsNoSite:
             await store.import_estate(SMALL, prune=False)
             desk = SafetyLogbook(store, clock, AuditLog(store, clock))
             for asked in (
-                desk.see_site(HOUSE.id),
+                desk.read_site(HOUSE.id),
                 desk.make_report(HOUSE.id),
                 desk.list_entries(HOUSE.id, since=0.0, until=None, limit=1),
                 desk.write(HOUSE.id, LogbookKind.NOTE, by="Anna", words="x"),
             ):
-                with pytest.raises(NotFound, match="no site of emergency lighting"):
+                with pytest.raises(NotFound, match="not a site of emergency lighting"):
                     await asked
         finally:
             await store.stop()

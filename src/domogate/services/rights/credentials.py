@@ -1,4 +1,4 @@
-"""Who is calling: a subscription key and a token, as every request of an application brings them (Spec 5, Decision 0005)."""
+"""The credentials of a request: a subscription key and a token (Spec 5, Decision 0005)."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
@@ -14,7 +14,7 @@ KEY, AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Who was let in, and by what: for those who must ask again later whether it still holds."""
+    """A verified caller, with the credentials for a later check."""
 
     principal: Principal
     admitted: Admitted
@@ -23,7 +23,7 @@ class Caller(msgspec.Struct, frozen=True):
 
 
 async def let_in(headers: Sequence[tuple[bytes, bytes]], admission: Admission, verifier: Verifier) -> Caller:
-    """The key first, then the token. Raises KeyRefused, TooManyRequests, TokenRefused, PasswordToRenew, TermsToAccept."""
+    """Check the key, then the token. Raises KeyRefused, TooManyRequests, TokenRefused, PasswordToRenew, TermsToAccept."""
     found = dict(headers)
     if len(found) != len(headers):
         refuse_doubled(headers)
@@ -46,7 +46,7 @@ def refuse_doubled(headers: Sequence[tuple[bytes, bytes]]) -> None:
     if names.count(KEY) > 1:
         raise KeyRefused
     if names.count(AUTHORIZATION) > 1:
-        raise TokenRefused("the header Authorization is there more than once")
+        raise TokenRefused("the header Authorization must not be repeated")
 
 
 def read_token(authorization: bytes | None) -> bytes:

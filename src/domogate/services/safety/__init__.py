@@ -1,9 +1,9 @@
-"""Emergency lighting for the person responsible: what is to be tested when, what to order, and the logbook (EN 50172)."""
+"""Emergency lighting for the responsible person: test schedule, order list and logbook (EN 50172)."""
 
 from domogate.services.safety.logbook import SafetyLogbook, SafetyReport
 from domogate.services.safety.order_list import Need, OrderLine, OrderList
 from domogate.services.safety.schedule import PlannedTest, TestStanding, add_months
-from domogate.services.safety.site import SafetyController, SafetySite, SafetySummary, SafetyUnit, StatusTally, TestTally
+from domogate.services.safety.site import SafetyController, SafetySite, SafetySummary, SafetyUnit, StatusCounts, TestCounts
 
 __all__ = [
     "Need",
@@ -16,8 +16,8 @@ __all__ = [
     "SafetySite",
     "SafetySummary",
     "SafetyUnit",
-    "StatusTally",
+    "StatusCounts",
+    "TestCounts",
     "TestStanding",
-    "TestTally",
     "add_months",
 ]

@@ -1,6 +1,6 @@
-"""Where the person responsible asks and writes: schedule, order list, logbook, and all of it as one report.
+"""Schedule, order list and logbook of a site, and one report with all of them.
 
-It works on the store alone, so that a command shows the same beside a running gateway and without one.
+It uses only the store, so the command line shows the same with and without a running gateway.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -16,7 +16,7 @@ from domogate.services.plants.read_model import PlantView
 from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety.order_list import OrderList, list_needs, order
 from domogate.services.safety.schedule import add_months, clamp
-from domogate.services.safety.site import SafetySite, see_site
+from domogate.services.safety.site import SafetySite, read_site
 
 LONGEST_NAME, LONGEST_WORDS = 200, 4000
 _PAGE = 1000
@@ -27,7 +27,7 @@ class SafetyStore(LogbookStore, SparePartStore, PlantStore, Protocol):
 
 
 class SafetyReport(msgspec.Struct, frozen=True):
-    """What the papers say: the site as it is at one moment, and its logbook of a period."""
+    """The state of a site at one time, and its logbook for a period."""
 
     site: SafetySite
     since: float
@@ -37,16 +37,16 @@ class SafetyReport(msgspec.Struct, frozen=True):
 
 
 class SafetyLogbook:
-    """Sees sites, and writes in their logbooks for people."""
+    """Reads sites, and writes entries of people into their logbooks."""
 
     def __init__(self, store: SafetyStore, clock: Clock, audit: AuditLog) -> None:
         self._store = store
         self._clock = clock
         self._audit = audit
 
-    async def see_site(self, plant_id: Id) -> SafetySite:
-        """As of now. Raises NotFound for a plant that is not there or is no site."""
-        return see_site(await self._find(plant_id), await self._list_commissioned(plant_id), self._clock.now())
+    async def read_site(self, plant_id: Id) -> SafetySite:
+        """The state of now. Raises NotFound if there is no such plant, or it is not a site."""
+        return read_site(await self._find(plant_id), await self._list_commissioned(plant_id), self._clock.now())
 
     async def list_orders(self, site: SafetySite) -> OrderList:
         needs = list_needs(site)
@@ -68,15 +68,15 @@ class SafetyLogbook:
         return await self._store.list_logbook(plant_id, since=since, until=until, kinds=kinds, after=after, limit=limit)
 
     async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
-        """The logbook of the month before now unless told otherwise. Raises NotFound, or Invalid for a period that is none."""
+        """By default with the logbook of the last month. Raises NotFound, or Invalid if the period ends before it begins."""
         now = self._clock.now()
         end = now if until is None else clamp(until)
         begin = add_months(end, -1) if since is None else clamp(since)
         if begin > end:
             raise Invalid("the period ends before it begins.")
-        site = await self.see_site(plant_id)
-        # What happened at this very moment belongs to a report that goes until now.
-        entries = [one async for one in self._every_entry(plant_id, begin, None if until is None else end)]
+        site = await self.read_site(plant_id)
+        # A report until now includes the entries of this second.
+        entries = [one async for one in self._read_entries(plant_id, begin, None if until is None else end)]
         entries.sort(key=lambda one: (one.entry.at, one.number))
         return SafetyReport(site, begin, end, await self.list_orders(site), tuple(entries))
 
@@ -92,7 +92,7 @@ class SafetyLogbook:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> StoredEntry:
-        """An entry by a person. `at` is when it was done: now, or earlier. Raises NotFound or Invalid."""
+        """Add an entry of a person. `at` is when the work was done, by default now. Raises NotFound, Invalid."""
         plant = await self._find(plant_id)
         if not kind.by_hand:
             own = ", ".join(kind for kind in LogbookKind if kind.by_hand)
@@ -103,7 +103,7 @@ class SafetyLogbook:
         now = self._clock.now()
         done_at = now if at is None else at
         if not 0.0 <= done_at <= now:
-            raise Invalid("at: what is not done yet cannot be logged.")
+            raise Invalid("at: the time must not be in the future.")
         name = "" if module_id is None else plant.modules[module_id].module.name
         entry = LogbookEntry(plant_id=plant_id, at=done_at, kind=kind, module_id=module_id, module=name, words=words, by=by)
         number = await self._store.add_logbook_entry(entry)
@@ -122,17 +122,17 @@ class SafetyLogbook:
         if stored is None:
             raise NotFound(f"There is no plant {plant_id}.")
         if not stored.plant.emergency_lighting:
-            raise NotFound(f"{stored.plant.name} is no site of emergency lighting: it holds no emergency controller.")
+            raise NotFound(f"{stored.plant.name} is not a site of emergency lighting: it has no emergency controller.")
         return PlantView(stored)
 
     async def _list_commissioned(self, plant_id: Id) -> dict[Id | None, float]:
-        """When the site, and units of it, were put into service: the last entry of each says so."""
+        """When the site (None) and its units were put into service, by their last entries."""
         found: dict[Id | None, float] = {}
-        async for one in self._every_entry(plant_id, 0.0, None, (LogbookKind.COMMISSIONING,)):
+        async for one in self._read_entries(plant_id, 0.0, None, (LogbookKind.COMMISSIONING,)):
             found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))
         return found
 
-    async def _every_entry(
+    async def _read_entries(
         self, plant_id: Id, since: float, until: float | None, kinds: Collection[LogbookKind] = ()
     ) -> AsyncIterator[StoredEntry]:
         after = 0
@@ -147,7 +147,7 @@ def _checked(name: str, text: str, longest: int) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Invalid(f"{name} holds what is no text.") from None
+        raise Invalid(f"{name} is not valid text.") from None
     if not text or len(text) > longest or any(ord(letter) < 32 and letter not in "\n\t" for letter in text):
         raise Invalid(f"{name} must be 1 to {longest} characters of text.")
     return text

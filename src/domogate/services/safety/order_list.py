@@ -1,4 +1,4 @@
-"""Which spare parts the failures of now call for: E18's failures and E19's parts, added up for one order."""
+"""The spare parts that the present failures need: the failures of E18 and the parts of E19 as one order."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,11 +14,11 @@ PART_FOR: dict[FailureType, SparePartType] = {
     FailureType.REMOTE_BATTERY_FAULT: SparePartType.BATTERY,
     FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT: SparePartType.EMERGENCY_LAMP,
 }
-"""What is mended by changing a part. Other failures are no matter of parts that can be ordered (Spec 2.15 has two types)."""
+"""The failures that a new part repairs. For other failures no part can be ordered (Spec 2.15 has two types)."""
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A unit or controller that wants a part, and the failures that call for it."""
+    """A unit or controller that needs a part, and the failures that are the reason."""
 
     module_id: Id
     name: str
@@ -29,7 +29,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class OrderLine(msgspec.Struct, frozen=True):
-    """One part to order. The quantity is text, as in E19; where E19 gives numbers it is their sum."""
+    """One part to order. The quantity is text, as in E19. Numbers are added up."""
 
     reference: str
     type: SparePartType
@@ -38,25 +38,25 @@ class OrderLine(msgspec.Struct, frozen=True):
 
 
 class OrderList(msgspec.Struct, frozen=True):
-    """What to order, and who wants a part that nobody knows the reference of."""
+    """The parts to order, and the needs for which no part is known."""
 
     lines: tuple[OrderLine, ...]
     without_parts: tuple[Need, ...]
 
 
 def list_needs(site: SafetySite) -> list[Need]:
-    """In the order of the report: each controller, then its units."""
+    """Each controller, followed by its units."""
     needs: list[Need] = []
     for controller in site.controllers:
-        told = controller.report
-        needs += _needs(told.failures, told.id, told.name, controller.place, told.reference)
+        device = controller.report
+        needs += _needs(device.failures, device.id, device.name, controller.place, device.reference)
         for unit in controller.units:
             needs += _needs(unit.report.failures, unit.report.id, unit.name, unit.place, unit.report.reference)
     return needs
 
 
 def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, reference: str) -> list[Need]:
-    """Two failures that the same part mends need it once."""
+    """Two failures that need the same part need it once."""
     calls_for: dict[SparePartType, dict[FailureType, None]] = {}
     for failure in failures:
         if failure.type in PART_FOR:
@@ -65,7 +65,7 @@ def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, 
 
 
 def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
-    """`parts_of` has E19's answer for every reference; None where E19 knows none."""
+    """`parts_of` has the answer of E19 for every reference; None if the reference is unknown."""
     wanted: dict[tuple[str, SparePartType], list[tuple[SparePart, Need]]] = {}
     without = []
     for need in needs:
@@ -83,7 +83,7 @@ def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> O
 
 
 def _add(quantities: list[str]) -> str:
-    """The sum; what is no number ("a pair") is counted by how often it is wanted."""
+    """The sum of the numbers. Other quantities ("a pair") are counted."""
     total = sum(int(text) for text in quantities if _is_number(text))
     others: dict[str, int] = {}
     for text in quantities:

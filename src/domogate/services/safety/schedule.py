@@ -1,4 +1,4 @@
-"""When a unit is to be tested next: its function every month, its duration every year (EN 50172 clause 7, EN 62034)."""
+"""When a unit must be tested next: its function every month, its duration every year (EN 50172 clause 7, EN 62034)."""
 
 from calendar import monthrange
 from datetime import UTC, datetime
@@ -12,28 +12,28 @@ from domogate.domain.states import EmergencyState
 DAY = 86_400.0
 MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
-"""How long before it is due a test is announced: a duration test leaves the building with flat batteries for a day."""
+"""How long before it is due a test is announced. After a duration test the batteries are empty for a day."""
 
-# A unit's clock may say anything; what is no year of ours is taken for the nearest that is.
+# The clock of a unit may be wrong. A time that datetime cannot handle becomes the nearest one that it can.
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class TestStanding(StrEnum):
-    """How a unit stands with one kind of test."""
+    """Whether one kind of test of a unit is in time."""
 
-    __test__ = False  # pytest would take it for tests
+    __test__ = False  # pytest would collect it
 
     IN_TIME = "in time"
     DUE_SOON = "due soon"
     OVERDUE = "overdue"
     NEVER = "never tested"
-    """No test is recorded yet, and the time for the first has not passed."""
+    """No test is recorded, and the first one is not overdue yet."""
 
 
 class PlannedTest(msgspec.Struct, frozen=True):
-    """One kind of test of one unit: the last that came to its end, when the next is due, whether one is under way.
+    """One kind of test of one unit: the last finished test, when the next is due, and whether one is running.
 
-    Of a unit that was never tested, `due_at` is since when it is due: when it was commissioned or first known to be charging.
+    If the unit was never tested, `due_at` is when it was commissioned or was first known to be charging.
     """
 
     kind: EmergencyTestKind
@@ -44,7 +44,7 @@ class PlannedTest(msgspec.Struct, frozen=True):
 
 
 def add_months(at: float, months: int) -> float:
-    """The same time of the same day so many months later (UTC); on the last day of a month that has no such day."""
+    """The same time and day so many months later (UTC), or the last day of the month if it has no such day."""
     moment = datetime.fromtimestamp(clamp(at), UTC)
     years, month = divmod(moment.month - 1 + months, 12)
     year = moment.year + years
@@ -57,7 +57,7 @@ def clamp(at: float) -> float:
 
 
 def plan_test(kind: EmergencyTestKind, state: EmergencyState, commissioned_at: float | None, now: float) -> PlannedTest:
-    """A test that failed is a test: what it found is a failure, and the next is due all the same."""
+    """A test that failed counts as a test: its failure is reported, and the next test is due as usual."""
     last = state.function_test if kind is EmergencyTestKind.FUNCTION else state.duration_test
     under_way = state.testing is kind
     months = MONTHS_BETWEEN[kind]

@@ -1,4 +1,4 @@
-"""A site as the person responsible for it sees it: what E18 tells, with names, places and tests."""
+"""A site for its responsible person: the data of E18 with names, places and tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ FULL = 100
 
 
 class SafetyUnit(msgspec.Struct, frozen=True):
-    """A unit: what E18 tells of it, where it stands, and its tests."""
+    """A unit: its data in E18, its place and its tests."""
 
     report: UnitReport
     name: str
@@ -38,8 +38,8 @@ class SafetyController(msgspec.Struct, frozen=True):
     units: tuple[SafetyUnit, ...]
 
 
-class StatusTally(msgspec.Struct, frozen=True):
-    """How many are in each of E18's three statuses."""
+class StatusCounts(msgspec.Struct, frozen=True):
+    """The number of devices in each of the three statuses of E18."""
 
     total: int
     working: int
@@ -47,10 +47,10 @@ class StatusTally(msgspec.Struct, frozen=True):
     no_communication: int
 
 
-class TestTally(msgspec.Struct, frozen=True):
-    """How units stand with one kind of test. `passed`, `failed` and `never` are of the last test and add up to all units."""
+class TestCounts(msgspec.Struct, frozen=True):
+    """Counts for one kind of test. `passed`, `failed` and `never` are about the last test, and add up to all units."""
 
-    __test__ = False  # pytest would take it for tests
+    __test__ = False  # pytest would collect it
 
     passed: int
     failed: int
@@ -61,16 +61,16 @@ class TestTally(msgspec.Struct, frozen=True):
 
 
 class SafetySummary(msgspec.Struct, frozen=True):
-    controllers: StatusTally
+    controllers: StatusCounts
     in_alert: int
-    units: StatusTally
+    units: StatusCounts
     charging: int
-    function: TestTally
-    duration: TestTally
+    function: TestCounts
+    duration: TestCounts
 
     @property
     def complies(self) -> bool:
-        """Everything works and every test is recorded, passed and in time."""
+        """All devices work, and all tests are recorded, passed and in time."""
         well = self.units.working == self.units.total and self.controllers.working == self.controllers.total
         return well and all(not (tests.failed or tests.never or tests.overdue) for tests in (self.function, self.duration))
 
@@ -86,8 +86,8 @@ class SafetySite(msgspec.Struct, frozen=True):
         return [unit for controller in self.controllers for unit in controller.units]
 
 
-def see_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: float) -> SafetySite:
-    """`commissioned` is when units were put into service, by id; None is the site as a whole."""
+def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: float) -> SafetySite:
+    """`commissioned`: when each unit, or the whole site (None), was put into service."""
     places = places_of(plant.topology)
 
     def see_unit(report: UnitReport) -> SafetyUnit:
@@ -112,7 +112,7 @@ def see_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: flo
 
 
 def places_of(topology: Topology) -> dict[Id, str]:
-    """Where modules stand, in words: floor and room."""
+    """The floor and room of each module, as text."""
     rooms = [(f"{floor.name}, {ambient.name}", ambient) for floor in topology.floors for ambient in floor.ambients]
     rooms += [(ambient.name, ambient) for ambient in topology.ambients]
     return {module.id: place for place, ambient in rooms for module in ambient.modules}
@@ -122,23 +122,23 @@ def summarise(controllers: Iterable[SafetyController]) -> SafetySummary:
     controllers = list(controllers)
     units = [unit for controller in controllers for unit in controller.units]
     return SafetySummary(
-        controllers=_tally_status([controller.report.status for controller in controllers]),
+        controllers=_count_statuses([controller.report.status for controller in controllers]),
         in_alert=sum(controller.report.alert for controller in controllers),
-        units=_tally_status([unit.report.status for unit in units]),
+        units=_count_statuses([unit.report.status for unit in units]),
         charging=sum(unit.is_charging for unit in units),
-        function=_tally_tests([unit.function for unit in units]),
-        duration=_tally_tests([unit.duration for unit in units]),
+        function=_count_tests([unit.function for unit in units]),
+        duration=_count_tests([unit.duration for unit in units]),
     )
 
 
-def _tally_status(statuses: list[SafetyStatus]) -> StatusTally:
+def _count_statuses(statuses: list[SafetyStatus]) -> StatusCounts:
     of = Counter(statuses)
-    return StatusTally(len(statuses), of[SafetyStatus.WORKING], of[SafetyStatus.IN_FAILURE], of[SafetyStatus.NO_COMMUNICATION])
+    return StatusCounts(len(statuses), of[SafetyStatus.WORKING], of[SafetyStatus.IN_FAILURE], of[SafetyStatus.NO_COMMUNICATION])
 
 
-def _tally_tests(tests: list[PlannedTest]) -> TestTally:
+def _count_tests(tests: list[PlannedTest]) -> TestCounts:
     standing = Counter(test.standing for test in tests)
-    return TestTally(
+    return TestCounts(
         passed=sum(test.last is not None and test.last.passed for test in tests),
         failed=sum(test.last is not None and not test.last.passed for test in tests),
         never=sum(test.last is None for test in tests),

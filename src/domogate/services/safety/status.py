@@ -1,4 +1,4 @@
-"""Emergency lighting: what a site's controllers and units say, and when a controller is in alert (E17-E19)."""
+"""Status and failures of a site's controllers and units, and when a controller is in alert (E17-E19)."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -43,15 +43,15 @@ class ControllerReport(msgspec.Struct, frozen=True):
     units: tuple[UnitReport, ...]
 
 
-# What is said of a controller or unit that cannot be reached, beside what it last said of itself.
-_SILENT = {
+# The failure of a device that cannot be reached, in addition to those that it reported last.
+_UNREACHABLE = {
     DeviceKind.EMERGENCY_CONTROLLER: Failure(FailureType.REMOTE_OUT_SUPERVISION),
     DeviceKind.EMERGENCY_UNIT: Failure(FailureType.BLOCK_FAULTY_COMMUNICATION),
 }
 
 
 def list_controllers(plant: PlantView) -> list[ControllerReport]:
-    """The site's controllers with their units, as last known."""
+    """The controllers of the site with their units, as last known."""
     units: dict[Id, list[UnitReport]] = {}
     for view in plant.modules.values():
         if view.module.kind is DeviceKind.EMERGENCY_UNIT and view.module.controller_id is not None:
@@ -64,12 +64,12 @@ def list_controllers(plant: PlantView) -> list[ControllerReport]:
 
 
 def is_in_alert(controller: Module, failing_units: int) -> bool:
-    """Once at least `alertLevel` of its units are in failure."""
+    """Whether at least `alertLevel` of its units are in failure."""
     return failing_units >= _controller_detail(controller).alert_level
 
 
 def _report_unit(view: ModuleView) -> UnitReport:
-    status, failures = _said(view)
+    status, failures = _find_status(view)
     detail = view.module.detail
     return UnitReport(
         id=view.module.id,
@@ -81,7 +81,7 @@ def _report_unit(view: ModuleView) -> UnitReport:
 
 
 def _report_controller(view: ModuleView, units: tuple[UnitReport, ...]) -> ControllerReport:
-    status, failures = _said(view)
+    status, failures = _find_status(view)
     detail = _controller_detail(view.module)
     state = view.state if isinstance(view.state, EmergencyState) else EmergencyState()
     return ControllerReport(
@@ -103,16 +103,16 @@ def count_failing(failures: Sequence[tuple[Failure, ...]]) -> int:
     return sum(1 for of_unit in failures if in_failure(of_unit))
 
 
-def _said(view: ModuleView) -> tuple[SafetyStatus, tuple[Failure, ...]]:
+def _find_status(view: ModuleView) -> tuple[SafetyStatus, tuple[Failure, ...]]:
     failures = view.state.failures if isinstance(view.state, EmergencyState) else ()
     if not view.reachable:
-        silent = _SILENT[view.module.kind]
-        kept = tuple(failure for failure in failures if failure.type not in _SAYS_OK and failure.type is not silent.type)
+        silent = _UNREACHABLE[view.module.kind]
+        kept = tuple(failure for failure in failures if failure.type not in _OK_TYPES and failure.type is not silent.type)
         return SafetyStatus.NO_COMMUNICATION, (silent, *kept)
     return (SafetyStatus.IN_FAILURE if in_failure(failures) else SafetyStatus.WORKING), failures
 
 
-_SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
+_OK_TYPES = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
 def _controller_detail(module: Module) -> ControllerDetail:

@@ -1,7 +1,7 @@
-"""Text that is written from right to left, as it has to be handed to a printer that only knows left to right.
+"""Converts text that is written from right to left for a PDF library that only writes from left to right.
 
-Arabic letters change with their neighbours. Fonts have each of these forms under a code of its own (Unicode's presentation
-forms), and Unicode's tables say which belongs to which letter: that is enough for names, without an engine for text shaping.
+The form of an Arabic letter depends on its neighbours. Unicode has a code for each form (presentation forms), and tables with
+its letter. This is enough for names, without a library for text shaping.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _LAM = "\u0644"
 
 Forms = dict[str, str]
-"""A letter's codes by place: isolated, initial, medial, final. One without an initial form does not join the next."""
+"""The codes of a letter: isolated, initial, medial, final. A letter without an initial form does not join the next one."""
 
 
 def is_right_to_left(text: str) -> bool:
@@ -19,7 +19,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def to_visual(line: str) -> str:
-    """The line's letters from left to right, as they are seen. A line that is broken later is broken in the wrong order."""
+    """The letters of the line in visual order, from left to right. The result must not be wrapped again."""
     if not is_right_to_left(line):
         return line
     from fpdf.bidi import BidiParagraph
@@ -50,7 +50,7 @@ def _join(line: str) -> str:
 
 
 def _ligate(line: str) -> list[str]:
-    """Lam and alef are always written as one."""
+    """Lam and alef are always written as one sign."""
     letters: list[str] = []
     for letter in line:
         if letters and letters[-1] == _LAM and _LAM + letter in _forms():

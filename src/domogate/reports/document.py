@@ -1,4 +1,4 @@
-"""The paper a report is printed on: A4, its margins, headings, tables whose header is repeated, page numbers."""
+"""Layout of a report on A4: margins, headings, tables with a repeated header, page numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -25,12 +25,12 @@ CALM: Colour = (25, 110, 68)
 MARGIN, WIDTH = 15.0, 180.0
 _BODY, _SMALL = 8.0, 7.0
 _LINE = 3.7
-# A row must fit on a page, whatever people wrote: a longer text goes on in rows of its own.
+# A row must fit on a page. A longer text is continued in more rows.
 _LINES_IN_A_ROW, _LETTERS_IN_A_LINE = 40, 60
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column: what stands over it, and how wide it is beside the others."""
+    """A column: its title and its relative width."""
 
     title: str
     width: float
@@ -38,7 +38,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A cell that is more than its text. A band parts what is below it from what is above."""
+    """A cell with its style. A band is a coloured row that separates the rows below it from those above."""
 
     text: str
     alarm: bool = False
@@ -47,8 +47,8 @@ class Cell(msgspec.Struct, frozen=True):
     span: int = 1
 
 
-class Paper(FPDF):
-    """A4, portrait. Everything printed is first made printable: see `fonts.py`."""
+class ReportDocument(FPDF):
+    """A4, portrait. All text is first cleaned for the font (`fonts.py`)."""
 
     def __init__(self, typeface: Typeface, *, title: str, footer: str, made_at: float, made_by: str) -> None:
         super().__init__(orientation="portrait", unit="mm", format="A4")
@@ -60,17 +60,17 @@ class Paper(FPDF):
             self.add_font(self._face, "", typeface.regular)
             self.add_font(self._face, "B", typeface.bold)
         self.set_margins(MARGIN, MARGIN, MARGIN)
-        self.c_margin = 0  # text begins where tables and lines do
+        self.c_margin = 0  # align text with tables and lines
         self.set_auto_page_break(True, margin=20)
         self.set_title(title)
         self.set_producer(made_by)
         self.set_creator(made_by)
         self.set_lang("en")
-        # The moment of the report, not of the printing: the same report is the same bytes.
+        # The time of the report, not of the printing, so that the same report gives the same bytes.
         self.set_creation_date(datetime.fromtimestamp(made_at, UTC))
         self.add_page()
 
-    # what fpdf2 calls
+    # called by fpdf2
 
     def footer(self) -> None:
         self.set_y(-14)
@@ -81,7 +81,7 @@ class Paper(FPDF):
         self.cell(WIDTH - 30, 4, self._footer, new_x=XPos.RIGHT, new_y=YPos.TOP)
         self.cell(30, 4, f"{self.page_no()} / {{nb}}", align="R")
 
-    # what is printed
+    # content
 
     def masthead(self, name: str, subtitle: str) -> None:
         self.set_fill_color(*BRAND)
@@ -94,7 +94,7 @@ class Paper(FPDF):
         self.ln(2)
 
     def heading(self, text: str) -> None:
-        # A heading at the foot of a page belongs on the next.
+        # A heading at the end of a page moves to the next page.
         if self.will_page_break(28):
             self.add_page()
         self.ln(5)
@@ -130,7 +130,7 @@ class Paper(FPDF):
         self.ln(2)
 
     def signature(self, name: str) -> None:
-        """Lines to write on, with what is known already."""
+        """Lines to write on, with the name if it is known."""
         for noun, text in (("Name", name), ("Function", ""), ("Place and date", ""), ("Signature", "")):
             if self.will_page_break(12):
                 self.add_page()
@@ -142,7 +142,7 @@ class Paper(FPDF):
             self.line(MARGIN + 45, self.get_y() - 2.5, MARGIN + 145, self.get_y() - 2.5)
 
     def grid(self, columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]]) -> None:
-        """Its header stands on every page it goes over."""
+        """A table. Its header is repeated on every page."""
         self._ink(INK, _BODY)
         self.set_draw_color(*LINE)
         heading = FontFace(emphasis="BOLD", color=PAPER, fill_color=BRAND)
@@ -160,7 +160,7 @@ class Paper(FPDF):
             for column in columns:
                 header.cell(self._typeface.clean(column.title))
             for cells in rows:
-                for part in _parts([one if isinstance(one, Cell) else Cell(one) for one in cells]):
+                for part in _split_row([one if isinstance(one, Cell) else Cell(one) for one in cells]):
                     row = printed.row()
                     for cell in part:
                         row.cell(self._typeface.clean(cell.text), colspan=cell.span, style=_style(cell))
@@ -182,9 +182,9 @@ def _style(cell: Cell) -> FontFace:
     )
 
 
-def _parts(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
-    """The row, in as many rows as it takes for each to fit on a page."""
-    pieces = [_pieces(cell.text) for cell in cells]
+def _split_row(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """The row as one or more rows that each fit on a page."""
+    pieces = [_split_text(cell.text) for cell in cells]
     for number in range(max(map(len, pieces))):
         yield [
             msgspec.structs.replace(cell, text=piece[number] if number < len(piece) else "")
@@ -192,7 +192,7 @@ def _parts(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
         ]
 
 
-def _pieces(text: str) -> list[str]:
+def _split_text(text: str) -> list[str]:
     if len(text) < _LETTERS_IN_A_LINE and text.count("\n") < _LINES_IN_A_ROW:
         return [text]
     lines = [piece for line in text.split("\n") for piece in wrap(line, _LETTERS_IN_A_LINE * _LINES_IN_A_ROW // 2) or [""]]

@@ -1,4 +1,4 @@
-"""What codes and moments are called on paper."""
+"""Texts for codes and times in reports."""
 
 from datetime import datetime, tzinfo
 
@@ -68,7 +68,7 @@ def print_moment(at: float | None, zone: tzinfo, *, day_only: bool = False) -> s
 
 
 def print_failures(failures: tuple[Failure, ...], between: str = " - ") -> list[str]:
-    """In words and with their codes; those that say OK are none."""
+    """Each failure as text with its code. The two OK codes are left out."""
     return [f"{FAILURES[one.type]}{between}{one.type}" for one in failures if FAILURES[one.type] != "none"]
 
 
@@ -84,7 +84,7 @@ def print_outcome(test: EmergencyTest) -> str:
 
 
 def print_due(planned: PlannedTest, zone: tzinfo) -> str:
-    """When the next is due, and what is pressing about it."""
+    """When the next test is due, and whether that is soon or past."""
     if planned.under_way:
         return "under way"
     day = print_moment(planned.due_at, zone, day_only=True)
@@ -96,22 +96,22 @@ def print_due(planned: PlannedTest, zone: tzinfo) -> str:
     return f"{planned.standing}: {day}"
 
 
-_MEANT = {
+_MEANING_OF = {
     LogbookKind.ALERT: "its alert level is reached",
     LogbookKind.ALERT_ENDED: "fewer units in failure than its alert level",
 }
 
 
 def print_entry(entry: LogbookEntry, zone: tzinfo, between: str = " - ") -> str:
-    """What happened, after the entry's kind."""
+    """The text of an entry, without its kind."""
     if entry.test is not None:
         began = print_moment(entry.test.began_at, zone)
         return f"{_first_capital(TESTS[entry.test.kind])} begun {began}: {print_outcome(entry.test)}"
     if entry.failure is not None:
         return f"{_first_capital(FAILURES[entry.failure])}{between}{entry.failure}"
-    return entry.words or _first_capital(_MEANT.get(entry.kind, ""))
+    return entry.words or _first_capital(_MEANING_OF.get(entry.kind, ""))
 
 
 def _first_capital(words: str) -> str:
-    """`capitalize` would make Nfc of NFC."""
+    """`str.capitalize` would turn NFC into Nfc."""
     return words[:1].upper() + words[1:]
