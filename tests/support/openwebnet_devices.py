@@ -9,12 +9,12 @@ from domogate.drivers.openwebnet.frames import DimensionReading, Normal, from_fr
 NOW = 1_763_208_000.0
 
 
-def hear(device: Device, *written: str, at: float = NOW) -> State | None:
+def receive(device: Device, *written: str, at: float = NOW) -> State | None:
     for text in written:
         frame = from_frame(text)
         assert isinstance(frame, Normal | DimensionReading), text
         assert (frame.who, find_key(frame.who, frame.where)) in device.keys, text
-        device.hear(frame, at)
+        device.receive(frame, at)
     return device.state
 
 
@@ -23,4 +23,4 @@ def told(device: Device, command: Command) -> list[str]:
 
 
 def asked(device: Device) -> list[str]:
-    return [question.to_frame() for question in device.questions]
+    return [question.to_frame() for question in device.read_requests]

@@ -7,7 +7,9 @@ from domogate.drivers import mqtt, openwebnet, simulator
 from domogate.drivers.declaration import DeclaredSetting, DriverDeclaration, DriverSettings, OptionCheck
 from domogate.ports import Clock, Driver
 
-DRIVERS: dict[str, DriverDeclaration[Any]] = {package.DRIVER.name: package.DRIVER for package in (simulator, mqtt, openwebnet)}
+_LIST: tuple[DriverDeclaration[Any], ...] = (simulator.DRIVER, mqtt.DRIVER, openwebnet.DRIVER)
+
+DRIVERS: dict[str, DriverDeclaration[Any]] = {driver.name: driver for driver in _LIST}
 
 OPTION_CHECKS: dict[str, OptionCheck] = {name: driver.find_option_problems for name, driver in DRIVERS.items()}
 

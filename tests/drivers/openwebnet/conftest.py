@@ -1,10 +1,10 @@
-"""Driver and gateway live in one loop here, and neither is to find that the other took long because the machine did."""
+"""Driver and gateway share one loop here: a slow machine must not look like a slow partner."""
 
 import asyncio
 
 import pytest
 
-from domogate.drivers.openwebnet import asking, bus, listening
+from domogate.drivers.openwebnet import bus, event_session, poller
 from support.steady import steady
 
 
@@ -14,10 +14,10 @@ async def steady_time() -> None:
 
 
 @pytest.fixture
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes seconds on a real bus takes hundredths here."""
-    monkeypatch.setattr(listening, "FIRST_DELAY", 0.02)
-    monkeypatch.setattr(listening, "LONGEST_DELAY", 0.1)
-    monkeypatch.setattr(asking, "GRACE", 0.1)
-    monkeypatch.setattr(bus, "FIRST_LOOK", 0.05)
-    monkeypatch.setattr(bus, "NEXT_LOOK", 0.05)
+    monkeypatch.setattr(event_session, "FIRST_DELAY", 0.02)
+    monkeypatch.setattr(event_session, "LONGEST_DELAY", 0.1)
+    monkeypatch.setattr(poller, "EVENT_GRACE", 0.1)
+    monkeypatch.setattr(bus, "FIRST_CHECK", 0.05)
+    monkeypatch.setattr(bus, "NEXT_CHECK", 0.05)

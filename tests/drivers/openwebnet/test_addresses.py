@@ -4,30 +4,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.drivers.openwebnet.addresses import Reach, find_key, parse_meter, parse_where, parse_zone
+from domogate.drivers.openwebnet.addresses import Scope, find_key, parse_meter, parse_where, parse_zone
 
 
 class TestLightingAndAutomation:
     @pytest.mark.parametrize(
-        ("written", "reach"),
+        ("written", "scope"),
         [
-            ("0", Reach.GENERAL),
-            ("0#4#01", Reach.GENERAL),
-            ("00", Reach.AREA),
-            ("9", Reach.AREA),
-            ("100", Reach.AREA),
-            ("#255", Reach.GROUP),
-            ("11", Reach.POINT),
-            ("0115", Reach.POINT),
-            ("0015", Reach.POINT),
-            ("1001", Reach.POINT),
-            ("11#4#02", Reach.POINT),
+            ("0", Scope.GENERAL),
+            ("0#4#01", Scope.GENERAL),
+            ("00", Scope.AREA),
+            ("9", Scope.AREA),
+            ("100", Scope.AREA),
+            ("#255", Scope.GROUP),
+            ("11", Scope.POINT),
+            ("0115", Scope.POINT),
+            ("0015", Scope.POINT),
+            ("1001", Scope.POINT),
+            ("11#4#02", Scope.POINT),
         ],
     )
-    def test_how_much_is_meant(self, written: str, reach: Reach) -> None:
+    def test_how_much_is_meant(self, written: str, scope: Scope) -> None:
         where = parse_where(written)
         assert where is not None
-        assert where.reach is reach
+        assert where.scope is scope
 
     @pytest.mark.parametrize("written", ["", "#0", "#256", "10", "1116", "1101", "123", "12345", "11#4", "11#5#01", "x"])
     def test_what_is_no_address(self, written: str) -> None:
@@ -61,7 +61,7 @@ class TestLightingAndAutomation:
         said_to, heard_by = parse_where(many), parse_where(point)
         assert said_to is not None
         assert heard_by is not None
-        assert said_to.concerns(heard_by, frozenset({7})) is meant
+        assert said_to.includes(heard_by, frozenset({7})) is meant
 
 
 class TestOthers:

@@ -23,7 +23,7 @@ from domogate.drivers.openwebnet import bus
 from support.openwebnet_bus import BusLight, BusMeter, BusScenarios, BusShutter, BusZone
 from support.openwebnet_house import house_with, place, until
 
-pytestmark = pytest.mark.usefixtures("steady_time", "hasty")
+pytestmark = pytest.mark.usefixtures("steady_time", "short_pauses")
 
 
 class TestEveryKind:
@@ -157,7 +157,7 @@ class TestManyAtOnce:
             await house.shown(lamps[1], LightState(on=False))
 
     async def test_one_that_did_not_follow_what_came_soon_after_is_corrected_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bus, "SPACING", 0.3)
+        monkeypatch.setattr(bus, "GROUP_READ_EVERY", 0.3)
         lights = [BusLight("11"), BusLight("12")]
         async with house_with(*lights) as (gateway, house):
             lamps = [place(DeviceKind.LIGHT, where=light.where) for light in lights]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from domogate.drivers.openwebnet import OpenWebNetGateway, line, session
+from domogate.drivers.openwebnet import OpenWebNetGateway, command_session, session
+from domogate.drivers.openwebnet.command_session import CommandSession, DeadlinePassed, NoAnswer, NotSent
 from domogate.drivers.openwebnet.frames import Frame, Normal, StatusRequest
-from domogate.drivers.openwebnet.line import CommandLine, NoTime, NotSent, Unanswered
 from domogate.drivers.openwebnet.session import SessionKind, SessionLost, SessionRefused, open_session
 from support.devices import LoopClock
 from support.openwebnet_bus import BusLight
@@ -80,7 +80,7 @@ class TestOpening:
         ("said", "error", "words"),
         [
             (b"", SessionLost, "closed the connection"),
-            (b"HTTP/1.1 400 Bad Request\r\n\r\n##*#*0##", SessionLost, "does not greet"),
+            (b"HTTP/1.1 400 Bad Request\r\n\r\n##*#*0##", SessionLost, "does not answer like"),
             (b"*#*1##*1*1*11##", SessionLost, "opened no session"),
             (b"*#*1##*98*7##", SessionRefused, "proof number 7"),
             (b"*#*1##*98*1##*#99##", SessionLost, "challenge"),
@@ -95,7 +95,7 @@ class TestOpening:
                 )
 
     async def test_a_gateway_that_says_nothing_is_given_up_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(session, "PATIENCE", 0.05)
+        monkeypatch.setattr(session, "TIMEOUT", 0.05)
         async with impostor(None) as port:
             with pytest.raises(SessionLost, match="did not open a session"):
                 await open_session(OpenWebNetGateway(name="home", host="127.0.0.1", port=port), SessionKind.EVENT)
@@ -135,14 +135,14 @@ class Line:
 
     def __init__(self, gateway: BusGateway, password: str | None = None) -> None:
         self.clock = LoopClock()
-        self.line = CommandLine(config(gateway, password), self.clock)
+        self.command_session = CommandSession(config(gateway, password), self.clock)
         self.heard: list[Frame] = []
 
-    async def exchange(self, request: Any, within: float = 30.0) -> bool:
+    async def send(self, request: Any, within: float = 30.0) -> bool:
         return await self.exchange_by(self.clock.now() + within, request)
 
     async def exchange_by(self, deadline: float, request: Any) -> bool:
-        return await self.line.exchange(request, deadline, self.heard.append)
+        return await self.command_session.send(request, deadline, self.heard.append)
 
 
 @asynccontextmanager
@@ -152,7 +152,7 @@ async def dialled(*devices: BusLight, **settings: Any) -> AsyncIterator[tuple[Bu
         try:
             yield gateway, dialling
         finally:
-            await dialling.line.stop()
+            await dialling.command_session.stop()
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -172,16 +172,16 @@ class TestCommandLine:
     async def test_ack_nack_and_answers(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.disobedient.add("11")
-            assert await dialling.exchange(STATUS) is True
+            assert await dialling.send(STATUS) is True
             assert dialling.heard == [OFF]
-            assert await dialling.exchange(ON) is False
+            assert await dialling.send(ON) is False
             assert gateway.sessions["0"] == 1, "one session will do"
 
     async def test_requests_of_many_go_one_after_the_other_and_each_gets_its_own_answer(self) -> None:
         async with dialled(*(BusLight(f"1{number}") for number in range(1, 9))) as (gateway, dialling):
             gateway.delay = 0.005
             gateway.disobedient.update({"12", "14"})
-            answers = await asyncio.gather(*(dialling.exchange(Normal(1, 1, f"1{number}")) for number in range(1, 9)))
+            answers = await asyncio.gather(*(dialling.send(Normal(1, 1, f"1{number}")) for number in range(1, 9)))
             assert answers == [True, False, True, False, True, True, True, True]
             assert gateway.sessions["0"] == 1
 
@@ -194,71 +194,71 @@ class TestCommandLine:
                 outcome_of(dialling.exchange_by(deadline, ON)),
                 *(outcome_of(dialling.exchange_by(latest, ON)) for _ in range(49)),
             )
-            assert first is Unanswered
-            assert set(others) == {NoTime}
+            assert first is NoAnswer
+            assert set(others) == {DeadlinePassed}
             await asyncio.sleep(0.05)
             assert gateway.told == ["*1*1*11##"]
 
     async def test_patience_with_a_silent_gateway_ends_before_a_far_deadline(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(line, "REPLY_PATIENCE", 0.05)
+        monkeypatch.setattr(command_session, "REPLY_TIMEOUT", 0.05)
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
-            with pytest.raises(Unanswered):
-                await dialling.exchange(ON, within=3600)
+            with pytest.raises(NoAnswer):
+                await dialling.send(ON, within=3600)
             gateway.mute = False
-            assert await dialling.exchange(STATUS)
+            assert await dialling.send(STATUS)
             assert gateway.sessions["0"] == 2, "what it might have said late would be taken for another answer"
 
     async def test_an_answer_that_is_there_counts_though_the_driver_was_held_up_until_the_time_was_over(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
-            exchanging = asyncio.create_task(dialling.exchange(ON, within=1.0))
+            exchanging = asyncio.create_task(dialling.send(ON, within=1.0))
             await until(lambda: gateway.told != [])
             gateway.say(ACK)
             hold_up(asyncio.get_running_loop(), 60)
             assert await exchanging
             gateway.mute = False
-            assert await dialling.exchange(STATUS)
+            assert await dialling.send(STATUS)
             assert gateway.sessions["0"] == 1
 
     async def test_whoever_gives_up_leaves_no_answer_behind_for_the_next(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.delay = 0.1
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(dialling.exchange(ON), 0.05)
+                await asyncio.wait_for(dialling.send(ON), 0.05)
             gateway.delay = 0
-            assert await dialling.exchange(STATUS)
+            assert await dialling.send(STATUS)
             assert dialling.heard == [OFF] or dialling.heard == [ON]
 
     async def test_a_gateway_that_hangs_up_is_not_told_again(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.hangs_up_before_answering = True
-            with pytest.raises(Unanswered, match="closed the connection before"):
-                await dialling.exchange(ON)
+            with pytest.raises(NoAnswer, match="closed the connection before"):
+                await dialling.send(ON)
             assert gateway.told == ["*1*1*11##"]
 
     async def test_a_session_that_the_gateway_closed_meanwhile_is_opened_anew(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
-            assert await dialling.exchange(STATUS)
+            assert await dialling.send(STATUS)
             await gateway.drop_connections()
-            await until(lambda: dialling.line._session is not None and not dialling.line._session.is_open)
-            assert await dialling.exchange(ON)
+            await until(lambda: dialling.command_session._session is not None and not dialling.command_session._session.is_open)
+            assert await dialling.send(ON)
             assert gateway.told == ["*1*1*11##"]
 
     async def test_a_session_that_nobody_needs_is_closed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(line, "MOST_IDLE", 0.02)
+        monkeypatch.setattr(command_session, "IDLE_LIMIT", 0.02)
         async with dialled(BusLight("11")) as (gateway, dialling):
-            assert await dialling.exchange(STATUS)
+            assert await dialling.send(STATUS)
             await until(lambda: not gateway._connections)
 
     async def test_nothing_is_sent_after_its_deadline(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):
             for within in (0.0, -1.0):
-                with pytest.raises(NoTime):
-                    await dialling.exchange(ON, within=within)
-            assert await dialling.exchange(STATUS)
-            with pytest.raises(NoTime):
-                await dialling.exchange(ON, within=0.0)
+                with pytest.raises(DeadlinePassed):
+                    await dialling.send(ON, within=within)
+            assert await dialling.send(STATUS)
+            with pytest.raises(DeadlinePassed):
+                await dialling.send(ON, within=0.0)
             assert gateway.told == []
 
     async def test_a_wrong_password_is_not_tried_again_for_a_while(self) -> None:
@@ -266,17 +266,17 @@ class TestCommandLine:
             gateway.password = "54321"
             for _ in range(5):
                 with pytest.raises(NotSent, match="refused the password"):
-                    await dialling.exchange(ON)
+                    await dialling.send(ON)
             assert gateway.wrong_passwords == 1
 
     async def test_the_queue_has_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(line, "MOST_WAITING", 3)
+        monkeypatch.setattr(command_session, "MOST_WAITING", 3)
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
-            waiting = [asyncio.create_task(outcome_of(dialling.exchange(ON, within=3.0))) for _ in range(4)]
+            waiting = [asyncio.create_task(outcome_of(dialling.send(ON, within=3.0))) for _ in range(4)]
             await until(lambda: gateway.told != [])
-            with pytest.raises(NoTime, match="to answer first"):
-                await dialling.exchange(ON)
+            with pytest.raises(DeadlinePassed, match="waiting requests"):
+                await dialling.send(ON)
             for task in waiting:
                 task.cancel()
             await asyncio.wait(waiting)

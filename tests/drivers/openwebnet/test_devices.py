@@ -24,15 +24,15 @@ from domogate.drivers.openwebnet.frames import DimensionReading, Normal
 from domogate.drivers.openwebnet.kinds import make_device
 from domogate.services.driving.limits import find_breach
 from support.examples import examples
-from support.openwebnet_devices import NOW, asked, hear, told
+from support.openwebnet_devices import NOW, asked, receive, told
 
 
 class TestLoads:
     def test_a_plug_with_a_meter_shows_and_notes_what_it_measures(self) -> None:
         plug = make_device(DeviceKind.PLUG, {"where": "12", "meter": "71"}, None)
         assert asked(plug) == ["*#1*12##", "*#18*71#0*113##", "*#18*71#0*51##"]
-        assert hear(plug, "*#18*71#0*113*230##") is None
-        state = hear(plug, "*1*1*12##", "*#18*71#0*51*99999##")
+        assert receive(plug, "*#18*71#0*113*230##") is None
+        state = receive(plug, "*1*1*12##", "*#18*71#0*51*99999##")
         assert isinstance(state, PlugState)
         assert (state.on, state.power and state.power.value, state.energy and state.energy.value) == (True, 230, 99_999)
         assert [(what, reading.value, reading.unit) for what, reading in plug.take_readings()] == [
@@ -43,22 +43,22 @@ class TestLoads:
 
     def test_what_a_plug_has_used_beyond_the_contracts_bound_is_history_only(self) -> None:
         plug = make_device(DeviceKind.PLUG, {"where": "12", "meter": "51"}, None)
-        state = hear(plug, "*1*1*12##", "*#18*51*51*100001##")
+        state = receive(plug, "*1*1*12##", "*#18*51*51*100001##")
         assert isinstance(state, PlugState)
         assert state.energy is None
         assert dict(plug.take_readings())["energy"].value == 100_001
 
     def test_a_meter_does_not_confirm_what_its_actuator_was_told(self) -> None:
         plug = make_device(DeviceKind.PLUG, {"where": "12", "meter": "51"}, None)
-        hear(plug, "*1*1*12##")
+        receive(plug, "*1*1*12##")
         plan = plug.plan(SwitchPlug(on=True))
-        hear(plug, "*#18*51*113*230##")
-        assert plan.is_shown is not None
-        assert not plan.is_shown()
+        receive(plug, "*#18*51*113*230##")
+        assert plan.is_confirmed is not None
+        assert not plan.is_confirmed()
 
     def test_a_heater(self) -> None:
         heater = make_device(DeviceKind.HEATER, {"where": "13"}, None)
-        assert hear(heater, "*1*1*13##") == HeaterState(on=True)
+        assert receive(heater, "*1*1*13##") == HeaterState(on=True)
         assert told(heater, SwitchHeater(on=False)) == ["*1*0*13##"]
 
     @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ class TestLoads:
     def test_relays_close_for_a_moment(self, kind: DeviceKind, command: Command, active: State, resting: State) -> None:
         relay = make_device(kind, {"where": "14", "seconds": 30}, None)
         assert told(relay, command) == ["*1*17*14##"]
-        assert hear(relay, "*1*1*14##") == active
-        assert hear(relay, "*1*0*14##") == resting
+        assert receive(relay, "*1*1*14##") == active
+        assert receive(relay, "*1*0*14##") == resting
         assert told(make_device(kind, {"where": "14"}, None), command) == ["*1*18*14##"]
         with pytest.raises(DeviceRefused):
             relay.plan(SetLight(on=True))
@@ -80,14 +80,14 @@ class TestLoads:
     def test_a_scenario_is_started_and_has_nothing_to_ask(self) -> None:
         scenario = make_device(DeviceKind.ACTIVATION, {"who": 0, "where": "01", "scenario": 7}, None)
         assert told(scenario, Activate()) == ["*0*7*01##"]
-        assert scenario.plan(Activate()).is_shown is None
-        assert scenario.questions == ()
+        assert scenario.plan(Activate()).is_confirmed is None
+        assert scenario.read_requests == ()
         with pytest.raises(DeviceRefused):
             scenario.plan(OpenLock())
 
     def test_a_meter_of_its_own(self) -> None:
         meter = make_device(DeviceKind.ENERGYMETER, {"where": "51"}, None)
-        state = hear(meter, "*#18*51*113*1234##", "*#18*51*51*98765432##", "*#18*51*51*4294967295##")
+        state = receive(meter, "*#18*51*113*1234##", "*#18*51*51*98765432##", "*#18*51*51*4294967295##")
         assert isinstance(state, EnergyMeterState)
         assert state.power is not None
         assert (state.power.value, state.power.at) == (1234, NOW)
@@ -100,7 +100,7 @@ class TestLoads:
     def test_the_gateway_itself(self) -> None:
         gateway = make_device(DeviceKind.GATEWAY, {}, None)
         assert asked(gateway) == ["*#13**16##"]
-        assert hear(gateway, "*#13**16*3*1*27##") == GatewayState(firmware=30_127)
+        assert receive(gateway, "*#13**16*3*1*27##") == GatewayState(firmware=30_127)
 
 
 every_device = st.sampled_from(
@@ -146,5 +146,5 @@ class TestAnything:
                     if isinstance(news, Normal)
                     else DimensionReading(frame_who, "11", news.dimension, news.values)
                 )
-                device.hear(frame, at)
+                device.receive(frame, at)
                 assert find_breach(Report("plant", "module", at, device.state, readings=device.take_readings())) is None

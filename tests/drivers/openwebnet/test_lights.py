@@ -10,7 +10,7 @@ from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import Color, LightState, State
 from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.kinds import make_device
-from support.openwebnet_devices import asked, hear, told
+from support.openwebnet_devices import asked, receive, told
 
 
 def light(**options: Any) -> Device:
@@ -33,26 +33,26 @@ class TestLights:
         ],
     )
     def test_what_is_heard_of_a_switch(self, what: str, state: State | None) -> None:
-        assert hear(light(), f"*1*{what}*11##") == state
+        assert receive(light(), f"*1*{what}*11##") == state
 
     def test_a_dimmer_keeps_its_level_while_it_is_off(self) -> None:
         dimmer = light(levels=10)
-        assert hear(dimmer, "*1*4*11##") == LightState(on=True, level=40)
-        assert hear(dimmer, "*1*0*11##") == LightState(on=False, level=0)
-        assert hear(dimmer, "*1*1*11##") == LightState(on=True, level=40)
+        assert receive(dimmer, "*1*4*11##") == LightState(on=True, level=40)
+        assert receive(dimmer, "*1*0*11##") == LightState(on=False, level=0)
+        assert receive(dimmer, "*1*1*11##") == LightState(on=True, level=40)
 
     def test_a_dimmer_of_a_hundred_levels_is_not_made_coarser_by_its_level_in_tens(self) -> None:
         dimmer = light(levels=100)
-        assert hear(dimmer, "*#1*11*1*155*255##") == LightState(on=True, level=55)
-        assert hear(dimmer, "*1*6*11##") == LightState(on=True, level=55)
-        assert hear(dimmer, "*1*8*11##") == LightState(on=True, level=80)
-        assert hear(dimmer, "*#1*11*4*160*0*0##") == LightState(on=True, level=60)
-        assert hear(dimmer, "*#1*11*1*100*255##") == LightState(on=False, level=0)
+        assert receive(dimmer, "*#1*11*1*155*255##") == LightState(on=True, level=55)
+        assert receive(dimmer, "*1*6*11##") == LightState(on=True, level=55)
+        assert receive(dimmer, "*1*8*11##") == LightState(on=True, level=80)
+        assert receive(dimmer, "*#1*11*4*160*0*0##") == LightState(on=True, level=60)
+        assert receive(dimmer, "*#1*11*1*100*255##") == LightState(on=False, level=0)
 
     def test_colours(self) -> None:
         lamp = light(color=True)
-        assert hear(lamp, "*#1*11*12*240*100*50##") == LightState(on=True, level=50, color=Color(240, 100, 50))
-        assert hear(lamp, "*1*0*11##") == LightState(on=False, level=0, color=Color(240, 100, 50))
+        assert receive(lamp, "*#1*11*12*240*100*50##") == LightState(on=True, level=50, color=Color(240, 100, 50))
+        assert receive(lamp, "*1*0*11##") == LightState(on=False, level=0, color=Color(240, 100, 50))
 
     @pytest.mark.parametrize(
         ("options", "command", "frame"),
@@ -77,7 +77,7 @@ class TestLights:
 
     def test_a_coloured_light_keeps_its_colour_when_it_is_dimmed(self) -> None:
         lamp = light(color=True)
-        hear(lamp, "*#1*11*12*240*100*50##")
+        receive(lamp, "*#1*11*12*240*100*50##")
         assert told(lamp, SetLight(level=20)) == ["*#1*11*#12*240*100*20##"]
 
     def test_nothing_said_is_nothing_told(self) -> None:
@@ -98,19 +98,19 @@ class TestLights:
             light(**options).plan(command)
 
     @pytest.mark.parametrize(
-        ("options", "questions"),
+        ("options", "read_requests"),
         [({}, ["*#1*11##"]), ({"levels": 100}, ["*#1*11*1##"]), ({"color": True}, ["*#1*11##", "*#1*11*12##"])],
     )
-    def test_what_they_are_asked(self, options: dict[str, Any], questions: list[str]) -> None:
-        assert asked(light(**options)) == questions
+    def test_what_they_are_asked(self, options: dict[str, Any], read_requests: list[str]) -> None:
+        assert asked(light(**options)) == read_requests
 
     def test_an_order_is_shown_only_by_what_is_heard_after_it(self) -> None:
         lamp = light()
-        hear(lamp, "*1*1*11##")
+        receive(lamp, "*1*1*11##")
         plan = lamp.plan(SetLight(on=True))
-        assert plan.is_shown is not None
-        assert not plan.is_shown()
-        hear(lamp, "*1*0*11##")
-        assert not plan.is_shown()
-        hear(lamp, "*1*1*11##")
-        assert plan.is_shown()
+        assert plan.is_confirmed is not None
+        assert not plan.is_confirmed()
+        receive(lamp, "*1*0*11##")
+        assert not plan.is_confirmed()
+        receive(lamp, "*1*1*11##")
+        assert plan.is_confirmed()

@@ -9,7 +9,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, listening, outbox
+from domogate.drivers import report_queue
+from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, event_session
 from domogate.ports import AttachedModule
 from support.devices import LoopClock
 from support.driver_bench import Bench
@@ -82,8 +83,8 @@ class OpenWebNetBench(Bench):
 class TestOpenWebNet(DriverSuite):
     @pytest.fixture
     async def bench(self, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-        monkeypatch.setattr(listening, "FIRST_DELAY", 0.05)
-        monkeypatch.setattr(listening, "LONGEST_DELAY", 0.2)
-        monkeypatch.setattr(outbox, "PAUSE_AFTER_FAILURE", 0.1)
+        monkeypatch.setattr(event_session, "FIRST_DELAY", 0.05)
+        monkeypatch.setattr(event_session, "LONGEST_DELAY", 0.2)
+        monkeypatch.setattr(report_queue, "RETRY", 0.1)
         async with OpenWebNetBench() as bench:
             yield bench

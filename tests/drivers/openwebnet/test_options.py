@@ -102,7 +102,7 @@ class TestGatewaySettings:
     @pytest.mark.parametrize(
         ("fields", "words"),
         [
-            ({"name": ""}, "no name"),
+            ({"name": ""}, "not a name"),
             ({"host": ""}, "neither a name nor an address"),
             ({"host": "tcp://x"}, "neither a name nor an address"),
             ({"port": 0}, "1 to 65535"),

@@ -10,7 +10,7 @@ from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import AutomationState, State, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.kinds import make_device
-from support.openwebnet_devices import NOW, asked, hear, told
+from support.openwebnet_devices import NOW, asked, receive, told
 
 OFF, PROTECTION, MANUAL, AUTOMATIC, BOOST = (
     ThermostatMode.OFF,
@@ -30,39 +30,39 @@ class TestShutters:
     def test_an_advanced_actuator_tells_its_position(self) -> None:
         blind = shutter(position=True)
         assert asked(blind) == ["*#2*21*10##"]
-        assert hear(blind, "*#2*21*10*11*40*000*0##") == AutomationState(position=40)
-        assert hear(blind, "*#2*21*10*10*100*000*0##") == AutomationState(position=100)
-        assert hear(blind, "*#2*21*10*10*255*000*0##") == AutomationState(position=100)
-        assert hear(blind, "*2*0*21##") == AutomationState(position=100)
+        assert receive(blind, "*#2*21*10*11*40*000*0##") == AutomationState(position=40)
+        assert receive(blind, "*#2*21*10*10*100*000*0##") == AutomationState(position=100)
+        assert receive(blind, "*#2*21*10*10*255*000*0##") == AutomationState(position=100)
+        assert receive(blind, "*2*0*21##") == AutomationState(position=100)
         assert told(blind, MoveShutter(position=35)) == ["*#2*21*#11#000*35##"]
 
     def test_an_order_is_shown_once_it_moves_the_right_way(self) -> None:
         blind = shutter(position=True)
-        hear(blind, "*#2*21*10*10*40*000*0##")
-        is_shown = blind.plan(MoveShutter(position=80)).is_shown
-        assert is_shown is not None
-        assert not is_shown()
-        hear(blind, "*#2*21*10*12*40*000*0##")
-        assert not is_shown()
-        hear(blind, "*#2*21*10*11*40*000*0##")
-        assert is_shown()
-        hear(blind, "*#2*21*10*10*80*000*0##")
-        assert is_shown()
+        receive(blind, "*#2*21*10*10*40*000*0##")
+        is_confirmed = blind.plan(MoveShutter(position=80)).is_confirmed
+        assert is_confirmed is not None
+        assert not is_confirmed()
+        receive(blind, "*#2*21*10*12*40*000*0##")
+        assert not is_confirmed()
+        receive(blind, "*#2*21*10*11*40*000*0##")
+        assert is_confirmed()
+        receive(blind, "*#2*21*10*10*80*000*0##")
+        assert is_confirmed()
 
     def test_the_position_of_a_simple_one_is_reckoned_from_how_long_it_ran(self) -> None:
         blind = shutter(AutomationState(position=50), travel=20)
         assert asked(blind) == ["*#2*21##"]
-        assert hear(blind, "*2*0*21##") == AutomationState(position=50)
-        hear(blind, "*2*1*21##", at=NOW)
-        assert hear(blind, "*2*0*21##", at=NOW + 5) == AutomationState(position=75)
-        hear(blind, "*2*2*21##", at=NOW + 60)
-        assert hear(blind, "*2*0*21##", at=NOW + 3600) == AutomationState(position=0)
+        assert receive(blind, "*2*0*21##") == AutomationState(position=50)
+        receive(blind, "*2*1*21##", at=NOW)
+        assert receive(blind, "*2*0*21##", at=NOW + 5) == AutomationState(position=75)
+        receive(blind, "*2*2*21##", at=NOW + 60)
+        assert receive(blind, "*2*0*21##", at=NOW + 3600) == AutomationState(position=0)
 
     def test_of_one_that_never_moved_nothing_is_known_until_it_does(self) -> None:
         blind = shutter(travel=20)
-        assert hear(blind, "*2*0*21##") is None
-        hear(blind, "*2*1*21##", at=NOW)
-        assert hear(blind, "*2*0*21##", at=NOW + 20) == AutomationState(position=100)
+        assert receive(blind, "*2*0*21##") is None
+        receive(blind, "*2*1*21##", at=NOW)
+        assert receive(blind, "*2*0*21##", at=NOW + 20) == AutomationState(position=100)
 
     def test_a_simple_one_opens_and_closes_and_nothing_between(self) -> None:
         assert told(shutter(), MoveShutter(position=100)) == ["*2*1*21##"]
@@ -85,10 +85,10 @@ def state_of(device: Device) -> ThermostatState:
 class TestZones:
     def test_all_that_a_status_request_is_answered(self) -> None:
         device = zone()
-        hear(
+        receive(
             device, "*#4*3*0*0205##", "*#4*3*12*0215*3##", "*4*111*3##", "*#4*3*13*01##", "*#4*3*14*0205*3##", "*#4*3*19*0*1##"
         )
-        hear(device, "*#4*3*60*55##")
+        receive(device, "*#4*3*60*55##")
         state = state_of(device)
         assert (state.function, state.mode, state.set_point, state.load_active) == (HEATING, AUTOMATIC, 20.5, True)
         assert state.temperature is not None
@@ -116,34 +116,34 @@ class TestZones:
     )
     def test_modes(self, what: str, function: ThermostatFunction, mode: ThermostatMode) -> None:
         device = zone()
-        hear(device, "*#4*3*14*0200*3##", f"*4*{what}*3##")
+        receive(device, "*#4*3*14*0200*3##", f"*4*{what}*3##")
         assert (state_of(device).function, state_of(device).mode) == (function, mode)
 
     @pytest.mark.parametrize("what", ["20", "22", "30", "40", "4002", "999"])
     def test_what_says_nothing_of_a_mode_changes_nothing(self, what: str) -> None:
         device = zone()
-        hear(device, "*#4*3*14*0200*3##", "*4*110*3##", f"*4*{what}*3##")
+        receive(device, "*#4*3*14*0200*3##", "*4*110*3##", f"*4*{what}*3##")
         assert state_of(device).mode is MANUAL
 
     def test_the_knob_on_the_wall_has_the_last_word(self) -> None:
         device = zone()
-        hear(device, "*#4*3*14*0200*3##", "*4*110*3##", "*#4*3*13*4##")
+        receive(device, "*#4*3*14*0200*3##", "*4*110*3##", "*#4*3*13*4##")
         assert state_of(device).mode is OFF
-        hear(device, "*#4*3*13*5##")
+        receive(device, "*#4*3*13*5##")
         assert state_of(device).mode is PROTECTION
-        hear(device, "*#4*3*13*12##")
+        receive(device, "*#4*3*13*12##")
         assert state_of(device).mode is MANUAL
 
     def test_a_zone_hears_its_central_unit_and_its_actuators(self) -> None:
         device = zone("#3")
-        hear(device, "*#4*3*14*0200*3##", "*4*110#0225*#3##", "*#4*3#1*20*0##", "*#4*3#2*20*1##")
+        receive(device, "*#4*3*14*0200*3##", "*4*110#0225*#3##", "*#4*3#1*20*0##", "*#4*3#2*20*1##")
         assert (state_of(device).set_point, state_of(device).load_active) == (22.5, True)
-        hear(device, "*#4*3#2*20*0##")
+        receive(device, "*#4*3#2*20*0##")
         assert not state_of(device).load_active
 
     def test_programs_are_the_central_units(self) -> None:
         device = zone("#0")
-        hear(device, "*4*110#0200*#0##", "*4*1102*#0##")
+        receive(device, "*4*110#0200*#0##", "*4*1102*#0##")
         assert (state_of(device).mode, state_of(device).program) == (AUTOMATIC, 2)
         assert told(device, SetThermostat(mode=AUTOMATIC, program=3)) == ["*4*1103*#0##"]
         assert told(device, SetThermostat(function=COOLING, mode=AUTOMATIC, program=1)) == ["*4*2101*#0##"]
@@ -166,7 +166,7 @@ class TestZones:
     )
     def test_what_they_are_told(self, where: str, command: SetThermostat, frame: str) -> None:
         device = zone(where)
-        hear(device, "*#4*3*14*0200*3##", "*4*111*3##")
+        receive(device, "*#4*3*14*0200*3##", "*4*111*3##")
         assert told(device, command) == [frame]
 
     @pytest.mark.parametrize(
@@ -177,9 +177,9 @@ class TestZones:
             (SetThermostat(set_point=4.5), "5..40"),
             (SetThermostat(set_point=41), "5..40"),
             (SetThermostat(program=1), "central unit"),
-            (SetThermostat(mode=AUTOMATIC, set_point=20), "program says"),
+            (SetThermostat(mode=AUTOMATIC, set_point=20), "program sets"),
             (SetThermostat(mode=MANUAL), "needs a set point"),
-            (SetThermostat(), "nothing was said"),
+            (SetThermostat(), "the command has nothing"),
         ],
     )
     def test_what_they_refuse(self, command: SetThermostat, words: str) -> None:
@@ -188,10 +188,10 @@ class TestZones:
 
     def test_an_order_is_shown_by_mode_and_set_point(self) -> None:
         device = zone()
-        hear(device, "*#4*3*14*0200*3##", "*4*111*3##")
-        is_shown = device.plan(SetThermostat(function=COOLING, set_point=22.5)).is_shown
-        assert is_shown is not None
-        hear(device, "*4*110#0225*3##")
-        assert not is_shown()
-        hear(device, "*4*210#0225*3##")
-        assert is_shown()
+        receive(device, "*#4*3*14*0200*3##", "*4*111*3##")
+        is_confirmed = device.plan(SetThermostat(function=COOLING, set_point=22.5)).is_confirmed
+        assert is_confirmed is not None
+        receive(device, "*4*110#0225*3##")
+        assert not is_confirmed()
+        receive(device, "*4*210#0225*3##")
+        assert is_confirmed()

@@ -12,13 +12,13 @@ from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import (
     LightState,
 )
-from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, line, listening
+from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, command_session, event_session
 from support.devices import LoopClock, make_placed
 from support.openwebnet_bus import BusLight
 from support.openwebnet_gateway import BusGateway
 from support.openwebnet_house import PLANT, config, house_with, living, place, until
 
-pytestmark = pytest.mark.usefixtures("steady_time", "hasty")
+pytestmark = pytest.mark.usefixtures("steady_time", "short_pauses")
 
 
 class TestTroubleWithTheGateway:
@@ -40,7 +40,7 @@ class TestTroubleWithTheGateway:
     async def test_let_in_at_last_it_says_what_is_wrong_with_each_module_and_no_more_with_the_password(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(listening, "FIRST_DELAY_REFUSED", 0.02)
+        monkeypatch.setattr(event_session, "FIRST_DELAY_REFUSED", 0.02)
         async with BusGateway(password="12345") as gateway, living(config(gateway, password="54321")) as house:
             lamp = place(DeviceKind.LIGHT, where="11")
             await house.driver.attach(PLANT, [lamp])
@@ -73,8 +73,8 @@ class TestTroubleWithTheGateway:
             assert gateway.sessions["1"] == 2
 
     async def test_a_quiet_gateway_is_tried_and_one_that_does_not_answer_is_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(listening, "QUIET", 0.05)
-        monkeypatch.setattr(line, "REPLY_PATIENCE", 0.1)
+        monkeypatch.setattr(event_session, "SILENCE_LIMIT", 0.05)
+        monkeypatch.setattr(command_session, "REPLY_TIMEOUT", 0.1)
         async with house_with(BusLight("11")) as (gateway, house):
             lamp = place(DeviceKind.LIGHT, where="11")
             await house.attach(lamp)
@@ -83,7 +83,7 @@ class TestTroubleWithTheGateway:
             gateway.mute = True
             report = await house.heard.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
-            assert "answers no question" in report.absence.evidence
+            assert "does not answer requests" in report.absence.evidence
 
     async def test_one_silent_gateway_delays_no_other(self) -> None:
         async with (
@@ -171,6 +171,6 @@ class TestPlants:
             async def fail(*_: object) -> None:
                 raise RuntimeError("a mistake")
 
-            monkeypatch.setattr(listening.Listening, "_listen", fail)
+            monkeypatch.setattr(event_session.EventSession, "_run_session", fail)
             await house.driver.attach(PLANT, [place(DeviceKind.LIGHT, where="11")])
             assert str(await asyncio.wait_for(house.driver.wait_failed(), 30)) == "a mistake"

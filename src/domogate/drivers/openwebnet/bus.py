@@ -1,4 +1,4 @@
-"""One gateway and the bus behind it: what is heard there goes to the devices it is about, and orders become frames."""
+"""One gateway and the bus behind it: frames go to the modules they are about, and orders become frames."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -10,65 +10,69 @@ from domogate.domain.commands import Order
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.drivers.openwebnet.addresses import find_key
-from domogate.drivers.openwebnet.asking import Asking, Declined
+from domogate.drivers.openwebnet.command_session import CommandSession, DeadlinePassed, NoAnswer, NotSent
 from domogate.drivers.openwebnet.device import Key, Plan
-from domogate.drivers.openwebnet.driven import Driven
+from domogate.drivers.openwebnet.event_session import EventSession
 from domogate.drivers.openwebnet.frames import DimensionReading, DimensionRequest, Frame, Normal, StatusRequest
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
-from domogate.drivers.openwebnet.line import CommandLine, NoTime, NotSent, Unanswered
-from domogate.drivers.openwebnet.listening import Listening
+from domogate.drivers.openwebnet.module import DrivenModule
+from domogate.drivers.openwebnet.poller import NackReceived, Poller
 from domogate.ports import Clock
 
 _log = structlog.get_logger(__name__)
 
-FIRST_LOOK = 0.3
-"""An event shows within this time what a command did; otherwise the device is asked."""
-NEXT_LOOK = 1.0
-SPACING = 5.0
-"""What many were told at once is followed by one question to all of them; what comes within so many seconds, by one more."""
+FIRST_CHECK = 0.3
+"""Seconds in which an event should confirm a command; then the device is read."""
+NEXT_CHECK = 1.0
+GROUP_READ_EVERY = 5.0
+"""After a command to many devices one status request reads them all, at most once in so many seconds."""
 N = TypeVar("N", Normal, Normal | DimensionReading)
 
 _DEVICE_TYPE = DimensionRequest(13, "", 15)
 
 
 class Bus:
-    """The devices behind one gateway. Its connections are its own: a gateway that is silent delays no other."""
+    """The modules behind one gateway. It has its own connections: a silent gateway delays no other."""
 
     def __init__(
         self,
         gateway: OpenWebNetGateway,
         clock: Clock,
-        tell: Callable[[Driven], None],
+        on_change: Callable[[DrivenModule], None],
         on_failure: Callable[[BaseException], None],
     ) -> None:
         self.gateway = gateway
         self._clock = clock
-        self._report = tell
+        self._report = on_change
         self._on_failure = on_failure
-        self._line = CommandLine(gateway, clock)
-        self._asking = Asking(clock, self._line, self._hear, self._tell)
-        self._listening = Listening(
-            gateway, on_up=self._is_up, on_frame=self._hear_event, on_down=self._is_down, is_there=self._is_there
+        self._commands = CommandSession(gateway, clock)
+        self._poller = Poller(clock, self._commands, self._receive, self._report_change)
+        self._events = EventSession(
+            gateway,
+            on_up=self._session_opened,
+            on_frame=self._receive_event,
+            on_down=self._session_lost,
+            check_alive=self._check_alive,
         )
-        self._driven: dict[Driven, None] = {}
-        self._by_key: dict[Key, list[Driven]] = {}
+        self._modules: dict[DrivenModule, None] = {}
+        self._by_key: dict[Key, list[DrivenModule]] = {}
         self._absence: Absence | None = None
-        self._settled = asyncio.Event()
-        """Set once it is known whether the gateway is there."""
-        self._followed: dict[StatusRequest, float] = {}
-        """When many were last asked at once, or will be."""
+        self._gateway_known = asyncio.Event()
+        """Set when it is known whether the gateway can be reached."""
+        self._group_reads: dict[StatusRequest, float] = {}
+        """When each group request was last sent, or will be."""
         self._tasks: list[asyncio.Task[None]] = []
 
     # lifecycle
 
     @property
     def is_empty(self) -> bool:
-        return not self._driven
+        return not self._modules
 
     def start(self) -> None:
         if not self._tasks:
-            self._run(self._listening.keep_listening(), "listening")
-            self._run(self._asking.keep_asking(self._list_within_reach), "asking")
+            self._run(self._events.run(), "event session")
+            self._run(self._poller.run(self._list_reachable), "poller")
 
     def _run(self, work: Coroutine[Any, Any, None], what: str) -> None:
         task = asyncio.create_task(work, name=f"{what} of OpenWebNet gateway {self.gateway.name}")
@@ -80,222 +84,230 @@ class Bus:
             self._on_failure(error)
 
     def stop(self) -> Awaitable[object]:
-        """It is stopped at once, and may be started again at once; what is returned waits until nothing is left of it."""
+        """Stops at once, and can be started again at once. The returned awaitable ends when all tasks have ended."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
-        self._asking.forget_all()
-        self._settled.clear()
+        self._poller.clear()
+        self._gateway_known.clear()
         self._absence = None
-        return asyncio.gather(self._line.stop(), *tasks, return_exceptions=True)
+        return asyncio.gather(self._commands.stop(), *tasks, return_exceptions=True)
 
-    # what it holds
+    # modules
 
-    def put(self, driven: Driven) -> None:
-        assert driven.device is not None
-        self._driven[driven] = None
-        for key in driven.device.keys:
-            self._by_key.setdefault(key, []).append(driven)
+    def add(self, module: DrivenModule) -> None:
+        assert module.device is not None
+        self._modules[module] = None
+        for key in module.device.keys:
+            self._by_key.setdefault(key, []).append(module)
         if self._absence is not None:
-            driven.absence = self._absence
-            self._tell(driven)
-        elif self._settled.is_set():
-            self._asking.want((driven,))
+            module.absence = self._absence
+            self._report_change(module)
+        elif self._gateway_known.is_set():
+            self._poller.schedule((module,))
 
-    def take_away(self, driven: Driven) -> None:
-        assert driven.device is not None
-        self._driven.pop(driven, None)
-        self._asking.forget(driven)
-        for key in driven.device.keys:
+    def remove(self, module: DrivenModule) -> None:
+        assert module.device is not None
+        self._modules.pop(module, None)
+        self._poller.forget(module)
+        for key in module.device.keys:
             holding = self._by_key[key]
-            holding.remove(driven)
+            holding.remove(module)
             if not holding:
                 del self._by_key[key]
 
-    def _list_within_reach(self) -> Iterable[Driven]:
-        return self._driven if self._absence is None else ()
+    def _list_reachable(self) -> Iterable[DrivenModule]:
+        return self._modules if self._absence is None else ()
 
-    def _tell(self, driven: Driven) -> None:
-        if driven in self._driven:  # it may have been taken away while it was asked
-            self._report(driven)
+    def _report_change(self, module: DrivenModule) -> None:
+        if module in self._modules:  # it may have been removed during a read
+            self._report(module)
 
-    # what happens on it
+    # events
 
-    def _is_up(self) -> None:
+    def _session_opened(self) -> None:
         self._absence = None
-        self._settled.set()
-        for driven in self._driven:
-            driven.missed = 0
-            driven.subscribed_until = 0.0
-        self._asking.want(self._driven)
+        self._gateway_known.set()
+        for module in self._modules:
+            module.missed_answers = 0
+            module.subscribed_until = 0.0
+        self._poller.schedule(self._modules)
 
-    def _is_down(self, why: AbsenceReason, words: str) -> None:
+    def _session_lost(self, why: AbsenceReason, words: str) -> None:
         known = self._absence
         if known is None or (known.why, known.evidence) != (why, words):
             self._absence = Absence(why, known.since if known is not None and known.why is why else self._clock.now(), words)
-            for driven in self._driven:
-                driven.absence = self._absence
-                self._tell(driven)
-        self._asking.forget_all()
-        self._line.close()
-        self._settled.set()
+            for module in self._modules:
+                module.absence = self._absence
+                self._report_change(module)
+        self._poller.clear()
+        self._commands.close()
+        self._gateway_known.set()
 
-    async def _is_there(self) -> bool:
+    async def _check_alive(self) -> bool:
         try:
-            await self._line.exchange(_DEVICE_TYPE, self._clock.now() + 5.0, self._hear)
-        except (NotSent, Unanswered):
+            await self._commands.send(_DEVICE_TYPE, self._clock.now() + 5.0, self._receive)
+        except (NotSent, NoAnswer):
             return False
         return True
 
-    def _hear_event(self, frame: Frame) -> None:
+    def _receive_event(self, frame: Frame) -> None:
         if isinstance(frame, Normal) and find_key(frame.who, frame.where) is None:
-            self._hear_of_many(frame)
+            self._receive_group_command(frame)
         else:
-            self._hear(frame)
+            self._receive(frame)
 
-    def _hear(self, frame: Frame) -> None:
+    def _receive(self, frame: Frame) -> None:
         if not isinstance(frame, Normal | DimensionReading):
             return
         key = find_key(frame.who, frame.where)
         if key is None:
             return
-        for driven in self._by_key.get((frame.who, key), ()):
-            assert driven.device is not None
-            if not self._let_hear(driven, frame, driven.device.hear) and driven.device.must_be_asked(frame):
-                self._asking.want((driven,))
+        for module in self._by_key.get((frame.who, key), ()):
+            assert module.device is not None
+            if not self._deliver(module, frame, module.device.receive) and module.device.must_be_read(frame):
+                self._poller.schedule((module,))
 
-    def _let_hear(self, driven: Driven, frame: N, hear: Callable[[N, float], bool]) -> bool:
-        """What one device chokes on stops neither the others nor the session."""
+    def _deliver(self, module: DrivenModule, frame: N, receive: Callable[[N, float], bool]) -> bool:
+        """An error in one device must not stop the others or the session."""
         now = self._clock.now()
         try:
-            is_heard = hear(frame, now)
+            mark_received = receive(frame, now)
         except Exception as error:
-            _log.error("frame not understood", module_id=driven.module.id, frame=frame.to_frame(), exc_info=error)
+            _log.error("frame not processed", module_id=module.module.id, frame=frame.to_frame(), exc_info=error)
             return False
-        if is_heard:
-            driven.is_heard(now)
-            self._tell(driven)
-        return is_heard
+        if mark_received:
+            module.mark_received(now)
+            self._report_change(module)
+        return mark_received
 
-    def _hear_of_many(self, command: Normal) -> None:
-        """What all, an area or a group were told: each is in that state now, and one question makes sure of it."""
+    def _receive_group_command(self, command: Normal) -> None:
+        """A command to all, an area or a group: each module takes that state, and one status request verifies it."""
         concerned = False
-        for driven in self._driven:
-            device = driven.device
-            if device is not None and any(who == command.who for who, _ in device.keys) and device.concerns(command.where):
+        for module in self._modules:
+            device = module.device
+            if (
+                device is not None
+                and any(who == command.who for who, _ in device.keys)
+                and device.is_addressed_by(command.where)
+            ):
                 concerned = True
-                self._let_hear(driven, command, device.overhear)
+                self._deliver(module, command, device.receive_command)
         if concerned:
-            self._make_sure(StatusRequest(command.who, command.where))
+            self._read_group_later(StatusRequest(command.who, command.where))
 
-    def _make_sure(self, request: StatusRequest) -> None:
+    def _read_group_later(self, request: StatusRequest) -> None:
         loop = asyncio.get_running_loop()
-        since = loop.time() - self._followed.get(request, -SPACING)
-        if since >= SPACING:
-            self._followed[request] = loop.time()
-            self._asking.want((request,))
-        elif since >= 0:  # else somebody will
-            self._followed[request] = loop.time() + SPACING - since
-            loop.call_later(SPACING - since, self._ask_later, request)
+        since = loop.time() - self._group_reads.get(request, -GROUP_READ_EVERY)
+        if since >= GROUP_READ_EVERY:
+            self._group_reads[request] = loop.time()
+            self._poller.schedule((request,))
+        elif since >= 0:  # else it is scheduled already
+            self._group_reads[request] = loop.time() + GROUP_READ_EVERY - since
+            loop.call_later(GROUP_READ_EVERY - since, self._read_later, request)
 
-    # orders and questions
+    # orders and reads
 
-    async def execute(self, driven: Driven, order: Order) -> None:
-        """Returns once the device has shown it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
-        await self._need_gateway(order.deadline)
+    async def execute(self, module: DrivenModule, order: Order) -> None:
+        """Returns when the device has confirmed it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        await self._wait_gateway(order.deadline)
         try:
             async with asyncio.timeout(self._remaining(order.deadline)):
-                await driven.turn.acquire()
+                await module.order_lock.acquire()
         except TimeoutError:
-            raise DeviceTimeout("the device was not told: it was busy with another order until the time was up") from None
+            raise DeviceTimeout("the order was not sent: another order kept the device busy until the deadline") from None
         try:
-            await self._carry_out(driven, order)
+            await self._send_order(module, order)
         finally:
-            driven.turn.release()
+            module.order_lock.release()
 
-    async def _carry_out(self, driven: Driven, order: Order) -> None:
-        assert driven.device is not None
-        if driven.absence is not None:
-            await self._find_again(driven, order.deadline)
-        plan = driven.device.plan(order.command)
-        before = driven.heard
+    async def _send_order(self, module: DrivenModule, order: Order) -> None:
+        assert module.device is not None
+        if module.absence is not None:
+            await self._check_absent(module, order.deadline)
+        plan = module.device.plan(order.command)
+        before = module.received
         for request in plan.requests:
             try:
-                if not await self._line.exchange(request, order.deadline, self._hear):
+                if not await self._commands.send(request, order.deadline, self._receive):
                     raise DeviceRefused(f"the gateway {self.gateway.name} refused {request.to_frame()} (NACK)")
-            except NoTime as error:
-                raise DeviceTimeout(f"the device was not told: {error}") from error
+            except DeadlinePassed as error:
+                raise DeviceTimeout(f"the order was not sent: {error}") from error
             except NotSent as error:
-                raise DeviceOffline(f"the device was not told: {error}") from error
-            except Unanswered as error:
-                if plan.is_shown is None:
+                raise DeviceOffline(f"the order was not sent: {error}") from error
+            except NoAnswer as error:
+                if plan.is_confirmed is None:
                     raise DeviceTimeout(f"it is not known whether the device did it: {error}") from error
-                break  # told or not, it is not told again; the device itself may still show it
-        if plan.is_shown is None:
-            self._is_taken(driven, plan)
+                break  # it is not sent again; the device may still confirm it
+        if plan.is_confirmed is None:
+            self._finish_on_ack(module, plan)
         else:
-            await self._wait_shown(driven, plan.is_shown, before, order.deadline)
+            await self._wait_confirmed(module, plan.is_confirmed, before, order.deadline)
 
-    def _is_taken(self, driven: Driven, plan: Plan) -> None:
+    def _finish_on_ack(self, module: DrivenModule, plan: Plan) -> None:
         if plan.on_ack is not None:
             plan.on_ack(self._clock.now())
-        self._tell(driven)
-        if plan.ask_after is not None:
-            asyncio.get_running_loop().call_later(plan.ask_after, self._ask_later, driven)
+        self._report_change(module)
+        if plan.read_after is not None:
+            asyncio.get_running_loop().call_later(plan.read_after, self._read_later, module)
 
-    def _ask_later(self, asked: Driven | StatusRequest) -> None:
-        there = asked in self._driven if isinstance(asked, Driven) else not self.is_empty
+    def _read_later(self, asked: DrivenModule | StatusRequest) -> None:
+        there = asked in self._modules if isinstance(asked, DrivenModule) else not self.is_empty
         if there and self._absence is None:
-            self._asking.want((asked,))
+            self._poller.schedule((asked,))
 
-    async def _wait_shown(self, driven: Driven, is_shown: Callable[[], bool], before: int, deadline: float) -> None:
-        look = FIRST_LOOK
-        while not await driven.until(lambda: driven.heard > before and is_shown(), min(look, self._remaining(deadline))):
+    async def _wait_confirmed(
+        self, module: DrivenModule, is_confirmed: Callable[[], bool], before: int, deadline: float
+    ) -> None:
+        pause = FIRST_CHECK
+        while not await module.wait_until(
+            lambda: module.received > before and is_confirmed(), min(pause, self._remaining(deadline))
+        ):
             if self._remaining(deadline) <= 0:
-                raise DeviceTimeout("the gateway took the order, and the device did not show it in time")
-            look = NEXT_LOOK
+                raise DeviceTimeout("the gateway took the order, but the device did not confirm it in time")
+            pause = NEXT_CHECK
             if self._absence is not None:
-                continue  # it may come back in time; who called it now would only be one more
+                continue  # the gateway may come back in time
             try:
-                await self._asking.ask(driven, deadline)
-            except (Declined, NotSent, Unanswered) as error:
-                _log.debug("not confirmed yet", module_id=driven.module.id, words=str(error))
+                await self._poller.read(module, deadline)
+            except (NackReceived, NotSent, NoAnswer) as error:
+                _log.debug("not confirmed yet", module_id=module.module.id, words=str(error))
 
-    async def _find_again(self, driven: Driven, deadline: float) -> None:
-        """It was gone when it was last looked for."""
+    async def _check_absent(self, module: DrivenModule, deadline: float) -> None:
+        """Read a module that was absent the last time."""
         try:
-            if await self._asking.ask(driven, deadline):
+            if await self._poller.read(module, deadline):
                 return
-        except (Declined, NotSent, Unanswered):
+        except (NackReceived, NotSent, NoAnswer):
             pass
-        if driven.absence is not None:
-            raise DeviceOffline(f"the device is offline ({driven.absence.why}): {driven.absence.evidence}")
+        if module.absence is not None:
+            raise DeviceOffline(f"the device is offline ({module.absence.why}): {module.absence.evidence}")
 
-    async def read(self, driven: Driven, deadline: float) -> None:
-        """Returns once it was heard of, or is known to be gone. Raises DeviceTimeout."""
-        assert driven.device is not None
+    async def read(self, module: DrivenModule, deadline: float) -> None:
+        """Returns when the module has answered, or is known to be absent. Raises DeviceTimeout."""
+        assert module.device is not None
         try:
-            await self._need_gateway(deadline)
+            await self._wait_gateway(deadline)
         except DeviceOffline:
             return
-        if not driven.device.questions:
+        if not module.device.read_requests:
             return
         try:
-            if await self._asking.ask(driven, deadline):
+            if await self._poller.read(module, deadline):
                 return
             problem = "the device did not answer in time"
-        except Declined as declined:
-            self._asking.declare_gone(driven, AbsenceReason.REFUSED, str(declined))
+        except NackReceived as declined:
+            self._poller.set_absent(module, AbsenceReason.REFUSED, str(declined))
             return
-        except (NotSent, Unanswered) as error:
+        except (NotSent, NoAnswer) as error:
             problem = str(error)
-        if driven.absence is None:
+        if module.absence is None:
             raise DeviceTimeout(problem)
 
-    async def _need_gateway(self, deadline: float) -> None:
+    async def _wait_gateway(self, deadline: float) -> None:
         try:
             async with asyncio.timeout(self._remaining(deadline)):
-                await self._settled.wait()
+                await self._gateway_known.wait()
         except TimeoutError:
             raise DeviceTimeout(f"the gateway {self.gateway.name} has not been reached yet") from None
         if self._absence is not None:

@@ -1,8 +1,8 @@
-"""What every device on a bus is: addresses that it is heard under, questions to ask it, and what it makes of a command."""
+"""The base of all devices on a bus: their addresses, how they are read, and how they execute commands."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -10,64 +10,65 @@ from domogate.domain.commands import Command
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import Reading, State
-from domogate.drivers.openwebnet.frames import News, Normal, Request
+from domogate.drivers.openwebnet.addresses import parse_where
+from domogate.drivers.openwebnet.frames import Event, Normal, Request, StatusRequest
 
 Key = tuple[int, str]
-"""WHO and an address, written in the one way that addresses.py knows."""
+"""WHO and the key of an address (addresses.py)."""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How a command is carried out."""
+    """How a command is executed."""
 
     requests: tuple[Request, ...]
-    is_shown: Callable[[], bool] | None = None
-    """Whether the state shows it, by something heard since; None: the gateway's ACK is all there is to know."""
+    is_confirmed: Callable[[], bool] | None = None
+    """Whether the state confirms it, after a new event; None: the ACK of the gateway is the only confirmation."""
     on_ack: Callable[[float], None] | None = None
-    ask_after: float | None = None
-    """Ask again so many seconds later, since the device goes back by itself."""
+    read_after: float | None = None
+    """Read the device after so many seconds, because it switches back by itself."""
 
 
 class Device(ABC):
-    """One module's worth of devices. `state` is replaced, never altered."""
+    """The device of one module. A change replaces `state`; the object itself is never modified."""
 
     def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
         self.kind = kind
         self.options = options
         self.state: State | None = None
         self._readings: dict[str, Reading] = {}
-        self.begin(last)
+        self.restore(last)
 
     @property
     @abstractmethod
     def keys(self) -> frozenset[Key]:
-        """Under what it is heard."""
+        """The addresses of its events."""
 
     @property
     @abstractmethod
-    def questions(self) -> tuple[Request, ...]:
-        """What to ask to know its state; none for what has no state to ask for."""
+    def read_requests(self) -> tuple[Request, ...]:
+        """The requests that read its state; none for a device without a state."""
 
-    def begin(self, last: State | None) -> None:  # noqa: B027 (most devices begin with what they are asked for)
-        """Go on from the last known state, as far as it is of use."""
+    def restore(self, last: State | None) -> None:  # noqa: B027 (most devices are read first)
+        """Continue from the last known state."""
 
     @abstractmethod
-    def hear(self, news: News, at: float) -> bool:
-        """Take in a frame that is addressed to one of its keys. False where it says nothing of its state."""
+    def receive(self, event: Event, at: float) -> bool:
+        """Take a frame with one of its keys. False when it has nothing about its state."""
 
-    def overhear(self, command: Normal, at: float) -> bool:  # noqa: ARG002 (those that obey such commands need it)
-        """Take in a command to many at once, this one among them."""
+    def receive_command(self, command: Normal, at: float) -> bool:  # noqa: ARG002 (subclasses need it)
+        """Take a command to many devices that includes this one."""
         return False
 
-    def must_be_asked(self, news: News) -> bool:  # noqa: ARG002 (those that differ need it)
-        """Whether the frame says that its state moved, and not where to."""
+    def must_be_read(self, event: Event) -> bool:  # noqa: ARG002 (subclasses need it)
+        """Whether the frame means that its state changed, without the new state."""
         return False
 
-    def concerns(self, where: str) -> bool:  # noqa: ARG002 (those that differ need it)
-        """Whether what is said to that address, of many at once, is said to this device too."""
+    def is_addressed_by(self, where: str) -> bool:  # noqa: ARG002 (subclasses need it)
+        """Whether a command to that address of many devices includes this device."""
         return False
 
     def plan(self, command: Command) -> Plan:
-        """Raises DeviceRefused for what it cannot do."""
+        """Raises DeviceRefused."""
         raise self.refusal(command)
 
     def refusal(self, command: Command) -> DeviceRefused:
@@ -75,13 +76,13 @@ class Device(ABC):
 
     @property
     def subscriptions(self) -> tuple[Request, ...]:
-        """What to ask for now and then so that it goes on to report by itself; a NACK is no harm."""
+        """Requests to repeat from time to time so that the device reports by itself; a NACK is ignored."""
         return ()
 
     # readings
 
-    def note(self, what: str, reading: Reading) -> None:
-        """To be kept as history. Of several between two reports the newest is told."""
+    def add_reading(self, what: str, reading: Reading) -> None:
+        """Add a reading for the history. A report has the newest of each measure."""
         self._readings[what] = reading
 
     def take_readings(self) -> tuple[tuple[str, Reading], ...]:
@@ -89,18 +90,44 @@ class Device(ABC):
         return readings
 
 
+class PointDevice(Device):
+    """A device at one point of the bus, which may be in groups. Its options were checked."""
+
+    who: ClassVar[int]
+
+    def __init__(self, kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> None:
+        self.where_text = str(options["where"])
+        where = parse_where(self.where_text)
+        assert where is not None
+        self.where = where
+        self.groups = frozenset(options.get("groups", ()))
+        super().__init__(kind, options, last)
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        return frozenset({(self.who, self.where.key)})
+
+    @property
+    def read_requests(self) -> tuple[Request, ...]:
+        return (StatusRequest(self.who, self.where_text),)
+
+    def is_addressed_by(self, where: str) -> bool:
+        address = parse_where(where)
+        return address is not None and address.includes(self.where, self.groups)
+
+
 def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """A device refuses what is outside its bounds (Spec 8). Raises DeviceRefused."""
+    """A device refuses values outside its bounds (Spec 8). Raises DeviceRefused."""
     if value is not None and not low <= value <= high:
         raise DeviceRefused(f"{what} must be within {low:g}..{high:g}")
 
 
 def to_number(text: str) -> int | None:
-    """Digits as a number, whatever else a bus may carry as None."""
+    """None when it is not digits only."""
     return int(text) if text.isdigit() and len(text) <= 12 else None
 
 
 def to_numbers(texts: Iterable[str]) -> tuple[int, ...] | None:
-    """All of them, or None."""
+    """None when one of them is not a number."""
     numbers = tuple(to_number(text) for text in texts)
     return None if None in numbers else tuple(number for number in numbers if number is not None)

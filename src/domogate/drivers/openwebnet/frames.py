@@ -1,10 +1,11 @@
-"""OpenWebNet frames: what gateway and clients say to each other, as text between `*` and `##` (OpenWebNet, introduction).
+"""OpenWebNet frames: text between `*` and `##` (OpenWebNet, introduction).
 
-A frame that cannot be read is None, never an exception: a bus carries what its devices send.
+An unreadable frame is None, never an exception: a bus may carry anything.
 """
 
 import re
 from collections.abc import Iterator
+from typing import ClassVar
 
 import msgspec
 
@@ -17,7 +18,7 @@ class _Frame(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ack(_Frame, frozen=True, gc=False):
-    """Taken, or: that was the whole answer."""
+    """The request was accepted, or the answer is complete."""
 
     def to_frame(self) -> str:
         return "*#*1##"
@@ -29,7 +30,7 @@ class Nack(_Frame, frozen=True, gc=False):
 
 
 class Signal(_Frame, frozen=True, gc=False):
-    """What opens a session: 99 says which kind is wanted, 98 which proof of the password the gateway wants."""
+    """Opens a session: WHO 99 names its kind, WHO 98 the proof of the password that the gateway wants."""
 
     who: int
     what: int
@@ -39,7 +40,7 @@ class Signal(_Frame, frozen=True, gc=False):
 
 
 class Challenge(_Frame, frozen=True, gc=False):
-    """Digits alone: a nonce, an answer to one, or the gateway's own proof."""
+    """Digits only: a nonce, the answer to one, or the proof of the gateway."""
 
     digits: str
 
@@ -48,7 +49,7 @@ class Challenge(_Frame, frozen=True, gc=False):
 
 
 class Proof(_Frame, frozen=True, gc=False):
-    """The client's random digits, and its proof that it knows the password (HMAC)."""
+    """The nonce of the client, and its proof that it knows the password (HMAC)."""
 
     nonce: str
     digest: str
@@ -58,7 +59,7 @@ class Proof(_Frame, frozen=True, gc=False):
 
 
 class Normal(_Frame, frozen=True, gc=False):
-    """*WHO*WHAT*WHERE##: a command from a client, a fact from the bus. `params` follow WHAT; WHERE is kept as it is written."""
+    """*WHO*WHAT*WHERE##: a command of a client or an event of the bus. `params` follow WHAT; WHERE is not changed."""
 
     who: int
     what: int
@@ -91,43 +92,39 @@ class DimensionRequest(_Frame, frozen=True, gc=False):
         return f"*#{self.who}*{self.where}*{_with(str(self.dimension), self.params)}##"
 
 
-class DimensionWriting(_Frame, frozen=True, gc=False):
+class _DimensionValues(_Frame, frozen=True, gc=False):
+    who: int
+    where: str
+    dimension: int
+    values: tuple[str, ...]
+    params: tuple[str, ...] = ()
+    mark: ClassVar[str] = ""
+
+    def to_frame(self) -> str:
+        return f"*#{self.who}*{self.where}*{self.mark}{_with(str(self.dimension), self.params)}*{'*'.join(self.values)}##"
+
+
+class DimensionWriting(_DimensionValues, frozen=True, gc=False):
     """*#WHO*WHERE*#DIMENSION*VAL1*…*VALn##"""
 
-    who: int
-    where: str
-    dimension: int
-    values: tuple[str, ...]
-    params: tuple[str, ...] = ()
-
-    def to_frame(self) -> str:
-        return f"*#{self.who}*{self.where}*#{_with(str(self.dimension), self.params)}*{'*'.join(self.values)}##"
+    mark: ClassVar[str] = "#"
 
 
-class DimensionReading(_Frame, frozen=True, gc=False):
+class DimensionReading(_DimensionValues, frozen=True, gc=False):
     """*#WHO*WHERE*DIMENSION*VAL1*…*VALn##"""
-
-    who: int
-    where: str
-    dimension: int
-    values: tuple[str, ...]
-    params: tuple[str, ...] = ()
-
-    def to_frame(self) -> str:
-        return f"*#{self.who}*{self.where}*{_with(str(self.dimension), self.params)}*{'*'.join(self.values)}##"
 
 
 Request = Normal | StatusRequest | DimensionRequest | DimensionWriting
-"""What a client sends in a command session."""
-News = Normal | DimensionReading
-"""What tells of a device."""
-Frame = Ack | Nack | Signal | Challenge | Proof | Request | News
+"""The frames that a client sends in a command session."""
+Event = Normal | DimensionReading
+"""The frames about the state of a device."""
+Frame = Ack | Nack | Signal | Challenge | Proof | Request | Event
 
 ACK = Ack()
 NACK = Nack()
 
 _NONCE_DIGITS = 20
-"""From so many digits on, `*#DIGITS*DIGITS##` is a proof; no WHO is that long."""
+"""With at least so many digits, `*#DIGITS*DIGITS##` is a proof; no WHO is that long."""
 
 _SIGNAL = re.compile(r"\*(9[89])\*([0-9]{1,4})##")
 _CHALLENGE = re.compile(r"\*#([0-9]{1,256})##")
@@ -138,7 +135,7 @@ _DIMENSION = re.compile(r"\*#([0-9]{1,5})\*([0-9#]*)\*(#?)([0-9]{1,5})((?:#[0-9]
 
 
 def from_frame(text: str) -> Frame | None:
-    """The frame that is written there, or None where it is none that we know."""
+    """None when it is not a known frame."""
     if text == "*#*1##":
         return ACK
     if text == "*#*0##":
@@ -170,8 +167,8 @@ def _dimension(match: re.Match[str]) -> Frame | None:
     return DimensionRequest(int(who), where, int(dimension), params)
 
 
-def _params(written: str) -> tuple[str, ...]:
-    return tuple(written.split("#")[1:])
+def _params(text: str) -> tuple[str, ...]:
+    return tuple(text.split("#")[1:])
 
 
 def _with(tag: str, params: tuple[str, ...]) -> str:
@@ -179,21 +176,21 @@ def _with(tag: str, params: tuple[str, ...]) -> str:
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames. What cannot be read is counted and passed over: the next `##` is a new beginning."""
+    """Splits a stream of bytes into frames. Unreadable ones are counted and skipped, up to the next `##`."""
 
     MOST = 2048
-    """Longer than any frame: without a `##` by then, what came is not the beginning of one."""
+    """Longer than any frame: so much data without a `##` is not the beginning of one."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._stop_empty_buses = b""
         self.unreadable = 0
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """Every frame that is complete now."""
-        *chunks, self._rest = (self._rest + data).split(b"##")
-        if len(self._rest) > self.MOST:
+        """All frames that are complete now."""
+        *chunks, self._stop_empty_buses = (self._stop_empty_buses + data).split(b"##")
+        if len(self._stop_empty_buses) > self.MOST:
             self.unreadable += 1
-            self._rest = self._rest[-1:]  # it may be the first half of a `##`
+            self._stop_empty_buses = self._stop_empty_buses[-1:]  # it may be the first half of a `##`
         for chunk in chunks:
             frame = _from_bytes(chunk)
             if frame is None:
@@ -204,7 +201,7 @@ class FrameReader:
 
 def _from_bytes(chunk: bytes) -> Frame | None:
     try:
-        # Some gateways break lines between frames.
+        # Some gateways send line breaks between frames.
         return from_frame(chunk.decode("ascii").strip() + "##")
     except UnicodeDecodeError:
         return None

@@ -1,4 +1,4 @@
-"""What is to be known of a gateway to a MyHome bus before it is called: all of it data (docs/openwebnet.md)."""
+"""The settings of a gateway to a MyHome bus (docs/openwebnet.md)."""
 
 import re
 from pathlib import Path
@@ -10,20 +10,20 @@ _NAME = re.compile(r"[\w.-]{1,50}")
 
 
 class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A gateway with the OpenWebNet service, such as F454, F455, MH202 or MyHOMEServer1. A contradictory one is refused."""
+    """A gateway with the OpenWebNet service, such as F454, F455, MH202 or MyHOMEServer1. Contradictory values are refused."""
 
     name: str
-    """What modules call it by, in their option `gateway`."""
+    """Modules name it in their option `gateway`."""
     host: str
     port: int = 20_000
     password: str | None = None
-    """The open password. None: the gateway lets this machine in without one."""
+    """The open password. None: the gateway accepts this machine without one."""
     password_file: str | None = None
-    """A file that holds nothing else; read anew for each connection."""
+    """A file with the password only; it is read again for each connection."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"{self.name!r} is no name for a gateway: letters, digits, . _ and - are expected")
+            raise ValueError(f"{self.name!r} is not a name for a gateway: letters, digits, . _ and - are expected")
         if not self.host or any(character.isspace() or character in "/@" for character in self.host):
             raise ValueError(f"the host {self.host!r} of gateway {self.name!r} is neither a name nor an address")
         if not 1 <= self.port <= 65_535:
@@ -34,24 +34,24 @@ class OpenWebNetGateway(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             _check_password(self.password, f"the password of gateway {self.name!r}")
 
     def __repr__(self) -> str:
-        return f"OpenWebNetGateway(name={self.name!r}, address={self.address!r})"  # without the password: it may be logged
+        return f"OpenWebNetGateway(name={self.name!r}, address={self.address!r})"  # without the password
 
     @property
     def address(self) -> str:
         return f"{self.host}:{self.port}"
 
     def read_password(self) -> str | None:
-        """Raises ValueError, in words, where the file cannot be read or holds no password."""
+        """Raises ValueError when the file cannot be read or has no password."""
         if self.password_file is None:
             return self.password
         try:
             password = Path(self.password_file).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"the password file of gateway {self.name!r} cannot be read: {error}") from error
-        _check_password(password, f"what the password file of gateway {self.name!r} holds")
+        _check_password(password, f"the content of the password file of gateway {self.name!r}")
         return password
 
 
 def _check_password(password: str, what: str) -> None:
     if not _PASSWORD.fullmatch(password):
-        raise ValueError(f"{what} cannot be one: up to 30 letters and digits are expected")
+        raise ValueError(f"{what} is not valid: up to 30 letters and digits are expected")

@@ -1,4 +1,4 @@
-"""Which kinds of modules this driver drives, what their options may be, and the device that each becomes."""
+"""The kinds of modules that this driver drives, their options, and the class of each device."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -7,12 +7,10 @@ from typing import Any
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import State
-from domogate.drivers.openwebnet import automation, energy, itself, lighting, scenarios, thermoregulation
-from domogate.drivers.openwebnet.addresses import Reach, parse_meter, parse_where, parse_zone
+from domogate.drivers.declaration import OptionProblem
+from domogate.drivers.openwebnet import automation, energy, gateway_device, lighting, scenarios, thermoregulation
+from domogate.drivers.openwebnet.addresses import Scope, parse_meter, parse_where, parse_zone
 from domogate.drivers.openwebnet.device import Device
-
-Problem = tuple[tuple[str | int, ...], str]
-"""Where inside the options, and what is wrong."""
 
 _Make = Callable[[DeviceKind, Mapping[str, Any], State | None], Device]
 
@@ -20,7 +18,7 @@ _PANEL = re.compile(r"[0-9]{2}(?:#4#[0-9]{2})?")
 
 
 class Kind:
-    """A kind of module on one WHO: the options it takes, which of them it needs, and what it becomes."""
+    """A kind of module on one WHO: its options, the required ones among them, and its device."""
 
     def __init__(self, who: int, make: _Make, *, needs: tuple[str, ...] = ("where",), takes: tuple[str, ...] = ()) -> None:
         self.who = who
@@ -44,14 +42,14 @@ KINDS: Mapping[DeviceKind, tuple[Kind, ...]] = MappingProxyType(
         DeviceKind.AUTOMATION: (Kind(automation.WHO, automation.Shutter, takes=("position", "travel", *_ON_OFF)),),
         DeviceKind.CHRONOTHERMOSTAT: (Kind(thermoregulation.WHO, thermoregulation.Zone),),
         DeviceKind.ENERGYMETER: (Kind(energy.WHO, energy.EnergyMeter),),
-        DeviceKind.GATEWAY: (Kind(itself.WHO, itself.Itself, needs=()),),
+        DeviceKind.GATEWAY: (Kind(gateway_device.WHO, gateway_device.GatewayDevice, needs=()),),
     }
 )
-"""The first of several is what a module is whose options do not say `who`."""
+"""The first of several is the default when the options have no `who`."""
 
 
 def make_device(kind: DeviceKind, options: Mapping[str, Any], last: State | None) -> Device:
-    """Options that `find_option_problems` has nothing against."""
+    """Only for options without problems."""
     return _find_kind(kind, options).make(kind, options, last)
 
 
@@ -59,8 +57,8 @@ def _find_kind(kind: DeviceKind, options: Mapping[str, Any]) -> Kind:
     return next((it for it in KINDS[kind] if it.who == options.get("who", it.who)), KINDS[kind][0])
 
 
-def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[Problem]:
-    """What is wrong with the options of a module of this kind, in words for whoever wrote them."""
+def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+    """What is wrong with the options of a module of this kind."""
     if kind not in KINDS:
         yield (), f"a MyHome bus has no module of kind '{kind}'; it has {', '.join(KINDS)}"
         return
@@ -71,7 +69,7 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
     it = _find_kind(kind, options)
     for name in options:
         if name not in it.takes:
-            yield (name,), f"there is no such option here; there are {', '.join(sorted(it.takes))}"
+            yield (name,), f"there is no such option; there are {', '.join(sorted(it.takes))}"
     for name in it.needs:
         if name not in options:
             yield (), f"'{name}' is missing"
@@ -85,20 +83,20 @@ def find_option_problems(kind: DeviceKind, options: Mapping[str, Any]) -> Iterat
 def _check_where(who: int, value: Any) -> str | None:
     if not (isinstance(value, str) or type(value) is int):
         return "text is expected"
-    written = str(value)
+    where_text = str(value)
     match who:
         case lighting.WHO | automation.WHO:
-            where = parse_where(written)
-            fits = where is not None and where.reach is Reach.POINT
+            where = parse_where(where_text)
+            fits = where is not None and where.scope is Scope.POINT
             expected = 'the address of one point, such as "11", "0311" or "11#4#02"'
         case thermoregulation.WHO:
-            fits = parse_zone(written) is not None and "#" not in written.removeprefix("#0#").removeprefix("#")
+            fits = parse_zone(where_text) is not None and "#" not in where_text.removeprefix("#0#").removeprefix("#")
             expected = 'a zone such as "1", one behind the central unit such as "#1", or the central unit itself, "#0"'
         case scenarios.WHO:
-            fits = _PANEL.fullmatch(written) is not None
+            fits = _PANEL.fullmatch(where_text) is not None
             expected = 'a scenario module, "01" to "99"'
         case _:
-            fits = parse_meter(written) is not None
+            fits = parse_meter(where_text) is not None
             expected = 'a meter such as "51", or an energy actuator such as "71#0"'
     return None if fits else f"{expected} is expected"
 

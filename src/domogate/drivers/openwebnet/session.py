@@ -1,4 +1,4 @@
-"""One connection to a gateway: opened, proven on both sides, and then frames in and out (OpenWebNet, introduction)."""
+"""One connection to a gateway: login with proofs on both sides, then frames in and out (OpenWebNet, introduction)."""
 
 import asyncio
 import socket
@@ -11,29 +11,29 @@ from domogate.drivers.openwebnet.frames import ACK, NACK, Ack, Challenge, Frame,
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.passwords import Algorithm, answer_open, is_same
 
-PATIENCE = 5.0
-"""How long a gateway may take to open a session, all steps together."""
+TIMEOUT = 5.0
+"""Seconds for all steps of opening a session."""
 
 _CHUNK = 8192
 
 
 class SessionKind(IntEnum):
-    """What is asked for in `*99*N##`."""
+    """The number in `*99*N##`."""
 
     COMMAND = 0
     EVENT = 1
 
 
 class SessionLost(Exception):
-    """The connection could not be made, or is gone. The message says what shows it."""
+    """The connection failed or was lost. The message says why."""
 
 
 class SessionRefused(Exception):
-    """The gateway would not have us, or is not the one that knows the password: trying again at once will not help."""
+    """The gateway refused the login, or could not prove that it knows the password: do not retry at once."""
 
 
 class Session:
-    """An open session. Not for two readers at once."""
+    """An open session. It must have only one reader at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: str) -> None:
         self._reader = reader
@@ -52,7 +52,7 @@ class Session:
         return self._frames.unreadable
 
     def write(self, frame: Frame) -> None:
-        """Hands it to the connection, at once and whole."""
+        """Writes the whole frame without waiting."""
         self._writer.write(frame.to_frame().encode())
 
     async def read(self) -> Frame:
@@ -62,7 +62,7 @@ class Session:
         return self._ahead.popleft()
 
     async def read_all(self) -> Sequence[Frame]:
-        """All frames that have come, at least one. Raises SessionLost."""
+        """All frames that have arrived, at least one. Raises SessionLost."""
         while not self._ahead:
             self._ahead.extend(await self._read_some())
         frames = tuple(self._ahead)
@@ -79,7 +79,7 @@ class Session:
         return tuple(self._frames.feed(data))
 
     def abandon(self) -> None:
-        """Close it without waiting for anything."""
+        """Close without waiting."""
         self._writer.close()
 
     async def close(self) -> None:
@@ -89,12 +89,12 @@ class Session:
 
 
 async def open_session(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
-    """Raises SessionLost and SessionRefused, within PATIENCE."""
+    """Raises SessionLost and SessionRefused, within TIMEOUT."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await _open(gateway, kind)
     except TimeoutError as error:
-        raise SessionLost(f"{gateway.address} did not open a session within {PATIENCE:g} s") from error
+        raise SessionLost(f"{gateway.address} did not open a session within {TIMEOUT:g} s") from error
 
 
 async def _open(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
@@ -114,22 +114,22 @@ async def _open(gateway: OpenWebNetGateway, kind: SessionKind) -> Session:
 
 async def _negotiate(session: Session, kind: SessionKind, gateway: OpenWebNetGateway) -> None:
     if not isinstance(await session.read(), Ack):
-        raise SessionLost(f"{session.name} does not greet as an OpenWebNet gateway")
+        raise SessionLost(f"{session.name} does not answer like an OpenWebNet gateway")
     session.write(Signal(99, kind))
     match await session.read():
         case Ack():
-            return  # this machine's address is one that it lets in without a password
+            return  # it accepts the address of this machine without a password
         case Nack():
-            raise SessionLost(f"{session.name} would not open a session (NACK): perhaps it has too many open")
+            raise SessionLost(f"{session.name} refused to open a session (NACK): perhaps too many are open")
         case Challenge(nonce):
             await _prove_open(session, _need_password(gateway), nonce)
         case Signal(98, number) if number in tuple(Algorithm):
             await _prove_hmac(session, _need_password(gateway), Algorithm(number))
         case Signal(98, number):
             session.write(NACK)
-            raise SessionRefused(f"{session.name} asks for proof number {number} of the password, which is not known here")
+            raise SessionRefused(f"{session.name} wants the unknown password proof number {number}")
         case frame:
-            raise SessionLost(f"{session.name} opened no session but said {frame.to_frame()}")
+            raise SessionLost(f"{session.name} opened no session but sent {frame.to_frame()}")
 
 
 def _need_password(gateway: OpenWebNetGateway) -> str:
@@ -138,7 +138,7 @@ def _need_password(gateway: OpenWebNetGateway) -> str:
     except ValueError as error:
         raise SessionRefused(str(error)) from error
     if password is None:
-        raise SessionRefused(f"{gateway.address} asks for a password, and none is set")
+        raise SessionRefused(f"{gateway.address} wants a password, and none is set")
     return password
 
 
@@ -174,7 +174,7 @@ async def _prove_hmac(session: Session, password: str, algorithm: Algorithm) -> 
 
 
 async def _read_verdict(session: Session) -> Frame:
-    """A gateway that does not like the proof says NACK or just hangs up (OpenWebNet, HMAC authentication)."""
+    """A gateway that refuses the proof sends NACK or closes the connection (OpenWebNet, HMAC authentication)."""
     try:
         return await session.read()
     except SessionLost:
@@ -186,7 +186,7 @@ def _wrong_password(session: Session) -> SessionRefused:
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:
-    """So that the system notices a gateway that was unplugged: a bus may be silent for hours."""
+    """With TCP keep-alive the system notices an unplugged gateway: a bus may be silent for hours."""
     connection = writer.get_extra_info("socket")
     if connection is None:
         return

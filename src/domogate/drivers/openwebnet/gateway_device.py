@@ -2,16 +2,16 @@
 
 from domogate.domain.states import GatewayState, State
 from domogate.drivers.openwebnet.device import Device, Key, to_numbers
-from domogate.drivers.openwebnet.frames import DimensionReading, DimensionRequest, News, Request
+from domogate.drivers.openwebnet.frames import DimensionReading, DimensionRequest, Event, Request
 
 WHO = 13
 _FIRMWARE = 16
 
 
-class Itself(Device):
-    """The gateway: it is there as long as it answers."""
+class GatewayDevice(Device):
+    """The gateway: it is reachable while it answers."""
 
-    def begin(self, last: State | None) -> None:
+    def restore(self, last: State | None) -> None:
         self.state = last if isinstance(last, GatewayState) else None
 
     @property
@@ -19,11 +19,11 @@ class Itself(Device):
         return frozenset({(WHO, "")})
 
     @property
-    def questions(self) -> tuple[Request, ...]:
+    def read_requests(self) -> tuple[Request, ...]:
         return (DimensionRequest(WHO, "", _FIRMWARE),)
 
-    def hear(self, news: News, at: float) -> bool:  # noqa: ARG002 (it has nothing to hear)
-        numbers = to_numbers(news.values) if isinstance(news, DimensionReading) and news.dimension == _FIRMWARE else None
+    def receive(self, event: Event, at: float) -> bool:  # noqa: ARG002 (its state has no time)
+        numbers = to_numbers(event.values) if isinstance(event, DimensionReading) and event.dimension == _FIRMWARE else None
         if not numbers:
             return False
         version, release, build = (*numbers, 0, 0)[:3]

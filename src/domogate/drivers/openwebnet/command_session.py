@@ -1,4 +1,4 @@
-"""The command session of one gateway: one question at a time, each under its own deadline."""
+"""The command session of one gateway: one request at a time, each with its own deadline."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,33 +8,33 @@ from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
 from domogate.ports import Clock
 
-REPLY_PATIENCE = 4.0
-"""After so many seconds without the end of an answer the gateway is taken to have none, and others get their turn."""
+REPLY_TIMEOUT = 4.0
+"""After so many seconds without a complete answer the request has failed, and the next one is sent."""
 
 MOST_WAITING = 500
-"""Gateways take some twenty frames a second: whoever comes behind so many would only wait in vain."""
+"""Gateways take about twenty frames a second: a request behind so many others would only time out."""
 
 REFUSED_FOR = 61.0
-"""A gateway that refused the password is left alone for so long: it counts, and locks out whoever insists."""
+"""After a refused password no new attempt is made for so long: gateways count failures and lock clients out."""
 
-MOST_IDLE = 15.0
-"""Gateways hang up after half a minute; a session unused for longer than this is not used any more."""
+IDLE_LIMIT = 15.0
+"""Gateways close a session after half a minute; one that was idle for longer than this is not used again."""
 
 
 class NotSent(Exception):
-    """The gateway was not told: no connection, or no time."""
+    """The request was not sent."""
 
 
-class NoTime(NotSent):
-    """Its time was up before its turn came."""
+class DeadlinePassed(NotSent):
+    """The deadline passed before the request was sent."""
 
 
-class Unanswered(Exception):
-    """The gateway was told, and did not answer: whether it did what it was told is not known."""
+class NoAnswer(Exception):
+    """The request was sent, but there was no answer: whether it was executed is not known."""
 
 
-class CommandLine:
-    """Sends each request at most once. Opens a session when one is needed and closes it when it is not."""
+class CommandSession:
+    """Sends each request at most once. Opens a session when it is needed and closes it when it is idle."""
 
     def __init__(self, gateway: OpenWebNetGateway, clock: Clock) -> None:
         self._gateway = gateway
@@ -42,20 +42,20 @@ class CommandLine:
         self._turn = asyncio.Lock()
         self._waiting = 0
         self._session: Session | None = None
-        self._hang_up: asyncio.TimerHandle | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
         self._refusal = ""
         self._refused_until = 0.0
 
-    async def exchange(self, request: Request, deadline: float, on_frame: Callable[[Frame], None]) -> bool:
-        """Send it and hand on what is answered; True is ACK, False is NACK. Raises NotSent, Unanswered."""
+    async def send(self, request: Request, deadline: float, on_frame: Callable[[Frame], None]) -> bool:
+        """Send it and pass answers to `on_frame`. True is ACK, False is NACK. Raises NotSent, NoAnswer."""
         if self._waiting >= MOST_WAITING:
-            raise NoTime(f"{self._gateway.address} has {self._waiting} requests to answer first")
+            raise DeadlinePassed(f"{self._gateway.address} has {self._waiting} waiting requests")
         self._waiting += 1
         try:
             async with asyncio.timeout(max(0.0, deadline - self._clock.now())):
                 await self._turn.acquire()
         except TimeoutError as error:
-            raise NoTime(f"{self._gateway.address} was busy with others until the time was up") from error
+            raise DeadlinePassed(f"{self._gateway.address} was busy with other requests until the deadline") from error
         finally:
             self._waiting -= 1
         try:
@@ -67,33 +67,33 @@ class CommandLine:
         session = await self._find_session(deadline)
         remaining = deadline - self._clock.now()
         if remaining <= 0:
-            raise NoTime("the time was up before it could be sent")
+            raise DeadlinePassed("the deadline passed before it was sent")
         answered = False
         try:
             session.write(request)
             try:
-                async with asyncio.timeout(min(remaining, REPLY_PATIENCE)):
+                async with asyncio.timeout(min(remaining, REPLY_TIMEOUT)):
                     acknowledged = await _read_answer(session, on_frame)
             except TimeoutError:
-                # An answer that is there counts, also when this loop itself was held up until the time was over.
+                # An answer that has come counts, also when this process itself was busy until the timeout.
                 async with asyncio.timeout(0):
                     acknowledged = await _read_answer(session, on_frame)
             answered = True
         except TimeoutError as error:
-            raise Unanswered(f"{self._gateway.address} did not answer {request.to_frame()}") from error
+            raise NoAnswer(f"{self._gateway.address} did not answer {request.to_frame()}") from error
         except SessionLost as error:
-            raise Unanswered(f"{error} before it answered {request.to_frame()}") from error
+            raise NoAnswer(f"{error} before it answered {request.to_frame()}") from error
         finally:
             if answered:
-                self._keep_for_a_while()
+                self._close_when_idle()
             else:
-                self.close()  # what it says later would be taken for the answer to something else
+                self.close()  # a late answer would be taken for the answer to the next request
         return acknowledged
 
     async def _find_session(self, deadline: float) -> Session:
-        if self._hang_up is not None:
-            self._hang_up.cancel()
-            self._hang_up = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         if self._session is not None and self._session.is_open:
             return self._session
         self.close()
@@ -103,7 +103,7 @@ class CommandLine:
             async with asyncio.timeout(max(0.0, deadline - self._clock.now())):
                 self._session = await open_session(self._gateway, SessionKind.COMMAND)
         except TimeoutError as error:
-            raise NoTime(f"{self._gateway.address} opened no session until the time was up") from error
+            raise DeadlinePassed(f"{self._gateway.address} opened no session before the deadline") from error
         except SessionLost as error:
             raise NotSent(str(error)) from error
         except SessionRefused as error:
@@ -111,19 +111,19 @@ class CommandLine:
             raise NotSent(str(error)) from error
         return self._session
 
-    def _keep_for_a_while(self) -> None:
-        self._hang_up = asyncio.get_running_loop().call_later(MOST_IDLE, self.close)
+    def _close_when_idle(self) -> None:
+        self._idle_timer = asyncio.get_running_loop().call_later(IDLE_LIMIT, self.close)
 
     def close(self) -> None:
-        if self._hang_up is not None:
-            self._hang_up.cancel()
-            self._hang_up = None
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
         if self._session is not None:
             self._session.abandon()
             self._session = None
 
     def stop(self) -> Awaitable[None]:
-        """It is closed at once; what is returned waits until nothing is left of it."""
+        """Closes at once. The returned awaitable ends when the connection is closed."""
         session = self._session
         self.close()
         return _wait_closed(session)

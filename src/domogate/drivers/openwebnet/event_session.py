@@ -1,0 +1,90 @@
+"""The event session of one gateway: all events of the bus come through it. It is reopened after a loss."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from domogate.domain.reachability import AbsenceReason
+from domogate.drivers.backoff import Backoff
+from domogate.drivers.openwebnet.frames import ACK, Frame
+from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
+from domogate.drivers.openwebnet.session import Session, SessionKind, SessionLost, SessionRefused, open_session
+
+_log = structlog.get_logger(__name__)
+
+SILENCE_LIMIT = 60.0
+"""After so many seconds without a frame the gateway is checked."""
+FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED = 61.0, 600.0
+"""Three wrong passwords in a minute lock all clients out for a minute (OpenWebNet, HMAC authentication): try less often."""
+_LOG_EVERY = 60.0
+
+
+class EventSession:
+    """Opens the event session, passes on its frames, and opens it again after a loss, with growing pauses."""
+
+    def __init__(
+        self,
+        gateway: OpenWebNetGateway,
+        *,
+        on_up: Callable[[], None],
+        on_frame: Callable[[Frame], None],
+        on_down: Callable[[AbsenceReason, str], None],
+        check_alive: Callable[[], Awaitable[bool]],
+    ) -> None:
+        self._gateway = gateway
+        self._on_up = on_up
+        self._on_frame = on_frame
+        self._on_down = on_down
+        self._check_alive = check_alive
+        self._log_again_at = 0.0
+
+    async def run(self) -> None:
+        loop, backoff = asyncio.get_running_loop(), Backoff()
+        while True:
+            began = loop.time()
+            try:
+                await self._run_session()
+            except SessionLost as lost:
+                why, words, first, longest = AbsenceReason.CONNECTION_LOST, str(lost), FIRST_DELAY, LONGEST_DELAY
+            except SessionRefused as refused:
+                why, words, first, longest = AbsenceReason.REFUSED, str(refused), FIRST_DELAY_REFUSED, LONGEST_DELAY_REFUSED
+            backoff.connection_ended(loop.time() - began)
+            # Jitter makes the pause longer for a gateway that counts refusals, and shorter for one that is only away.
+            pause = backoff.next_pause(first, longest, (1.0, 1.2) if why is AbsenceReason.REFUSED else (0.5, 1.0))
+            _log.warning("no event session", gateway=self._gateway.name, why=str(why), words=words, again_in=round(pause, 1))
+            self._on_down(why, words)
+            await asyncio.sleep(pause)
+
+    async def _run_session(self) -> None:
+        session = await open_session(self._gateway, SessionKind.EVENT)
+        try:
+            _log.info("event session open", gateway=self._gateway.name)
+            self._on_up()
+            while True:
+                await self._receive_frames(session)
+        finally:
+            await session.close()
+
+    async def _receive_frames(self, session: Session) -> None:
+        unreadable = session.unreadable
+        try:
+            async with asyncio.timeout(SILENCE_LIMIT):
+                frames = await session.read_all()
+        except TimeoutError:
+            session.write(ACK)  # the only frame allowed here: a dead connection answers it with a reset
+            if not await self._check_alive():
+                raise SessionLost(f"{session.name} sent nothing for {SILENCE_LIMIT:g} s and does not answer requests") from None
+            return
+        finally:
+            self._log_unreadable(session.unreadable - unreadable)
+        for frame in frames:
+            self._on_frame(frame)
+        await asyncio.sleep(0)  # other tasks may run during a flood of events
+
+    def _log_unreadable(self, count: int) -> None:
+        now = asyncio.get_running_loop().time()
+        if count and now >= self._log_again_at:
+            self._log_again_at = now + _LOG_EVERY
+            _log.warning("unreadable frames ignored", gateway=self._gateway.name, frames=count)

@@ -1,0 +1,83 @@
+"""A driven module: its device on the bus, its reachability, and the callers that wait for it."""
+
+import asyncio
+from collections.abc import Callable
+
+from domogate.domain.ids import Id
+from domogate.domain.plants import Module
+from domogate.domain.reachability import Absence
+from domogate.domain.states import Report
+from domogate.drivers.openwebnet.device import Device
+
+
+class DrivenModule:
+    """`device` is None when the options are wrong; then the module is always absent."""
+
+    def __init__(self, plant_id: Id, module: Module, device: Device | None, absence: Absence | None = None) -> None:
+        self.plant_id = plant_id
+        self.module = module
+        self.device = device
+        self.absence = absence
+        self.has_changes = False
+        self.received = 0
+        """The number of frames about it. A state counts as confirmed only after a new one."""
+        self.received_at = 0.0
+        self.missed_answers = 0
+        """How many reads in a row had no answer."""
+        self.subscribed_until = 0.0
+        self.order_lock = asyncio.Lock()
+        """One order at a time: a second order could undo the state that the first one waits for."""
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    @property
+    def id(self) -> Id:
+        return self.module.id
+
+    def matches(self, module: Module) -> bool:
+        """Whether it can be kept for this module: same kind and options."""
+        return (module.kind, module.options) == (self.module.kind, self.module.options)
+
+    def mark_received(self, at: float) -> None:
+        self.received += 1
+        self.received_at = at
+        self.missed_answers = 0
+        self.absence = None
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    async def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
+        """Wait for frames until this holds, at most so many seconds. Returns whether it does."""
+        try:
+            async with asyncio.timeout(max(0.0, seconds)):
+                while not holds():
+                    await self._wait()
+        except TimeoutError:
+            return holds()
+        return True
+
+    async def _wait(self) -> None:
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiting)
+        try:
+            await waiting
+        finally:
+            self._waiting.discard(waiting)
+
+    def make_report(self, now: float) -> Report:
+        """Its state, with the readings since the last report."""
+        if self.absence is not None or self.device is None:
+            return Report(self.plant_id, self.id, now, reachable=False, absence=self.absence)
+        return Report(self.plant_id, self.id, now, self.device.state, readings=self.device.take_readings())
+
+    def report(self, now: float) -> Report:
+        self.has_changes = False
+        return self.make_report(now)
+
+    def take_back(self, report: Report) -> None:
+        """The report was refused: its readings go with the next one, except where there are newer ones."""
+        self.has_changes = True
+        if self.device is not None:
+            newer = dict(self.device.take_readings())
+            for what, reading in (dict(report.readings) | newer).items():
+                self.device.add_reading(what, reading)

@@ -1,0 +1,136 @@
+"""Reads the devices of a bus: on request, and in the background, one after the other."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from domogate.domain.reachability import Absence, AbsenceReason
+from domogate.drivers.openwebnet.command_session import CommandSession, NoAnswer, NotSent
+from domogate.drivers.openwebnet.energy import UPDATED_FOR
+from domogate.drivers.openwebnet.frames import Frame, Request, StatusRequest
+from domogate.drivers.openwebnet.module import DrivenModule
+from domogate.ports import Clock
+
+_log = structlog.get_logger(__name__)
+
+EVENT_GRACE = 1.5
+"""Some answers come in the event session, after the ACK."""
+POLL_EVERY = 300.0
+"""Every device is read so often, to find missed events and absent devices."""
+TIMEOUT = 10.0
+"""For a read in the background."""
+MISSES = 2
+"""A busy bus may lose a frame; after so many lost answers in a row the device counts as absent."""
+
+
+class NackReceived(Exception):
+    """The gateway answered a request with NACK."""
+
+
+class Poller:
+    """Reads devices through the command session, and reports those that do not answer as absent."""
+
+    def __init__(
+        self, clock: Clock, line: CommandSession, on_frame: Callable[[Frame], None], on_change: Callable[[DrivenModule], None]
+    ) -> None:
+        self._clock = clock
+        self._commands = line
+        self._on_frame = on_frame
+        self._report_change = on_change
+        self._scheduled: dict[DrivenModule | StatusRequest, None] = {}
+        self._wake = asyncio.Event()
+
+    async def read(self, module: DrivenModule, deadline: float) -> bool:
+        """Whether it answered. Raises NackReceived, NotSent, NoAnswer."""
+        assert module.device is not None
+        before = module.received
+        declined: Request | None = None
+        for question in module.device.read_requests:
+            if not await self._commands.send(question, deadline, self._on_frame):
+                declined = question
+        if module.received > before:
+            return True
+        if declined is not None:
+            raise NackReceived(f"NACK to {declined.to_frame()}")
+        return await module.wait_until(lambda: module.received > before, min(EVENT_GRACE, deadline - self._clock.now()))
+
+    # in the background
+
+    def schedule(self, asked: Iterable[DrivenModule | StatusRequest]) -> None:
+        """Read these in the background, each once."""
+        self._scheduled.update(dict.fromkeys(asked))
+        self._wake.set()
+
+    def forget(self, module: DrivenModule) -> None:
+        self._scheduled.pop(module, None)
+
+    def clear(self) -> None:
+        self._scheduled.clear()
+
+    async def run(self, everything: Callable[[], Iterable[DrivenModule]]) -> None:
+        loop = asyncio.get_running_loop()
+        next_round = loop.time() + POLL_EVERY
+        while True:
+            while self._scheduled:
+                first = next(iter(self._scheduled))
+                del self._scheduled[first]
+                await (self._read_group(first) if isinstance(first, StatusRequest) else self._poll(first))
+            self._wake.clear()
+            try:
+                async with asyncio.timeout_at(next_round):
+                    await self._wake.wait()
+            except TimeoutError:
+                next_round = loop.time() + POLL_EVERY
+                self.schedule(everything())
+
+    async def _read_group(self, request: StatusRequest) -> None:
+        try:
+            await self._commands.send(request, self._clock.now() + TIMEOUT, self._on_frame)
+        except (NotSent, NoAnswer) as error:
+            _log.debug("no answer", request=request.to_frame(), words=str(error))
+
+    async def _poll(self, module: DrivenModule) -> None:
+        assert module.device is not None
+        if not module.device.read_requests:
+            module.mark_received(self._clock.now())  # it has no state: it is reachable when its gateway is
+            self._report_change(module)
+            return
+        await self._subscribe(module)
+        try:
+            if not await self.read(module, self._clock.now() + TIMEOUT):
+                self._count_miss(module, AbsenceReason.SILENT, f"no answer to {module.device.read_requests[0].to_frame()}")
+        except NackReceived as declined:
+            self._count_miss(module, AbsenceReason.REFUSED, str(declined))
+        except NoAnswer as unanswered:
+            self._count_miss(module, AbsenceReason.SILENT, str(unanswered))
+        except NotSent as not_sent:
+            _log.debug("not read", module_id=module.module.id, words=str(not_sent))
+
+    async def _subscribe(self, module: DrivenModule) -> None:
+        now = self._clock.now()
+        if module.device is None or now < module.subscribed_until:
+            return
+        for request in module.device.subscriptions:
+            try:
+                await self._commands.send(request, now + TIMEOUT, self._on_frame)
+            except (NotSent, NoAnswer):
+                return
+        module.subscribed_until = now + UPDATED_FOR * 60 / 2
+
+    def _count_miss(self, module: DrivenModule, why: AbsenceReason, evidence: str) -> None:
+        module.missed_answers += 1
+        if module.missed_answers > MISSES:
+            return  # its absence has been reported
+        if module.missed_answers < MISSES:
+            self.schedule((module,))
+        else:
+            self.set_absent(module, why, evidence)
+
+    def set_absent(self, module: DrivenModule, why: AbsenceReason, evidence: str) -> None:
+        now = self._clock.now()
+        if why is AbsenceReason.SILENT and not module.received:
+            why = AbsenceReason.NEVER_SEEN
+        since = module.received_at if why is AbsenceReason.SILENT else now
+        module.absence = Absence(why, since, evidence)
+        self._report_change(module)

@@ -1,0 +1,178 @@
+"""docs/extending/driver.md builds a driver that works, and touches as many files as the page says."""
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.backstage import let_in
+from support.extension_operations import X2
+from support.gateway import eventually, running, start
+from support.spec_operations import ALL_SCOPES, E8
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "extending" / "driver.md").read_text("utf-8")
+NUMBERS = {"three": 3, "four": 4, "five": 5}
+OWNER, KEY = "owner@example.com", "line-lamp-only-0123456789"
+PLANT, ROOM, LAMP = (str(uuid.uuid5(uuid.NAMESPACE_URL, word)) for word in ("lines/plant", "lines/room", "lines/lamp"))
+ESTATE = {
+    "users": [{"email": OWNER, "name": "Owner", "password": "a good long password"}],
+    "subscriptions": [{"name": "lines", "key": KEY}],
+    "clients": [
+        {"id": "app", "name": "App", "scopes": [*ALL_SCOPES], "redirectUris": ["http://localhost/cb"]},
+    ],
+    "plants": [
+        {
+            "id": PLANT,
+            "name": "House",
+            "type": "house",
+            "owner": OWNER,
+            "ambients": [
+                {
+                    "id": ROOM,
+                    "name": "Kitchen",
+                    "type": "kitchen",
+                    "modules": [
+                        {"id": LAMP, "name": "Lamp", "kind": "light", "driver": "linelamp", "options": {"lamp": "kitchen"}}
+                    ],
+                }
+            ],
+        }
+    ],
+}
+
+
+def blocks() -> dict[str, tuple[str, str]]:
+    """The language and the content of each code block that follows the path of a file."""
+    found = re.findall(r"^`((?:src|docs)/[\w/.]+)`[^\n]*\n\n```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    return {path: (language, content) for path, language, content in found}
+
+
+def build(tree: Path) -> list[str]:
+    """Apply the page to a copy of the sources. Returns the files that it touches."""
+    shutil.copytree(ROOT / "src" / "domogate", tree / "src" / "domogate", ignore=shutil.ignore_patterns("__pycache__"))
+    (tree / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "settings.md", tree / "docs" / "settings.md")
+    for path, (language, content) in blocks().items():
+        file = tree / path
+        if language == "diff":
+            apply(file, content)
+        else:
+            assert not file.exists()
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(content, "utf-8")
+    return list(blocks())
+
+
+def apply(file: Path, diff: str) -> None:
+    """Replace each removed line with the added line that follows it; added lines without a removed one go to the end."""
+    text, removed = file.read_text("utf-8"), ""
+    for line in diff.splitlines():
+        if line.startswith("-"):
+            removed = line[1:]
+            assert text.count(removed) == 1, f"{file.name} does not have the line {removed!r}"
+        elif removed:
+            text, removed = text.replace(removed, line[1:]), ""
+        else:
+            text += f"{line[1:]}\n"
+    file.write_text(text, "utf-8")
+
+
+class Controller:
+    """The lamp controller of the page."""
+
+    def __init__(self) -> None:
+        self.lamps = {"kitchen": "off"}
+        self.connections = 0
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.append(writer)
+        self.connections += 1
+        while line := (await reader.readline()).decode().strip():
+            lamp, state = line.split()
+            self.lamps[lamp] = self.lamps[lamp] if state == "?" else state
+            writer.write(f"{lamp} {self.lamps[lamp]}\n".encode())
+        writer.close()
+        await writer.wait_closed()
+        self.connections -= 1
+
+    def switch_by_hand(self, lamp: str, state: str) -> None:
+        self.lamps[lamp] = state
+        for writer in self._writers:
+            writer.write(f"{lamp} {state}\n".encode())
+
+
+def test_the_page_says_how_many_files_it_touches(tmp_path: Path) -> None:
+    touched = build(tmp_path)
+    said = re.search(r"It touches (\w+) files", PAGE)
+    assert said is not None
+    assert len(touched) == NUMBERS[said[1]]
+
+
+def test_its_settings_are_declared_in_one_place_and_documented(tmp_path: Path) -> None:
+    build(tmp_path)
+    code = "from domogate.settings.loading import setting_types; print(*setting_types())"
+    names = domogate_python(tmp_path, "-c", code).split()
+    rows = re.findall(r"^\| `DOMOGATE_([A-Z_]+)`", (tmp_path / "docs" / "settings.md").read_text(), re.MULTILINE)
+    assert "linelamp_address" in names
+    assert set(names) == {row.lower() for row in rows}
+    assert "--linelamp-address" in domogate_python(tmp_path, "-m", "domogate.cli", "serve", "--help")
+
+
+async def test_a_gateway_with_it_switches_a_lamp(tmp_path: Path) -> None:
+    build(tmp_path / "tree")
+    controller = Controller()
+    server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+    address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        await asyncio.to_thread(use_gateway, tmp_path, controller, address, asyncio.get_running_loop())
+        async with asyncio.timeout(30):
+            while controller.connections:
+                await asyncio.sleep(0.01)
+
+
+def use_gateway(folder: Path, controller: Controller, address: str, loop: asyncio.AbstractEventLoop) -> None:
+    tree = folder / "tree"
+    estate = folder / "estate.yaml"
+    estate.write_text(yaml.safe_dump(ESTATE, sort_keys=False))
+    domogate_python(tree, "-m", "domogate.cli", "estate", "import", str(estate), "--data", str(folder / "run" / "data"))
+    settings = {"PYTHONPATH": str(tree / "src"), "DOMOGATE_LINELAMP_ADDRESS": address, "DOMOGATE_DEVICE_DEADLINE": "30"}
+    with running(start("serve", folder / "run", settings, anew=True)) as gateway:
+        let_in(gateway, KEY)
+        target = {"plant": PLANT, "module": LAMP}
+
+        def status() -> str | None:
+            answer = gateway.send(E8, target, who=OWNER)
+            return str(answer.json()["lights"][0]["status"]) if answer.status_code == 200 else None
+
+        eventually(lambda: status() == "off", "the lamp is read")
+        answer = gateway.send(X2, target, who=OWNER, body=b'{"status": "on"}')
+        assert answer.status_code == 200, answer.text
+        assert controller.lamps == {"kitchen": "on"}
+        assert status() == "on"
+        loop.call_soon_threadsafe(controller.switch_by_hand, "kitchen", "off")
+        eventually(lambda: status() == "off", "the switch on the wall is seen")
+
+
+def domogate_python(tree: Path, *arguments: str) -> str:
+    """Run Python with the sources of the tree; its standard output."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env={"PYTHONPATH": str(tree / "src"), "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"},
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
