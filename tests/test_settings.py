@@ -12,12 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers import DRIVERS, SETTINGS, mqtt, openwebnet
+from domogate.drivers import DRIVERS, mqtt, openwebnet
 from domogate.settings import BadSettings, Mistake, Settings, load_settings
-from domogate.settings.loading import setting_types
-from domogate.settings.rules import KIND_OF_VALUE, RULES
+from domogate.settings.descriptions import DECLARED, print_default
+from domogate.settings.rules import KIND_OF_VALUE
+from support.markdown import headings, section, tables
 
-NAMES = list(setting_types())
+NAMES = list(DECLARED)
 DOCS = Path(__file__).parents[1] / "docs" / "settings.md"
 
 
@@ -117,7 +118,7 @@ class TestValues:
     def test_sunsets_of_known_names(self) -> None:
         known = frozenset({"touchpanel", "E11"})
         assert load_settings({"sunset": "E11=2027-01-01"}, {}, None, sunset_names=known).sunset == {"E11": "2027-01-01"}
-        with pytest.raises(BadSettings, match=r"'touchpanle' is no operation.*did you mean touchpanel"):
+        with pytest.raises(BadSettings, match=r"'touchpanle' is neither an operation.*did you mean touchpanel"):
             load_settings({"sunset": "touchpanle=2027-01-01"}, {}, None, sunset_names=known)
 
 
@@ -195,7 +196,7 @@ class TestMistakes:
         assert first.startswith(f"{name} (flag --{name.replace('_', '-')}): ")
         assert (
             "allowed" in first
-            or "no operation" in first
+            or "neither an operation" in first
             or "network" in first
             or "each name" in first
             or "cannot be read" in first
@@ -331,25 +332,36 @@ def check(flags: dict[str, Any], environ: dict[str, str], file: Path | None = No
 
 
 class TestCompleteness:
-    def test_every_setting_can_be_spelled_and_has_words_for_its_type(self) -> None:
-        assert set(RULES) <= set(NAMES)
-        assert [name for name, kind in setting_types().items() if kind not in KIND_OF_VALUE] == []
+    def test_every_type_has_a_description_for_messages(self) -> None:
+        assert [name for name, one in DECLARED.items() if one.type not in KIND_OF_VALUE] == []
 
-    def test_the_documentation_has_a_row_for_each_with_its_default(self) -> None:
-        rows = dict(re.findall(r"^\| `DOMOGATE_([A-Z_]+)` \| `--[a-z-]+` \| ([^|]*) \|", DOCS.read_text(), re.MULTILINE))
-        assert {name.lower() for name in rows} == set(NAMES)
-        defaults = msgspec.structs.asdict(Settings()) | {name: one.default for name, one in SETTINGS.items()}
-        for name in NAMES:
-            shown = rows[name.upper()].strip().strip("`")
-            default = defaults[name]
-            expected = (
-                {None: "none", True: "true", False: "false"}.get(default)
-                if default is None or isinstance(default, bool)
-                else None
+    def test_the_documentation_has_the_help_text_and_default_of_each(self) -> None:
+        shown = [
+            (
+                title,
+                row["variable"].strip("`"),
+                row["flag"].strip("`"),
+                row["default"].strip("`"),
+                without_markup(row["meaning"]),
             )
-            if default in ((), {}):
-                expected = "none"
-            assert shown == (expected or (f"{default:.12g}" if isinstance(default, float) else str(default))), name
+            for title in [heading.text for heading in headings(DOCS.read_text()) if heading.level == 2]
+            for table in tables(section(DOCS.read_text(), title))
+            for row in table
+        ]
+        assert sorted(shown) == sorted(
+            (
+                one.setting.panel,
+                f"DOMOGATE_{name.upper()}",
+                f"--{name.replace('_', '-')}",
+                print_default(one.default),
+                one.setting.help,
+            )
+            for name, one in DECLARED.items()
+        )
+
+
+def without_markup(text: str) -> str:
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
 
 
 class TestTablesOfDrivers:

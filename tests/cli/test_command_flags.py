@@ -1,24 +1,25 @@
 """Settings as flags, and how wrong ones are refused."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+from domogate import __version__
+from domogate.cli import cli
 from domogate.cli._command import Mistake, _given
-from domogate.cli._flags import FLAGS
 from domogate.cli._words import parse_duration
-from domogate.settings.loading import setting_types
+from domogate.settings.descriptions import DECLARED
 from support.command_line import CommandLine
 
 
 class TestFlags:
-    def test_every_setting_has_one(self) -> None:
-        assert set(FLAGS) == set(setting_types())
-
     @pytest.mark.parametrize("command", ["serve", "demo"])
     def test_serve_and_demo_show_them_all(self, domogate: CommandLine, command: str) -> None:
         shown = domogate.bare(command, "--help").stdout
-        assert [name for name in FLAGS if f"--{name.replace('_', '-')}" not in shown] == []
+        assert [name for name in DECLARED if f"--{name.replace('_', '-')}" not in shown] == []
 
     def test_a_bad_one_is_named_and_nothing_starts(self, domogate: CommandLine) -> None:
         said = domogate.refused("serve", "--port", "seventy", "--drain", "-1", code=2)
@@ -73,6 +74,25 @@ class TestDurations:
 
 
 class TestHelp:
+    def every_help_page(self, domogate: CommandLine) -> list[str]:
+        root: Any = get_command(cli)
+        pages: list[tuple[str, ...]] = [()]
+        pages += [(name,) for name in root.commands]
+        pages += [(name, verb) for name, command in root.commands.items() for verb in getattr(command, "commands", ())]
+        return [domogate.bare(*page, "--help").stdout for page in pages]
+
+    def test_no_page_shows_a_python_type(self, domogate: CommandLine) -> None:
+        pages = self.every_help_page(domogate)
+        assert len(pages) > 60
+        assert [page for page in pages if re.search(r"<(bool|str|int|float|list|path)|\[\[|x<=", page)] == []
+
+    def test_a_setting_shows_its_default(self, domogate: CommandLine) -> None:
+        page = " ".join(re.sub(r"[│╭╮╰╯─]", " ", domogate.bare("serve", "--help").stdout).split())
+        assert "How long an idle connection is kept open. Default: 75." in page
+
+    def test_the_version_is_an_option_too(self, domogate: CommandLine) -> None:
+        assert domogate.bare("--version").stdout == f"domogate {__version__}\n"
+
     def test_without_arguments_it_shows_the_commands(self, domogate: CommandLine) -> None:
         shown = domogate.bare()
         for name in (
@@ -85,8 +105,6 @@ class TestHelp:
         assert domogate.bare("sevre").exit_code == 2
 
     def test_the_version_is_the_packages(self, domogate: CommandLine) -> None:
-        from domogate import __version__
-
         assert __version__ in domogate.bare("version").stdout
         assert __version__ in domogate.bare("version", "--json").stdout
 

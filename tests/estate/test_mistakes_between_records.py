@@ -15,7 +15,7 @@ class TestIdentity:
         )
         found = mistakes(text)
         assert [told.path for told in found] == ["plants[0].floors[0].ambients[0].id", "plants[0].modules[0].id"]
-        assert all(told.problem.endswith("is that of plants[0].floors[0] already") for told in found)
+        assert all(told.problem.endswith("is already used by plants[0].floors[0]") for told in found)
 
     def test_an_internal_id_used_twice(self) -> None:
         told = the_mistake(
@@ -76,10 +76,10 @@ class TestPeople:
         ("line", "path", "problem"),
         [
             ("allowed: [nobody@example.com]", "allowed[0]", "no user has the e-mail address 'nobody@example.com'"),
-            ("allowed: [Anna@example.com]", "allowed[0]", "'Anna@example.com' is the owner already"),
-            ("allowed: [bruno@example.com, bruno@example.com]", "allowed[1]", "'bruno@example.com' is allowed here already"),
-            ("invited: [anna@example.com]", "invited[0]", "'anna@example.com' is the owner already"),
-            ("invited: [x@example.com, X@example.com]", "invited[1]", "'X@example.com' is invited already"),
+            ("allowed: [Anna@example.com]", "allowed[0]", "'Anna@example.com' is already the owner"),
+            ("allowed: [bruno@example.com, bruno@example.com]", "allowed[1]", "'bruno@example.com' is already allowed here"),
+            ("invited: [anna@example.com]", "invited[0]", "'anna@example.com' is already the owner"),
+            ("invited: [x@example.com, X@example.com]", "invited[1]", "'X@example.com' is already invited"),
         ],
     )
     def test_a_guest_who_cannot_be_one(self, line: str, path: str, problem: str) -> None:
@@ -129,7 +129,7 @@ class TestSubscriptionsAndClients:
 
     def test_one_key_for_two(self) -> None:
         told = the_mistake("subscriptions: [{name: a, key: 0123456789abcdef}, {name: b, key: 0123456789abcdef}]")
-        assert told.problem == "this key is that of subscriptions[0] already"
+        assert told.problem == "this key is already used by subscriptions[0]"
 
     @pytest.mark.parametrize(
         "uri",
@@ -161,7 +161,7 @@ class TestSubscriptionsAndClients:
         told = the_mistake("clients: [{id: x, name: x, scopes: [], pkceExempt: true}]")
         assert (told.path, told.problem) == (
             "clients[0].pkceExempt",
-            "an application without a secret cannot do without PKCE",
+            "an application without a secret needs PKCE",
         )
 
     def test_where_people_are_sent_after_logout_has_no_fragment(self) -> None:

@@ -14,7 +14,7 @@ from domogate.domain.plants import PlantStatus, PlantType
 from domogate.domain.safety import FailureType, SparePartType
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.estate import EstateMistakes, demo_text, read_estate, schema_text
-from domogate.estate.format import DOINGS, STATES
+from domogate.estate.format import STATES, STEP_KINDS
 from domogate.estate.mistakes import print_path
 
 pytestmark = pytest.mark.slow
@@ -110,12 +110,12 @@ class TestSchema:
             assert set(DEFS[named[kind]]["properties"]) == set(shape.keys)
 
     def test_its_steps_have_the_keys_of_the_format(self) -> None:
-        assert set(DEFS["step"]["properties"]["do"]["enum"]) == {doing.word for doing in DOINGS}
-        assert {doing.command for doing in DOINGS} == set(Command.__args__)
+        assert set(DEFS["step"]["properties"]["do"]["enum"]) == {doing.word for doing in STEP_KINDS}
+        assert {doing.command for doing in STEP_KINDS} == set(Command.__args__)
         for part in DEFS["step"]["allOf"]:
             told = part["if"]["properties"]["do"]
             for word in told.get("enum", [told.get("const")]):
-                doing = next(doing for doing in DOINGS if doing.word == word)
+                doing = next(doing for doing in STEP_KINDS if doing.word == word)
                 assert set(part["then"]["propertyNames"]["enum"]) == {"module", "do", *doing.shape.keys}
 
     def test_every_condition_is_of_a_form_that_the_reader_understands(self) -> None:

@@ -96,7 +96,7 @@ class TestScalars:
 class TestYamlThatIsRefused:
     def test_a_key_twice_is_told_with_the_line_of_the_first(self) -> None:
         told = complaint(f"{HEAD}    name: a\n    country: b\n    name: c\n")
-        assert told == "estate.yaml:8:5 plants[0].name: 'name' stands here twice; it was first written in line 6"
+        assert told == "estate.yaml:8:5 plants[0].name: 'name' is used twice; the first is in line 6"
 
     @pytest.mark.parametrize(
         ("value", "problem"),
@@ -106,7 +106,7 @@ class TestYamlThatIsRefused:
             ("!!str x", "the tag 'tag:yaml.org,2002:str' cannot be used here"),
             ("!!python/object/apply:os.system [x]", "cannot be used here"),
             ("!x y", "the tag '!x' cannot be used here"),
-            ('"\\0"', "the character U+0000 cannot be kept"),
+            ('"\\0"', "the character U+0000 cannot be stored"),
         ],
     )
     def test_anchors_aliases_tags_and_nul(self, value: str, problem: str) -> None:
@@ -154,14 +154,14 @@ class TestSyntax:
     @pytest.mark.parametrize(
         ("text", "place", "words"),
         [
-            ("users: []\na: b: c\n", "2:5", "this ':' cannot stand here"),
+            ("users: []\na: b: c\n", "2:5", "this ':' is not allowed here"),
             ("users: [1, 2\nplants: []\n", "2:7", "a list opened with '[' is not closed"),
             ("users: [{email: x\n", "2:1", "a mapping opened with '{' is not closed"),
             ("users:\n\t- x\n", "2:1", "indent with spaces, not with tabs"),
             ('users: "x\n', "2:1", "a quoted text is not closed"),
             ("users: @x\n", "1:8", "quote the text"),
             ('users: "\\q"\n', "1:", "no such '\\' escape"),
-            ("- a\nb: c\n", "2:1", "does not fit the lines above it"),
+            ("- a\nb: c\n", "2:1", "does not match the lines above it"),
             ("{a: 1}}", "1:7", "after the end of the document"),
         ],
     )

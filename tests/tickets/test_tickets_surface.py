@@ -131,7 +131,7 @@ class TestReasons:
         assert len({kind.title for kind in KINDS.values()}) == len(KINDS)
 
     def test_each_is_documented_as_it_is(self) -> None:
-        rows = tables(section(DOCUMENT.read_text(), "Refusals"))[0]
+        rows = tables(section(DOCUMENT.read_text(), "Errors"))[0]
         written = {row["type"].strip("`"): row["status"] for row in rows if row["type"].startswith("`")}
         assert written == {f"{TYPE_PREFIX}{reason}": str(kind.status) for reason, kind in KINDS.items()}
 

@@ -29,7 +29,7 @@ from domogate.cli import (
     version,
     webhook,
 )
-from domogate.cli._flags import CONFIG_HELP, FLAGS
+from domogate.cli._flags import CONFIG_HELP, flag_help
 from domogate.cli._help import PlainGroup
 from domogate.edge.logs import setup_logs
 
@@ -67,7 +67,7 @@ def _print_version(wanted: bool) -> None:
 
 @cli.callback()
 def _before_every_command(
-    data: Annotated[str | None, typer.Option(metavar="DIR", help=FLAGS["data"].help)] = None,
+    data: Annotated[str | None, typer.Option(metavar="DIR", help=flag_help("data"))] = None,
     config: Annotated[str | None, typer.Option(metavar="FILE", help=CONFIG_HELP)] = None,
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit.")

@@ -11,7 +11,6 @@ import typer
 
 from domogate.app import open_tools
 from domogate.cli._command import Mistake, command
-from domogate.cli._flags import FLAGS
 from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
@@ -20,6 +19,7 @@ from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
 from domogate.settings import Settings
+from domogate.settings.descriptions import DECLARED
 
 if TYPE_CHECKING:
     from domogate.app import Gateway
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-@command(commands, "demo", flags=tuple(FLAGS))
+@command(commands, "demo", flags=tuple(DECLARED))
 async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile = None) -> None:
     """Run a gateway with simulated plants and public passwords, and print calls to try.
 

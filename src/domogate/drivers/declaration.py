@@ -30,6 +30,8 @@ class Setting(msgspec.Struct, frozen=True):
     short_flag: str | None = None
     secret: bool = False
     """It may hold a password: messages do not repeat it."""
+    panel: str = "Devices"
+    """The heading in --help and in docs/settings.md."""
 
 
 class DeclaredSetting(NamedTuple):

@@ -1,4 +1,4 @@
-"""The estate file: one YAML file that describes all that a gateway serves. docs/estate.md describes it to people."""
+"""The estate file: one YAML file that describes everything a gateway serves (docs/estate.md)."""
 
 from domogate.estate.mistakes import EstateMistakes, Mistake
 from domogate.estate.printing import print_estate

@@ -1,6 +1,6 @@
-"""What a schema cannot say: that names are used once, and that what one record names exists in another.
+"""Checks that a schema cannot express: names are unique, and references between records exist.
 
-A document with other mistakes is checked too, so that all are told at once: what is not of the right shape is passed over.
+A document with other mistakes is checked too, so that all mistakes are reported at once. Malformed parts are skipped.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from domogate.estate.records import every_module, kind_of, records, text, texts
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
-"""The drivers there are, each with what it makes of a module's options: where in them something is wrong, and in words."""
+"""The known drivers, each with its check of module options: it yields the path and the problem of each mistake."""
 
 _DEFAULT_DRIVER = "simulator"
 
@@ -52,12 +52,12 @@ def _subscriptions(document: Record) -> Iterator[Finding]:
         if "key" not in subscription and "keyHash" not in subscription:
             yield Finding(path, "the subscription has no key", "'key', or 'keyHash' as an export writes it")
         if "hint" in subscription and "keyHash" not in subscription:
-            yield Finding((*path, "hint"), "'hint' goes with 'keyHash' only", at_key=True)
+            yield Finding((*path, "hint"), "'hint' is only allowed with 'keyHash'", at_key=True)
         key, key_hash = text(subscription, "key"), text(subscription, "keyHash")
-        told = hash_secret(key) if key is not None else key_hash
-        if told is not None and (first := first_by_hash.setdefault(told, path)) is not path:
+        hashed = hash_secret(key) if key is not None else key_hash
+        if hashed is not None and (first := first_by_hash.setdefault(hashed, path)) is not path:
             at = (*path, "key" if key is not None else "keyHash")
-            yield Finding(at, f"this key is that of {print_path(first)} already")
+            yield Finding(at, f"this key is already used by {print_path(first)}")
 
 
 def _clients(document: Record) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def _clients(document: Record) -> Iterator[Finding]:
         yield from ids.see(path, client, "id")
         yield from _either(path, client, "secret", "secretHash")
         if client.get("pkceExempt") is True and "secret" not in client and "secretHash" not in client:
-            yield Finding((*path, "pkceExempt"), "an application without a secret cannot do without PKCE", at_key=True)
+            yield Finding((*path, "pkceExempt"), "an application without a secret needs PKCE", at_key=True)
 
 
 def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Finding]:
@@ -78,22 +78,22 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
     for at, email in texts(path, plant, "allowed"):
         yield from _is_user(at, email, emails)
         if role := members.get(email.lower()):
-            yield Finding(at, f"{quoted(email)} is {role} already")
+            yield Finding(at, f"{quoted(email)} is already {role}")
         members[email.lower()] = "allowed here"
     for at, email in texts(path, plant, "invited"):
         if role := members.get(email.lower()):
-            yield Finding(at, f"{quoted(email)} is {role} already")
+            yield Finding(at, f"{quoted(email)} is already {role}")
         members[email.lower()] = "invited"
 
 
 def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding]:
     if email.lower() not in emails:
         problem = f"no user has the e-mail address {quoted(email)}"
-        yield Finding(path, problem, "an e-mail address that stands under users", did_you_mean(email, emails.values(), 0.85))
+        yield Finding(path, problem, "an e-mail address under users", did_you_mean(email, emails.values(), 0.85))
 
 
 def _identities(document: Record) -> Iterator[Finding]:
-    """Plants, floors, ambients and modules share one space of ids, and one of internal ids."""
+    """An id is unique among all plants, floors, ambients and modules; the same for internal ids."""
     for key in ("id", "internalId"):
         once = _Once(key)
         for plant_path, plant in records(document, "plants"):
@@ -137,7 +137,7 @@ def _either(path: Path, record: Record, key: str, other: str) -> Iterator[Findin
 
 
 class _Once:
-    """Tells of a value that was seen before, and where."""
+    """Reports a value that was used before, and where."""
 
     def __init__(self, noun: str, *, fold: bool = True) -> None:
         self._noun = noun
@@ -150,4 +150,4 @@ class _Once:
             return
         first = self._seen.setdefault(value.lower() if self._fold else value, path)
         if first is not path:
-            yield Finding((*path, key), f"the {self._noun} {quoted(value)} is that of {print_path(first)} already")
+            yield Finding((*path, key), f"the {self._noun} {quoted(value)} is already used by {print_path(first)}")

@@ -1,6 +1,6 @@
-"""Plain data as YAML that a person likes to edit: short records on one line, long ones in blocks, quotes where needed.
+"""Plain data as YAML that is easy to edit: short records on one line, long ones in blocks, quotes where needed.
 
-Text is quoted wherever any YAML reader, of version 1.1 or 1.2, could take it for something else.
+Text is quoted wherever a YAML reader, of version 1.1 or 1.2, could read it as another type.
 """
 
 import json
@@ -9,15 +9,15 @@ from typing import Any
 
 WIDTH = 128
 
-# Lists of these nouns are always written one entry below the other.
+# Lists under these keys always have one entry on each line.
 _BLOCK_KEYS = frozenset(
     {"users", "subscriptions", "clients", "plants", "floors", "ambients", "modules", "units", "steps", "spareParts"}
 )
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./@+()&'-]*[\w./@+()&'-])?").fullmatch
-_TAKEN_FOR_SOMETHING_ELSE = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-# What json.dumps leaves as it is but YAML 1.2 §5.1 counts as unprintable, or as a line break.
+_AMBIGUOUS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+# Characters that json.dumps does not escape, but that YAML 1.2 §5.1 counts as unprintable or as a line break.
 _TO_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -38,14 +38,14 @@ def scalar(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     text = str(value)
-    if _UUID(text) or (_PLAIN(text) and text.casefold() not in _TAKEN_FOR_SOMETHING_ELSE):
+    if _UUID(text) or (_PLAIN(text) and text.casefold() not in _AMBIGUOUS):
         return text
     return _TO_ESCAPE.sub(lambda odd: f"\\u{ord(odd[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _key(key: str) -> str:
-    # The format's own keys stay bare, `on` too: its reader knows that a key is a word.
-    return key if re.fullmatch(r"[A-Za-z]+", key) and key.casefold() not in _TAKEN_FOR_SOMETHING_ELSE - {"on"} else scalar(key)
+    # The format's own keys need no quotes, not even `on`: the reader knows that a key is text.
+    return key if re.fullmatch(r"[A-Za-z]+", key) and key.casefold() not in _AMBIGUOUS - {"on"} else scalar(key)
 
 
 def _flow(value: Any) -> str:
@@ -67,7 +67,7 @@ def _has_block(value: Any) -> bool:
 
 
 def _entry(lines: list[str], indent: str, key: str, value: Any, first: str | None = None) -> None:
-    """One key of a block mapping. `first` is what stands before it instead of the indent."""
+    """One key of a block mapping. `first` replaces the indent before it."""
     head = f"{indent if first is None else first}{_key(key)}:"
     is_block_list = key in _BLOCK_KEYS and isinstance(value, list) and bool(value)
     if not isinstance(value, dict | list | tuple) or (not is_block_list and _fits(value, WIDTH - len(head) - 1)) or not value:

@@ -1,4 +1,4 @@
-"""What the schema refuses, in our own words: jsonschema finds the mistakes, this table says them to a person."""
+"""Messages for violations of the schema: jsonschema finds the mistakes, this module words them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from domogate.estate.mistakes import Path, did_you_mean, listed, quoted
 
 
 class Finding(NamedTuple):
-    """A mistake whose line is not known yet; `at_key` when it is the key that is wrong, not its value."""
+    """A mistake whose line is not known yet. `at_key`: the key is wrong, not its value."""
 
     path: Path
     problem: str
@@ -19,7 +19,7 @@ class Finding(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A rule of the schema, what it demands, and the value that does not keep it."""
+    """A rule of the schema, its bound, and the value that violates it."""
 
     rule: str
     bound: Any
@@ -46,7 +46,7 @@ def explain(error: ValidationError, document: Any) -> Iterator[Finding]:
         yield _not_of_this_kind(path, document)
     elif "propertyNames" in error.absolute_schema_path:
         key, allowed = broken.value, broken.bound
-        problem = f"{quoted(key)} does not belong to what this step does"
+        problem = f"{quoted(key)} is not a parameter of this step"
         yield Finding((*path, key), problem, listed(allowed), did_you_mean(key, allowed), at_key=True)
     else:
         yield from _EXPLAINERS.get(broken.rule, _anything)(path, broken)
@@ -60,11 +60,11 @@ def _not_of_this_kind(path: Path, document: Any) -> Finding:
 
 
 def _type(path: Path, broken: Broken) -> Iterator[Finding]:
-    told, value = broken.bound, broken.value
-    wanted = [told] if isinstance(told, str) else told
+    bound, value = broken.bound, broken.value
+    wanted = [bound] if isinstance(bound, str) else bound
     hint = ""
     if value is None:
-        what = "there is no value here" if path else "the file says nothing"
+        what = "there is no value here" if path else "the file is empty"
         hint = "Leave the key out, or write '' for an empty text" if "string" in wanted else ""
     elif isinstance(value, str):
         what = "this is text" if _is_secret(broken) else f"{quoted(value)} is text"
@@ -109,8 +109,7 @@ def _additional(path: Path, broken: Broken) -> Iterator[Finding]:
 def _required(path: Path, broken: Broken) -> Iterator[Finding]:
     for key in broken.bound:
         if key not in broken.value:
-            hints = (did_you_mean(key, [told]) for told in broken.value)
-            mistyped = next((told for told, hint in zip(broken.value, hints, strict=True) if hint), None)
+            mistyped = next((given for given in broken.value if did_you_mean(key, [given])), None)
             yield Finding(path, f"{key!r} is missing" + (f" ({quoted(mistyped)} may be meant for it)" if mistyped else ""))
 
 
@@ -130,11 +129,11 @@ def _length(path: Path, broken: Broken) -> Iterator[Finding]:
 def _unique(path: Path, broken: Broken) -> Iterator[Finding]:
     for index, item in enumerate(broken.value):
         if item in broken.value[:index]:
-            yield Finding((*path, index), f"{quoted(item)} stands in this list twice")
+            yield Finding((*path, index), f"{quoted(item)} is in this list twice")
 
 
-def _says_nothing(path: Path, broken: Broken) -> Iterator[Finding]:
-    yield Finding(path, "the file says nothing", listed(broken.schema["properties"]))
+def _is_empty(path: Path, broken: Broken) -> Iterator[Finding]:
+    yield Finding(path, "the file is empty", listed(broken.schema["properties"]))
 
 
 def _anything(path: Path, broken: Broken) -> Iterator[Finding]:
@@ -167,5 +166,5 @@ _EXPLAINERS: dict[str, Callable[[Path, Broken], Iterator[Finding]]] = {
     "minItems": _length,
     "maxItems": _length,
     "uniqueItems": _unique,
-    "minProperties": _says_nothing,
+    "minProperties": _is_empty,
 }

@@ -1,6 +1,6 @@
-"""The words of the estate file, noun by noun: which key stands for what in the domain, and how it is spelled.
+"""The format of the estate file: the keys of each kind of record, and how their values are written.
 
-This is the one table of the format (docs/estate.md shows it to people); reading and printing both go by it.
+Reading and printing both use these tables. docs/estate.md describes the same format.
 """
 
 import uuid
@@ -30,7 +30,6 @@ from domogate.estate.shapes import (
     TIME,
     WHOLE,
     Codec,
-    Field,
     Shape,
     many,
     reading,
@@ -42,7 +41,7 @@ _NAMESPACE = uuid.UUID("0d0b9b8e-5d0c-4c56-9d5c-6f2f0f7d6a11")
 
 
 def derived_id(of: str, text: str) -> Id:
-    """An id for what the file gives none: the same at every import."""
+    """An id for a record without one: the same at every import."""
     return Id(str(uuid.uuid5(_NAMESPACE, f"{of}:{text}")))
 
 
@@ -50,109 +49,83 @@ def derived_id(of: str, text: str) -> Id:
 
 USER = Shape(
     User,
-    Field("email", "email", AS_IS),
-    Field("name", "name", AS_IS),
-    Field("passwordHash", "password_hash", AS_IS),
-    Field("standing", "standing", word(Standing)),
-    Field("operator", "operator", AS_IS),
-    Field("totpSecret", "totp_secret", AS_IS),
+    email=AS_IS,
+    name=AS_IS,
+    password_hash=AS_IS,
+    standing=word(Standing),
+    operator=AS_IS,
+    totp_secret=AS_IS,
 )
 SUBSCRIPTION = Shape(
     Subscription,
-    Field("name", "name", AS_IS),
-    Field("rate", "rate", AS_IS),
-    Field("dailyQuota", "daily_quota", WHOLE),
-    Field("created", "created_at", TIME),
-    Field("expires", "expires_at", TIME),
-    Field("revoked", "revoked_at", TIME),
+    {"created_at": "created", "expires_at": "expires", "revoked_at": "revoked"},
+    name=AS_IS,
+    rate=AS_IS,
+    daily_quota=WHOLE,
+    created_at=TIME,
+    expires_at=TIME,
+    revoked_at=TIME,
 )
 CLIENT = Shape(
     Client,
-    Field("id", "id", AS_IS),
-    Field("name", "name", AS_IS),
-    Field("secretHash", "secret_hash", AS_IS),
-    Field("redirectUris", "redirect_uris", many(AS_IS)),
-    Field("origins", "origins", many(AS_IS)),
-    Field("grants", "grants", many(word(GrantType))),
-    Field("accessTokenEverywhere", "access_token_everywhere", AS_IS),
-    Field("pkceExempt", "pkce_exempt", AS_IS),
-    Field("postLogoutRedirectUris", "post_logout_redirect_uris", many(AS_IS)),
+    id=AS_IS,
+    name=AS_IS,
+    secret_hash=AS_IS,
+    redirect_uris=many(AS_IS),
+    origins=many(AS_IS),
+    grants=many(word(GrantType)),
+    access_token_everywhere=AS_IS,
+    pkce_exempt=AS_IS,
+    post_logout_redirect_uris=many(AS_IS),
 )
 
-# --- Plants and what stands in them -----------------------------------------------------------------------------------
+# --- Plants and their content -----------------------------------------------------------------------------------------
 
 PLANT = Shape(
     Plant,
-    Field("name", "name", AS_IS),
-    Field("type", "type", word(PlantType)),
-    Field("status", "status", word(PlantStatus)),
-    Field("removedAt", "removed_at", TIME),
-    Field("country", "country", AS_IS),
-    Field("zipCode", "zip_code", AS_IS),
-    Field("address", "address", AS_IS),
+    name=AS_IS,
+    type=word(PlantType),
+    status=word(PlantStatus),
+    removed_at=TIME,
+    country=AS_IS,
+    zip_code=AS_IS,
+    address=AS_IS,
 )
-METRIC = Shape(Metric, Field("label", "label", AS_IS), Field("type", "type", word(MetricType)))
-CAPABILITY = Shape(
-    Capability,
-    Field("name", "name", AS_IS),
-    Field("command", "command", AS_IS),
-    Field("request", "request", AS_IS),
-    Field("notification", "notification", AS_IS),
-)
+METRIC = Shape(Metric, label=AS_IS, type=word(MetricType))
+CAPABILITY = Shape(Capability, name=AS_IS, command=AS_IS, request=AS_IS, notification=AS_IS)
 MODULE = Shape(
     Module,
-    Field("driver", "driver", AS_IS),
-    Field("type", "type", AS_IS),
-    Field("hwType", "hw_type", AS_IS),
-    Field("deviceType", "device_type", AS_IS),
-    Field("metrics", "metrics", many(record(METRIC))),
-    Field("capabilities", "capabilities", many(record(CAPABILITY))),
-    Field("options", "options", AS_IS),
+    driver=AS_IS,
+    type=AS_IS,
+    hw_type=AS_IS,
+    device_type=AS_IS,
+    metrics=many(record(METRIC)),
+    capabilities=many(record(CAPABILITY)),
+    options=AS_IS,
 )
-PROGRAM = Shape(Program, Field("number", "number", WHOLE), Field("name", "name", AS_IS))
-THERMOSTAT_DETAIL = Shape(ThermostatDetail, Field("programs", "programs", many(record(PROGRAM))))
-CONTROLLER_DETAIL = Shape(
-    ControllerDetail,
-    Field("reference", "reference", AS_IS),
-    Field("serialNumber", "serial_number", AS_IS),
-    Field("alertLevel", "alert_level", WHOLE),
-)
-UNIT_DETAIL = Shape(UnitDetail, Field("reference", "reference", AS_IS))
+PROGRAM = Shape(Program, number=WHOLE, name=AS_IS)
+THERMOSTAT_DETAIL = Shape(ThermostatDetail, programs=many(record(PROGRAM)))
+CONTROLLER_DETAIL = Shape(ControllerDetail, reference=AS_IS, serial_number=AS_IS, alert_level=WHOLE)
+UNIT_DETAIL = Shape(UnitDetail, reference=AS_IS)
 
-SPARE_PART = Shape(
-    SparePart,
-    Field("reference", "reference", AS_IS),
-    Field("type", "type", word(SparePartType)),
-    Field("quantity", "quantity", AS_IS),
-)
-SPARE_PARTS = Shape(SpareParts, Field("unit", "unit", AS_IS), Field("parts", "parts", many(record(SPARE_PART))))
+SPARE_PART = Shape(SparePart, reference=AS_IS, type=word(SparePartType), quantity=AS_IS)
+SPARE_PARTS = Shape(SpareParts, unit=AS_IS, parts=many(record(SPARE_PART)))
 
 # --- States -----------------------------------------------------------------------------------------------------------
 
-_ON = Field("on", "on", AS_IS)
-_COLOR = Field(
-    "color",
-    "color",
-    record(
-        Shape(Color, Field("hue", "hue", DECIMAL), Field("saturation", "saturation", DECIMAL), Field("value", "value", DECIMAL))
-    ),
-)
-_LEVEL = Field("level", "level", WHOLE)
-_POSITION = Field("position", "position", WHOLE)
-_POWER = Field("power", "power", reading(Unit.WATT))
-_ENERGY = Field("energy", "energy", reading(Unit.WATT_HOUR))
-_FIRMWARE = Field("firmware", "firmware", WHOLE)
-_THERMOSTAT = (
-    Field("function", "function", word(ThermostatFunction)),
-    Field("mode", "mode", word(ThermostatMode)),
-    Field("setPoint", "set_point", DECIMAL),
-    Field("program", "program", WHOLE),
-    Field("activationTime", "activation_time", TIME),
-)
+_COLOR = record(Shape(Color, hue=DECIMAL, saturation=DECIMAL, value=DECIMAL))
+_POWER, _ENERGY = reading(Unit.WATT), reading(Unit.WATT_HOUR)
+_THERMOSTAT = {
+    "function": word(ThermostatFunction),
+    "mode": word(ThermostatMode),
+    "set_point": DECIMAL,
+    "program": WHOLE,
+    "activation_time": TIME,
+}
 
 
-def _read_failure(told: Any) -> Failure:
-    return Failure(FailureType(told["type"]), told.get("flag")) if isinstance(told, dict) else Failure(FailureType(told))
+def _read_failure(value: Any) -> Failure:
+    return Failure(FailureType(value["type"]), value.get("flag")) if isinstance(value, dict) else Failure(FailureType(value))
 
 
 def _write_failure(failure: Failure) -> Any:
@@ -161,41 +134,42 @@ def _write_failure(failure: Failure) -> Any:
 
 EMERGENCY_STATE = Shape(
     states.EmergencyState,
-    Field("failures", "failures", many(Codec(_read_failure, _write_failure))),
-    Field("alert", "alert", AS_IS),
-    Field("alertChangedAt", "alert_changed_at", TIME),
+    failures=many(Codec(_read_failure, _write_failure)),
+    alert=AS_IS,
+    alert_changed_at=TIME,
 )
-"""Its keys stand beside the module's others, not under `state`."""
+"""Its keys are beside the module's others, not under `state`."""
 
 STATES: dict[DeviceKind, Shape[Any]] = {
-    DeviceKind.LIGHT: Shape(states.LightState, _ON, _LEVEL, _COLOR),
-    DeviceKind.AUTOMATION: Shape(states.AutomationState, _POSITION),
-    DeviceKind.PLUG: Shape(states.PlugState, _ON, _POWER, _ENERGY),
-    DeviceKind.HEATER: Shape(states.HeaterState, _ON),
-    DeviceKind.ENERGYMETER: Shape(states.EnergyMeterState, _POWER, _ENERGY),
-    DeviceKind.REMOTE: Shape(states.RemoteState, Field("battery", "battery", word(Battery)), _FIRMWARE),
-    DeviceKind.GATEWAY: Shape(states.GatewayState, _FIRMWARE),
-    DeviceKind.LOCK: Shape(states.LockState, Field("locked", "locked", AS_IS)),
-    DeviceKind.ACTIVATION: Shape(states.ActivationState, Field("active", "active", AS_IS)),
-    DeviceKind.AUDIOVIDEO_UNIT: Shape(states.CameraState, _ON),
+    DeviceKind.LIGHT: Shape(states.LightState, on=AS_IS, level=WHOLE, color=_COLOR),
+    DeviceKind.AUTOMATION: Shape(states.AutomationState, position=WHOLE),
+    DeviceKind.PLUG: Shape(states.PlugState, on=AS_IS, power=_POWER, energy=_ENERGY),
+    DeviceKind.HEATER: Shape(states.HeaterState, on=AS_IS),
+    DeviceKind.ENERGYMETER: Shape(states.EnergyMeterState, power=_POWER, energy=_ENERGY),
+    DeviceKind.REMOTE: Shape(states.RemoteState, battery=word(Battery), firmware=WHOLE),
+    DeviceKind.GATEWAY: Shape(states.GatewayState, firmware=WHOLE),
+    DeviceKind.LOCK: Shape(states.LockState, locked=AS_IS),
+    DeviceKind.ACTIVATION: Shape(states.ActivationState, active=AS_IS),
+    DeviceKind.AUDIOVIDEO_UNIT: Shape(states.CameraState, on=AS_IS),
     DeviceKind.CHRONOTHERMOSTAT: Shape(
         states.ThermostatState,
-        *_THERMOSTAT,
-        Field("formerMode", "former_mode", word(ThermostatMode)),
-        Field("scale", "scale", word(Unit)),
-        Field("loadActive", "load_active", AS_IS),
-        Field("utcOffset", "utc_offset_minutes", OFFSET),
-        Field("temperature", "temperature", reading(Unit.CELSIUS)),
-        Field("humidity", "humidity", reading(Unit.PERCENT)),
+        {"utc_offset_minutes": "utcOffset"},
+        **_THERMOSTAT,
+        former_mode=word(ThermostatMode),
+        scale=word(Unit),
+        load_active=AS_IS,
+        utc_offset_minutes=OFFSET,
+        temperature=reading(Unit.CELSIUS),
+        humidity=reading(Unit.PERCENT),
     ),
-    DeviceKind.MULTISOCKET: Shape(states.MultisocketState, Field("sockets", "sockets", many(AS_IS))),
+    DeviceKind.MULTISOCKET: Shape(states.MultisocketState, sockets=many(AS_IS)),
 }
 
 # --- Scene steps ------------------------------------------------------------------------------------------------------
 
 
-class Doing(NamedTuple):
-    """What a step can do: to which kind of module, and with what."""
+class StepKind(NamedTuple):
+    """A kind of step: its word, the kind of module, and the command with its parameters."""
 
     word: str
     kind: DeviceKind
@@ -203,46 +177,46 @@ class Doing(NamedTuple):
     shape: Shape[Any]
 
 
-def _doing(kind: DeviceKind, command: type[Any], *fields: Field) -> Doing:
-    return Doing(str(command.__struct_config__.tag), kind, command, Shape(command, *fields))
+def _step_kind(kind: DeviceKind, command: type[Any], **codecs: Codec) -> StepKind:
+    return StepKind(str(command.__struct_config__.tag), kind, command, Shape(command, **codecs))
 
 
-DOINGS: tuple[Doing, ...] = (
-    _doing(DeviceKind.PLUG, commands.SwitchPlug, _ON),
-    _doing(DeviceKind.MULTISOCKET, commands.SwitchSocket, Field("socket", "socket", WHOLE), _ON),
-    _doing(DeviceKind.HEATER, commands.SwitchHeater, _ON),
-    _doing(DeviceKind.LIGHT, commands.SetLight, _ON, _LEVEL, _COLOR),
-    _doing(DeviceKind.AUTOMATION, commands.MoveShutter, _POSITION),
-    _doing(DeviceKind.CHRONOTHERMOSTAT, commands.SetThermostat, *_THERMOSTAT),
-    _doing(DeviceKind.LOCK, commands.OpenLock),
-    _doing(DeviceKind.ACTIVATION, commands.Activate),
-    _doing(DeviceKind.AUDIOVIDEO_UNIT, commands.SwitchCamera, _ON),
+STEP_KINDS: tuple[StepKind, ...] = (
+    _step_kind(DeviceKind.PLUG, commands.SwitchPlug, on=AS_IS),
+    _step_kind(DeviceKind.MULTISOCKET, commands.SwitchSocket, socket=WHOLE, on=AS_IS),
+    _step_kind(DeviceKind.HEATER, commands.SwitchHeater, on=AS_IS),
+    _step_kind(DeviceKind.LIGHT, commands.SetLight, on=AS_IS, level=WHOLE, color=_COLOR),
+    _step_kind(DeviceKind.AUTOMATION, commands.MoveShutter, position=WHOLE),
+    _step_kind(DeviceKind.CHRONOTHERMOSTAT, commands.SetThermostat, **_THERMOSTAT),
+    _step_kind(DeviceKind.LOCK, commands.OpenLock),
+    _step_kind(DeviceKind.ACTIVATION, commands.Activate),
+    _step_kind(DeviceKind.AUDIOVIDEO_UNIT, commands.SwitchCamera, on=AS_IS),
 )
 
 
-def _read_step(told: dict[str, Any]) -> commands.SceneStep:
-    doing = next(doing for doing in DOINGS if doing.word == told["do"])
-    return commands.SceneStep(IDENTITY.read(told["module"]), doing.shape.read(told))
+def _read_step(step: dict[str, Any]) -> commands.SceneStep:
+    found = next(one for one in STEP_KINDS if one.word == step["do"])
+    return commands.SceneStep(IDENTITY.read(step["module"]), found.shape.read(step))
 
 
 def _write_step(step: commands.SceneStep) -> dict[str, Any]:
-    doing = next(doing for doing in DOINGS if isinstance(step.command, doing.command))
-    return {"module": step.module_id, "do": doing.word, **doing.shape.write(step.command)}
+    found = next(one for one in STEP_KINDS if isinstance(step.command, one.command))
+    return {"module": step.module_id, "do": found.word, **found.shape.write(step.command)}
 
 
 STEPS = many(Codec(_read_step, _write_step))
 
 
 def write_state(kind: DeviceKind, state: State) -> dict[str, Any]:
-    """The keys that a module's record has for its state."""
+    """The keys of a module's record that hold its state."""
     if isinstance(state, states.EmergencyState):
         return {"failures": [], **EMERGENCY_STATE.write(state)}
     return {"state": STATES[kind].write(state)}
 
 
-def read_state(kind: DeviceKind, told: dict[str, Any]) -> State | None:
-    """The state that a module's record gives; None when it gives none."""
-    if "state" in told:
-        state: State = STATES[kind].read(told["state"])
+def read_state(kind: DeviceKind, module: dict[str, Any]) -> State | None:
+    """The state in a module's record, if there is one."""
+    if "state" in module:
+        state: State = STATES[kind].read(module["state"])
         return state
-    return EMERGENCY_STATE.read(told) if any(key in told for key in EMERGENCY_STATE.keys) else None
+    return EMERGENCY_STATE.read(module) if any(key in module for key in EMERGENCY_STATE.keys) else None

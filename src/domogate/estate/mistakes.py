@@ -1,4 +1,4 @@
-"""What is wrong with an estate file, said to the person who wrote it: where, what, and what would be right."""
+"""Mistakes in an estate file: place, problem, and what is allowed."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ _LONGEST_QUOTE = 60
 
 
 class Mistake(msgspec.Struct, frozen=True, order=True):
-    """One mistake: its place in the text (both from 1) and in the document, and what would be right instead."""
+    """One mistake: its line and column (from 1), its path in the document, and what is allowed instead."""
 
     line: int
     column: int
@@ -31,7 +31,7 @@ class Mistake(msgspec.Struct, frozen=True, order=True):
 
 
 class EstateMistakes(Exception):
-    """Everything that is wrong with one estate file, in the order of the file."""
+    """All mistakes of one estate file, in the order of the file."""
 
     def __init__(self, source: str, mistakes: Iterable[Mistake]) -> None:
         self.source = source
@@ -39,7 +39,7 @@ class EstateMistakes(Exception):
         super().__init__(source, self.mistakes)
 
     def lines(self) -> list[str]:
-        """As `estate.yaml:14:12 plants[0].type: 'castle' is not …`, one a mistake."""
+        """As `estate.yaml:14:12 plants[0].type: 'castle' is not …`, one line for each mistake."""
         return [f"{self.source}:{mistake}" for mistake in self.mistakes]
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ def print_path(path: Sequence[str | int]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value as it may stand in a message: in quotes if it is text, and never long."""
+    """A value for a message: in quotes if it is text, and shortened if it is long."""
     text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 2]}…{text[-1]}"
 
@@ -70,7 +70,7 @@ def listed(words: Iterable[object]) -> str:
 
 
 def did_you_mean(word: object, candidates: Iterable[str], likeness: float = 0.6) -> str:
-    """A question when one of the candidates looks much like the word; otherwise nothing."""
+    """A question if one of the candidates is similar to the word; otherwise empty."""
     if not isinstance(word, str) or len(word) > _LONGEST_QUOTE:
         return ""
     by_fold = {candidate.casefold(): candidate for candidate in candidates}

@@ -1,7 +1,7 @@
-"""Text to nodes that know their line and column. Nothing is constructed: a scalar stays the text that was written.
+"""YAML text to nodes with line and column. A scalar stays text; no Python objects are constructed.
 
-Nodes are put together from the parser's events with a stack of our own, so that neither nesting nor aliases can exhaust
-anything: both are bounded or refused while reading.
+Nodes are built from the parser's events with an explicit stack. Nesting is bounded and aliases are refused while reading, so
+neither can exhaust memory.
 """
 
 import re
@@ -18,9 +18,9 @@ MAX_CHARACTERS = 64 * 1024 * 1024
 MAX_DEPTH = 40
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# YAML 1.2 §5.1, less the surrogates that Python may hold; NUL is refused in escapes too, since no database keeps it.
+# YAML 1.2 §5.1, without surrogates. NUL is refused in escapes too, because databases cannot store it.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]").search
-_UNKEEPABLE = re.compile("[\x00\ud800-\udfff]").search
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]").search
 
 
 class Scalar(msgspec.Struct, frozen=True, gc=False):
@@ -39,7 +39,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A value and where its key stands."""
+    """A value and the place of its key."""
 
     node: "Node"
     line: int
@@ -56,14 +56,14 @@ Node: TypeAlias = Scalar | Listing | Mapping
 
 
 def compose(text: str) -> tuple[Node | None, list[Mistake]]:
-    """The document's root, and what is wrong with the YAML itself. No root: nothing more can be said."""
+    """The document's root, and the mistakes of the YAML itself. Without a root the document cannot be checked further."""
     text = text.removeprefix("\ufeff")
     if len(text) > MAX_CHARACTERS:
         return None, [Mistake(1, 1, "", f"the file has {len(text)} characters", f"at most {MAX_CHARACTERS}")]
     if odd := _UNPRINTABLE(text):
         line = text.count("\n", 0, odd.start())
         column = odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
-        problem = f"the character U+{ord(odd[0]):04X} cannot stand in a text file"
+        problem = f"the character U+{ord(odd[0]):04X} is not allowed in a text file"
         return None, [Mistake(line + 1, column + 1, "", problem, "it may be written as an escape in double quotes")]
     composer = _Composer()
     try:
@@ -78,7 +78,7 @@ def compose(text: str) -> tuple[Node | None, list[Mistake]]:
 
 
 def locate(root: Node, path: Path, *, key: bool = False) -> tuple[int, int]:
-    """Where the value at the path stands, or its key; of what is missing, where its nearest parent stands."""
+    """The place of the value at the path, or of its key. For a missing value, the place of its nearest parent."""
     node, place = root, (root.line, root.column)
     for step in path:
         if isinstance(node, Mapping) and isinstance(step, str) and step in node.entries:
@@ -114,7 +114,7 @@ class _Composer:
         self._documents = 0
 
     def take(self, event: yaml.Event) -> bool:
-        """False: there is no sense in reading on."""
+        """False: stop reading."""
         mark = event.start_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         for problem in self._refusals(event):
@@ -122,7 +122,7 @@ class _Composer:
         if isinstance(event, yaml.DocumentStartEvent):
             self._documents += 1
             if self._documents > 1:
-                self._report(line, column, "a second document begins here", "one document a file")
+                self._report(line, column, "a second document begins here", "one document in a file")
                 return False
         elif isinstance(event, yaml.ScalarEvent):
             self._scalar(Scalar(event.value, not event.style, line, column))
@@ -146,8 +146,8 @@ class _Composer:
             yield f"the anchor '&{event.anchor}' cannot be used here: leave it out"
         if (tag := getattr(event, "tag", None)) is not None:
             yield f"the tag {quoted(tag)} cannot be used here: leave it out"
-        if isinstance(event, yaml.ScalarEvent) and (odd := _UNKEEPABLE(event.value)):
-            yield f"the character U+{ord(odd[0]):04X} cannot be kept"
+        if isinstance(event, yaml.ScalarEvent) and (odd := _NOT_STORABLE(event.value)):
+            yield f"the character U+{ord(odd[0]):04X} cannot be stored"
 
     def _scalar(self, scalar: Scalar) -> None:
         top = self._stack[-1] if self._stack else None
@@ -172,9 +172,7 @@ class _Composer:
         if key is None:
             return
         if (first := top.node.entries.get(key.text)) is not None:
-            self._report(
-                key.line, key.column, f"{quoted(key.text)} stands here twice; it was first written in line {first.line}"
-            )
+            self._report(key.line, key.column, f"{quoted(key.text)} is used twice; the first is in line {first.line}")
             return
         top.node.entries[key.text] = Entry(node, key.line, key.column)
         top.key = None

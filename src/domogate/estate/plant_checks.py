@@ -1,11 +1,11 @@
-"""What must hold within one plant: between scenes and modules, thermostats and programs, units and controllers."""
+"""Checks within one plant: between scenes and modules, thermostats and programs, units and controllers."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
-from domogate.estate.format import DOINGS
+from domogate.estate.format import STEP_KINDS
 from domogate.estate.mistakes import Path, listed, quoted
 from domogate.estate.records import every_module, kind_of, records, text
 
@@ -13,7 +13,7 @@ Record = dict[str, Any]
 
 
 class _Placed(NamedTuple):
-    """A module and where it stands; no kind if the file gives none that exists, which is a mistake of its own."""
+    """A module with its path; the kind is None if the file has no valid kind, which is reported elsewhere."""
 
     path: Path
     record: Record
@@ -24,7 +24,7 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
     modules = [_Placed(at, module, kind_of(at, module)) for at, module in every_module(path, plant)]
     by_id = {identity.lower(): module for module in modules if (identity := text(module.record, "id"))}
     if "removedAt" in plant and plant.get("status", "active") == "active":
-        yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' with status removed only", at_key=True)
+        yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' only with status removed", at_key=True)
     if plant.get("emergencyLighting") is False and any(it.kind is DeviceKind.EMERGENCY_CONTROLLER for it in modules):
         yield Finding((*path, "emergencyLighting"), "the plant holds emergency controllers", "true, or leave it out")
     for module in modules:
@@ -43,7 +43,7 @@ def _unit(unit: _Placed, by_id: dict[str, _Placed]) -> Iterator[Finding]:
         return
     controller = by_id.get(identity.lower())
     if controller is None or controller.kind not in (None, DeviceKind.EMERGENCY_CONTROLLER):
-        problem = f"{quoted(identity)} is no emergency controller of this plant"
+        problem = f"{quoted(identity)} is not an emergency controller of this plant"
         yield Finding((*unit.path, "controller"), problem, "the id of a module of kind 'emergency controller'")
 
 
@@ -55,12 +55,12 @@ def _step(path: Path, step: Record, by_id: dict[str, _Placed]) -> Iterator[Findi
     if placed is None:
         yield Finding((*path, "module"), f"this plant has no module {quoted(identity)}", "the id of a module of the same plant")
         return
-    doing = next((doing for doing in DOINGS if doing.word == step.get("do")), None)
-    if doing is None or placed.kind is None:
+    command = next((one for one in STEP_KINDS if one.word == step.get("do")), None)
+    if command is None or placed.kind is None:
         return
-    if placed.kind is not doing.kind:
-        fitting = [told.word for told in DOINGS if told.kind is placed.kind]
-        problem = f"{doing.word!r} does not fit a module of kind {str(placed.kind)!r}"
+    if placed.kind is not command.kind:
+        fitting = [one.word for one in STEP_KINDS if one.kind is placed.kind]
+        problem = f"{command.word!r} does not fit a module of kind {str(placed.kind)!r}"
         yield Finding((*path, "do"), problem, listed(fitting) or "a module that can be commanded")
         return
     module = placed.record

@@ -1,4 +1,4 @@
-"""From an Estate to an estate file that reads back to the same Estate."""
+"""Writes an Estate as an estate file. Reading the file gives the same Estate."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 
 def print_estate(estate: Estate) -> str:
-    """Hashes stand in for secrets; what is as it would be by default is left out."""
+    """Secrets are written as hashes; defaults are left out."""
     return emit(
         {
             "users": [_user(user) for user in estate.users],
@@ -44,8 +44,8 @@ def _user(user: User) -> Record:
 
 
 def _subscription(subscription: Subscription) -> Record:
-    told = words.SUBSCRIPTION.write(subscription)
-    record = {"name": told.pop("name"), "keyHash": subscription.key_hash, "hint": subscription.hint, **told}
+    rest = words.SUBSCRIPTION.write(subscription)
+    record = {"name": rest.pop("name"), "keyHash": subscription.key_hash, "hint": subscription.hint, **rest}
     if subscription.id != words.derived_id("subscription", subscription.key_hash):
         record["id"] = subscription.id
     return record
@@ -62,9 +62,9 @@ def _ids(noun: Plant | Floor | Ambient | Module) -> Record:
     return record
 
 
-def _plant(told: EstatePlant) -> Record:
-    plant, topology = told.plant, told.topology
-    states = {state.module_id: state for state in told.states}
+def _plant(described: EstatePlant) -> Record:
+    plant, topology = described.plant, described.topology
+    states = {state.module_id: state for state in described.states}
     record = {**_ids(plant), **words.PLANT.write(plant)}
     if plant.emergency_lighting:
         record["emergencyLighting"] = True
@@ -72,10 +72,7 @@ def _plant(told: EstatePlant) -> Record:
     record |= _if_any(
         allowed=[member.email for member in plant.allowed],
         invited=[invitation.email for invitation in plant.invited],
-        floors=[
-            {**_ids(floor), "name": floor.name, **_if_any(ambients=_ambients(floor.ambients, states))}
-            for floor in topology.floors
-        ],
+        floors=[_floor(floor, states) for floor in topology.floors],
         ambients=_ambients(topology.ambients, states),
         modules=_modules(topology.modules, states),
     )
@@ -101,7 +98,7 @@ def _ambients(ambients: Sequence[Ambient], states: dict[Id, FirstState]) -> list
 
 
 def _modules(modules: Sequence[Module], states: dict[Id, FirstState]) -> list[Record]:
-    """Units that stand right after their controller are written under it, others where they stand."""
+    """Units directly after their controller are written under it, others at their own place."""
     records: list[Record] = []
     controller: Id | None = None
     for module in modules:

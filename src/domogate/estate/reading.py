@@ -1,4 +1,4 @@
-"""From an estate file to an Estate: read, checked as a whole, and only then built."""
+"""Reads an estate file: parses it, checks all of it, and only then builds the Estate."""
 
 import asyncio
 from collections.abc import Collection
@@ -27,7 +27,7 @@ HINT_LENGTH = 6
 
 
 class EstateFile(msgspec.Struct, frozen=True):
-    """A correct estate file. Its estate lacks only the hashes of passwords; beside it, the secrets that it gives in clear."""
+    """A correct estate file. The passwords in its estate are not hashed yet; secrets in clear text are beside it."""
 
     source: str
     estate: Estate
@@ -43,14 +43,14 @@ class EstateFile(msgspec.Struct, frozen=True):
 
 
 def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> EstateFile:
-    """Raises EstateMistakes with all mistakes at once. `drivers` are those a module may have; None: any, with any options."""
+    """Raises EstateMistakes with all mistakes. `drivers`: the allowed drivers; None allows any driver with any options."""
     root, mistakes = compose(text)
     if root is None:
         raise EstateMistakes(source, mistakes)
     document = guide().to_data(root)
     refused = list(check_schema(document))
-    spoken_for = {finding.path for finding in refused}
-    refused += [finding for finding in check_document(document, drivers) if finding.path not in spoken_for]
+    reported = {finding.path for finding in refused}
+    refused += [finding for finding in check_document(document, drivers) if finding.path not in reported]
     mistakes += [_placed(finding, root) for finding in refused]
     if mistakes:
         raise EstateMistakes(source, mistakes)
@@ -58,7 +58,7 @@ def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> Es
 
 
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
-    """The estate with all passwords hashed, but for users (by e-mail) whose password is kept anyway: their hash is None."""
+    """The estate with hashed passwords. Users in `known` (by e-mail) keep their password: their hash is None."""
     kept = {email.lower() for email in known}
 
     async def with_hash(user: User) -> User:
@@ -83,7 +83,7 @@ def _ids(record: Record) -> dict[str, Id]:
 
 
 class _Builder:
-    """Turns a document that has passed all checks into the domain's values."""
+    """Builds the domain's values from a document that passed all checks."""
 
     def __init__(self, document: Record) -> None:
         self._document = document
@@ -93,13 +93,13 @@ class _Builder:
         self._members: dict[str, Member] = {}
 
     def build(self, source: str) -> EstateFile:
-        told = self._document
+        document = self._document
         estate = Estate(
-            users=tuple(map(self._user, told.get("users", ()))),
-            subscriptions=tuple(map(self._subscription, told.get("subscriptions", ()))),
-            clients=tuple(map(self._client, told.get("clients", ()))),
-            plants=tuple(map(self._plant, told.get("plants", ()))),
-            spare_parts=tuple(map(words.SPARE_PARTS.read, told.get("spareParts", ()))),
+            users=tuple(map(self._user, document.get("users", ()))),
+            subscriptions=tuple(map(self._subscription, document.get("subscriptions", ()))),
+            clients=tuple(map(self._client, document.get("clients", ()))),
+            plants=tuple(map(self._plant, document.get("plants", ()))),
+            spare_parts=tuple(map(words.SPARE_PARTS.read, document.get("spareParts", ()))),
         )
         return EstateFile(source, estate, self._passwords, self._keys, self._secrets)
 
@@ -151,39 +151,39 @@ class _Builder:
 
 def _ambients(holder: Record, states: list[FirstState]) -> tuple[Ambient, ...]:
     return tuple(
-        Ambient(**_ids(told), name=told["name"], type=told.get("type", "other"), modules=_modules(told, states))
-        for told in holder.get("ambients", ())
+        Ambient(**_ids(record), name=record["name"], type=record.get("type", "other"), modules=_modules(record, states))
+        for record in holder.get("ambients", ())
     )
 
 
 def _modules(holder: Record, states: list[FirstState]) -> tuple[Module, ...]:
     modules = []
-    for told in holder.get("modules", ()):
-        kind = DeviceKind(told["kind"])
-        controller = IDENTITY.read(told["controller"]) if "controller" in told else None
-        modules.append(_module(told, kind, controller, states))
-        modules += [_module(unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in told.get("units", ())]
+    for record in holder.get("modules", ()):
+        kind = DeviceKind(record["kind"])
+        controller = IDENTITY.read(record["controller"]) if "controller" in record else None
+        modules.append(_module(record, kind, controller, states))
+        modules += [_module(unit, DeviceKind.EMERGENCY_UNIT, modules[-1].id, states) for unit in record.get("units", ())]
     return tuple(modules)
 
 
-def _module(told: Record, kind: DeviceKind, controller: Id | None, states: list[FirstState]) -> Module:
-    ids = _ids(told)
-    state, reachable = words.read_state(kind, told), told.get("reachable", True)
+def _module(record: Record, kind: DeviceKind, controller: Id | None, states: list[FirstState]) -> Module:
+    ids = _ids(record)
+    state, reachable = words.read_state(kind, record), record.get("reachable", True)
     if state is not None or not reachable:
         states.append(FirstState(ids["id"], state, reachable))
-    name, detail = told.get("name", ""), _detail(kind, told)
-    return words.MODULE.read(told, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
+    name, detail = record.get("name", ""), _detail(kind, record)
+    return words.MODULE.read(record, **ids, name=name, kind=kind, detail=detail, controller_id=controller)
 
 
-def _detail(kind: DeviceKind, told: Record) -> Detail | None:
+def _detail(kind: DeviceKind, record: Record) -> Detail | None:
     match kind:
         case DeviceKind.SCENE:
-            return SceneDetail(words.STEPS.read(told.get("steps", ())))
+            return SceneDetail(words.STEPS.read(record.get("steps", ())))
         case DeviceKind.CHRONOTHERMOSTAT:
-            return words.THERMOSTAT_DETAIL.read(told)
+            return words.THERMOSTAT_DETAIL.read(record)
         case DeviceKind.EMERGENCY_CONTROLLER:
-            return words.CONTROLLER_DETAIL.read(told)
+            return words.CONTROLLER_DETAIL.read(record)
         case DeviceKind.EMERGENCY_UNIT:
-            return words.UNIT_DETAIL.read(told)
+            return words.UNIT_DETAIL.read(record)
         case _:
             return None

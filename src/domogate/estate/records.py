@@ -1,4 +1,4 @@
-"""Walking a document that may not be well-formed: what is not of the right shape is passed over."""
+"""Iteration over a document that may be malformed: malformed parts are skipped."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def text(record: Record, key: str) -> str | None:
 
 
 def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
-    """All modules of a plant wherever they stand, the units of a controller right after it."""
+    """All modules of a plant, the units of a controller directly after it."""
     for floor_path, floor in records(plant, "floors", path):
         for ambient_path, ambient in records(floor, "ambients", floor_path):
             yield from _modules(ambient_path, ambient)
@@ -40,7 +40,7 @@ def every_module(path: Path, plant: Record) -> Iterator[tuple[Path, Record]]:
 
 
 def kind_of(path: Path, module: Record) -> DeviceKind | None:
-    """The kind of a module that stands there; a unit under its controller need not name it. None: no kind that exists."""
+    """The kind of the module at the path; a unit under its controller need not name it. None: not a valid kind."""
     if path[-2] == "units":
         return DeviceKind.EMERGENCY_UNIT
     word = text(module, "kind")

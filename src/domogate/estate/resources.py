@@ -1,4 +1,4 @@
-"""What is shipped beside the code: the demo estate, and the schema of the format for editors."""
+"""Files in the package: the demo estate, and the JSON Schema of the format."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""The format's JSON Schema at work: which of its rules a document breaks."""
+"""Checks a document against the JSON Schema of the format."""
 
 import json
 import re
@@ -29,12 +29,12 @@ def _is_redirect_uri(value: object) -> bool:
 
 
 def _pattern(_: Any, pattern: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-    # Python's '$' lets a last line break pass, JSON Schema's does not; no pattern of ours is about several lines.
+    # Python's '$' accepts a final line break, JSON Schema's does not. None of our patterns allows several lines.
     if isinstance(instance, str) and ("\n" in instance or not re.search(pattern, instance)):
         yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
-# The next two do what jsonschema's own do, for the few forms that our schema has, in a fraction of the time.
+# The next two replace jsonschema's own. They support only the forms in our schema and are much faster.
 
 
 def _reference(validator: Any, reference: str, instance: Any, _: Any) -> Iterator[ValidationError]:
@@ -60,6 +60,6 @@ def _validator() -> Validator:
 
 
 def check_schema(document: Any) -> Iterator[Finding]:
-    """Everything in the document that the schema refuses."""
+    """All violations of the schema in the document."""
     for error in _validator().iter_errors(document):
         yield from explain(error, document)

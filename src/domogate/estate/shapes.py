@@ -1,6 +1,7 @@
-"""How a record of the file and a value of the domain correspond: one table of fields, read and written by the same lines."""
+"""Conversion between records of the file and values of the domain, with one table for both directions."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -14,43 +15,42 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Codec(NamedTuple):
-    """From the file and to it; what is read has been checked before."""
+    """Converts a value from the file and to it. Values are checked before they are read."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]
 
 
-class Field(NamedTuple):
-    """A key of the file, the attribute it stands for, and how its value is spelled."""
-
-    key: str
-    attribute: str
-    codec: Codec
-
-
 class Shape(Generic[T]):
-    """A record of the file that is one value of the domain. What equals its default is not written."""
+    """A record of the file that is one value of the domain. A value that equals its default is not written.
 
-    def __init__(self, cls: type[T], *fields: Field) -> None:
+    `codecs` are by attribute. The key of an attribute is its name in camelCase, unless `keys` has another.
+    """
+
+    def __init__(self, cls: type[T], keys: Mapping[str, str] = {}, /, **codecs: Codec) -> None:
         self._cls = cls
-        self._fields = fields
+        self._fields = {keys.get(attribute) or _camel_case(attribute): (attribute, codecs[attribute]) for attribute in codecs}
         self._defaults = {field.name: _default(field) for field in msgspec.structs.fields(cls)}
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return tuple(field.key for field in self._fields)
+        return tuple(self._fields)
 
     def read(self, record: dict[str, Any], **more: Any) -> T:
-        values = {field.attribute: field.codec.read(record[field.key]) for field in self._fields if field.key in record}
+        values = {attribute: codec.read(record[key]) for key, (attribute, codec) in self._fields.items() if key in record}
         return self._cls(**values, **more)
 
     def write(self, value: T) -> dict[str, Any]:
         record = {}
-        for key, attribute, codec in self._fields:
-            told = getattr(value, attribute)
-            if told is not None and told != self._defaults[attribute]:
-                record[key] = codec.write(told)
+        for key, (attribute, codec) in self._fields.items():
+            content = getattr(value, attribute)
+            if content is not None and content != self._defaults[attribute]:
+                record[key] = codec.write(content)
         return record
+
+
+def _camel_case(attribute: str) -> str:
+    return re.sub(r"_(\w)", lambda letter: letter[1].upper(), attribute)
 
 
 def _default(field: msgspec.structs.FieldInfo) -> Any:
@@ -64,7 +64,7 @@ def _same(value: Any) -> Any:
 
 
 def short(number: float) -> float | int:
-    """20.0 as 20: what a person would write."""
+    """20.0 as 20, as a person would write it."""
     return int(number) if float(number).is_integer() and abs(number) < 1e15 else float(number)
 
 
@@ -81,7 +81,7 @@ def record(shape: Shape[Any]) -> Codec:
 
 
 def reading(unit: Unit) -> Codec:
-    """A bare number, or a number with its unit and time where they are not the usual ones."""
+    """A number, or a record with unit and time if they are not the usual ones."""
 
     def read(value: Any) -> Reading:
         if not isinstance(value, dict):
@@ -89,14 +89,14 @@ def reading(unit: Unit) -> Codec:
         at = TIME.read(value["at"]) if "at" in value else 0.0
         return Reading(float(value["value"]), Unit(value.get("unit", unit)), at)
 
-    def write(told: Reading) -> Any:
-        if told.unit is unit and not told.at:
-            return short(told.value)
-        full: dict[str, Any] = {"value": short(told.value)}
-        if told.unit is not unit:
-            full["unit"] = str(told.unit)
-        if told.at:
-            full["at"] = print_time(told.at)
+    def write(measured: Reading) -> Any:
+        if measured.unit is unit and not measured.at:
+            return short(measured.value)
+        full: dict[str, Any] = {"value": short(measured.value)}
+        if measured.unit is not unit:
+            full["unit"] = str(measured.unit)
+        if measured.at:
+            full["at"] = print_time(measured.at)
         return full
 
     return Codec(read, write)

@@ -1,4 +1,4 @@
-"""Moments as people write them (ISO 8601) and as the core keeps them (seconds since the epoch), without losing a digit."""
+"""Times in ISO 8601 and in seconds since the epoch, without losing a digit."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> float | None:
-    """None for anything but a date, or a date and time with Z or a UTC offset, from 1970 on."""
+    """Seconds, from a date, or a date and time with Z or a UTC offset, from 1970 on; else None."""
     match = _MOMENT(text)
     if match is None:
         return None

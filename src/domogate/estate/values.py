@@ -1,7 +1,7 @@
-"""Nodes to plain data, by what the schema expects: where text is expected every word is text, however it looks.
+"""Nodes to plain data, by the types in the schema: where it expects text, every scalar is text.
 
-`on`, `062520`, `1e3` and `2026-11-15` are therefore the text that was written where the format wants text, numbers are
-decimal numbers, and only `true` and `false` are booleans. A value that does not fit is left as text for the schema to refuse.
+So `on`, `062520`, `1e3` and `2026-11-15` stay text where the format has text. Numbers are decimal numbers, and only `true`
+and `false` are booleans. A value that does not fit stays text, and the schema refuses it.
 """
 
 import math
@@ -13,14 +13,14 @@ from domogate.estate.nodes import Entry, Listing, Mapping, Node, Scalar
 
 Schema = dict[str, Any]
 
-# Numbers are JSON's; longer integers than every store and client can hold stay text.
+# Numbers are JSON's. Integers that a store or client could not hold stay text.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})").fullmatch
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,308})(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?").fullmatch
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 class SchemaGuide:
-    """Knows which parts of the schema apply to a node."""
+    """Finds the parts of the schema that apply to a node."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -59,7 +59,7 @@ class SchemaGuide:
 
 
 def read_scalar(scalar: Scalar, *, as_text: bool) -> Any:
-    """No value at all is None everywhere; quotes make anything text."""
+    """A missing value is always None; a quoted value is always text."""
     if not scalar.plain:
         return scalar.text
     word = _WORDS.get(scalar.text, scalar.text)
@@ -78,14 +78,14 @@ def _number(text: str) -> int | float | str:
 
 
 def _types(schema: Schema) -> list[str]:
-    told = schema.get("type", [])
-    return [told] if isinstance(told, str) else told
+    types = schema.get("type", [])
+    return [types] if isinstance(types, str) else types
 
 
 def condition_holds(condition: Schema, value: Any) -> bool:
-    """The few kinds of `if` that the estate's schema has: the type, keys that must be there, words they must have.
+    """Evaluates the kinds of `if` in the estate's schema: a type, required keys, and the words that they must have.
 
-    Told of a node as of the data made from it.
+    `value` is a node, or the data made from it.
     """
     if "type" in condition:
         return isinstance(value, Scalar | str) if condition["type"] == "string" else isinstance(value, Mapping | dict)
@@ -93,8 +93,8 @@ def condition_holds(condition: Schema, value: Any) -> bool:
     if not isinstance(entries, dict):
         return False
     return all(key in entries for key in condition.get("required", ())) and all(
-        _word(entries[key]) in told.get("enum", (told.get("const"),))
-        for key, told in condition["properties"].items()
+        _word(entries[key]) in rule.get("enum", (rule.get("const"),))
+        for key, rule in condition["properties"].items()
         if key in entries
     )
 

@@ -1,4 +1,4 @@
-"""Flags, DOMOGATE_* and a TOML file become one frozen Settings; a bad one stops the start and is named."""
+"""Builds Settings from flags, DOMOGATE_* variables and a TOML file. A wrong value stops the start."""
 
 import re
 import tomllib
@@ -6,21 +6,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
-from types import UnionType
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, NamedTuple, get_origin
 
 import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import SETTINGS, make_settings
-from domogate.settings.rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, RULES, SECRET, TABLES, Wrong
+from domogate.settings.descriptions import DECLARED
+from domogate.settings.rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, TABLES, Wrong
 from domogate.settings.values import Settings
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 
 class Mistake(msgspec.Struct, frozen=True):
-    """One thing wrong: with which setting, where it was given, and what would be right."""
+    """One wrong setting: its name, where it was given, and what is allowed."""
 
     setting: str
     source: str
@@ -31,7 +31,7 @@ class Mistake(msgspec.Struct, frozen=True):
 
 
 class BadSettings(Exception):
-    """The gateway does not start like this; every mistake is in the message."""
+    """The settings are wrong; the message lists every mistake."""
 
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -54,13 +54,13 @@ def load_settings(
     *,
     sunset_names: Collection[str] | None = None,
 ) -> Settings:
-    """Flags come before DOMOGATE_* variables, these before the TOML file, and that before the defaults.
+    """Precedence: flags, DOMOGATE_* variables, the TOML file, defaults.
 
-    A flag that is None and a variable that is empty count as not given. `file` None: the one DOMOGATE_CONFIG names, if any.
+    A flag that is None and an empty variable count as not given. Without `file`, DOMOGATE_CONFIG may name one.
     Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
-    types = setting_types()
+    types = {name: one.type for name, one in DECLARED.items()}
     file = file or (Path(environ[_FILE_VARIABLE]) if environ.get(_FILE_VARIABLE) else None)
     given = {
         **(_from_file(file, types, mistakes) if file is not None else {}),
@@ -70,11 +70,13 @@ def load_settings(
     values: dict[str, Any] = {}
     for name, (value, source, from_text) in given.items():
         try:
-            values[name] = RULES.get(name, _as_is)(_convert(value, types[name], from_text))
+            converted = _convert(value, types[name], from_text)
+            check = DECLARED[name].setting.check
+            values[name] = converted if check is None else check(converted)
             if name == "sunset":
                 _check_sunset_names(values[name], sunset_names)
         except ValueError as wrong:
-            shown = "" if name in SECRET else f"{_shorten(value)} was given; "
+            shown = "" if DECLARED[name].setting.secret else f"{_shorten(value)} was given; "
             mistakes.append(Mistake(name, source, f"{shown}{wrong}."))
     mistakes += _check_together(values, given)
     if mistakes:
@@ -83,16 +85,10 @@ def load_settings(
     return Settings(**own, drivers=make_settings(values))
 
 
-def setting_types() -> dict[str, Any]:
-    """The type of each setting by its name: our own and those of drivers. A setting that may be None has the other type."""
-    own = {field.name: _without_none(field.type) for field in msgspec.structs.fields(Settings) if field.name != "drivers"}
-    return own | {name: one.type for name, one in SETTINGS.items()}
-
-
 _PREFIX = "DOMOGATE_"
 _FILE_VARIABLE = "DOMOGATE_CONFIG"
 _NO_SETTINGS = frozenset((_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"))
-"""Variables of the command line and of ./dev; any other with our prefix that is no setting is a mistake."""
+"""Variables of the command line and of ./dev. Any other variable with our prefix that is not a setting is a mistake."""
 _ALL_ADDRESSES = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared with, not bound to
 
 
@@ -140,7 +136,7 @@ def _from_file(file: Path, types: Mapping[str, Any], mistakes: list[Mistake]) ->
 
 
 def _convert(value: object, kind: Any, from_text: bool) -> Any:
-    """The value in its type; a text from a flag or variable is read as that type would be written by hand."""
+    """The value in its type. Text from a flag or variable is parsed."""
     if isinstance(value, str) and re.search(r"[\x00-\x1f\x7f]", value):
         raise Wrong("control characters are not allowed")
     if kind is Path:
@@ -178,7 +174,7 @@ def _read_text(text: str, kind: Any) -> object:
             raise Wrong("pairs are allowed, such as name=value,other=value")
         names = [name.strip() for name, _, _ in pairs]
         if len(set(names)) < len(names):
-            raise Wrong("each name may stand once")
+            raise Wrong("each name is allowed once")
         return {name.strip(): item.strip() for name, _, item in pairs}
     return text
 
@@ -197,22 +193,20 @@ def _check_sunset_names(dates: Mapping[str, str], names: Collection[str] | None)
     for name in dates:
         if names is None:
             if not OPERATION_OR_FAMILY.fullmatch(name):
-                raise Wrong(f"{name!r} is no operation (E1 to E20, X1 to X8) and no family's name")
+                raise Wrong(f"{name!r} is neither an operation (E1 to E20, X1 to X8) nor a family")
         elif name not in names:
-            raise Wrong(f"{name!r} is no operation and no family's name{_nearest(name, names)}")
+            raise Wrong(f"{name!r} is neither an operation nor a family{_nearest(name, names)}")
 
 
 def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> Iterator[Mistake]:
     for one, other in (("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")):
         if one in given and other not in given:
-            yield Mistake(
-                one, given[one].source, f"{other} is missing; a certificate and its key go together, or neither is set."
-            )
+            yield Mistake(one, given[one].source, f"{other} is missing; set both the certificate and its key, or neither.")
     port, metrics_port = values.get("port", 8080), values.get("metrics_port")
     host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
     if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):
         source = given["metrics_port"].source
-        yield Mistake("metrics_port", source, f"{port} is the port of the API itself; /metrics needs one of its own.")
+        yield Mistake("metrics_port", source, f"{port} is the port of the API itself; /metrics needs another port.")
     given_up, kept = values.get("webhook_given_up_days", 3.0), values.get("changes_kept_days", 7.0)
     if given_up >= kept:
         name = "webhook_given_up_days" if "webhook_given_up_days" in given else "changes_kept_days"
@@ -220,18 +214,8 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
             name,
             given[name].source,
             f"webhook_given_up_days ({given_up:g}) must be less than changes_kept_days ({kept:g}):"
-            " what is forgotten can be delivered no more.",
+            " a deleted event cannot be delivered.",
         )
-
-
-def _without_none(kind: Any) -> Any:
-    """`Path | None` is Path: what is not given is None already."""
-    others = [argument for argument in get_args(kind) if argument is not type(None)]
-    return others[0] if isinstance(kind, UnionType) else kind
-
-
-def _as_is(value: Any) -> Any:
-    return value
 
 
 def _kinds_hint(kind: Any) -> str:

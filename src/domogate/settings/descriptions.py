@@ -1,0 +1,251 @@
+"""Help text, placeholder and check of each setting. --help, docs/settings.md and `loading.py` use this table."""
+
+from typing import Any, get_args
+
+import msgspec
+
+from domogate.common.checks import between, positive
+from domogate.drivers import SETTINGS
+from domogate.drivers.declaration import DeclaredSetting, Setting
+from domogate.settings.rules import (
+    check_ages,
+    check_database,
+    check_host,
+    check_https_url,
+    check_mailbox,
+    check_networks,
+    check_public_url,
+    check_readable,
+    check_url,
+    one_of,
+    one_of_exactly,
+)
+from domogate.settings.values import Settings
+
+_PANELS: dict[str, dict[str, Setting]] = {
+    "Where": {
+        "data": Setting("DIR", "Folder of the database and of the gateway's other files."),
+        "database": Setting(
+            "URL",
+            "Database URL, such as postgresql://user:password@host/name. Without one, SQLite in the data folder.",
+            check_database,
+            secret=True,
+        ),
+        "host": Setting("ADDRESS", "Address or name to listen on; 0.0.0.0 or :: is every address of the machine.", check_host),
+        "port": Setting("PORT", "Port to listen on; 0 chooses a free port.", between(0, 65_535)),
+        "public_url": Setting(
+            "URL",
+            "Address that clients use, an http(s) URL without query. It is part of every token. Without one, "
+            "http(s)://host:port.",
+            check_public_url,
+        ),
+        "tls_certificate": Setting(
+            "FILE",
+            "Certificate chain (PEM); together with tls_key the gateway uses HTTPS.",
+            check_readable,
+        ),
+        "tls_key": Setting("FILE", "Private key of the certificate (PEM), without a passphrase.", check_readable),
+        "trusted_proxies": Setting(
+            "LIST",
+            "Addresses and networks, separated by commas, whose X-Forwarded-For and X-Forwarded-Proto headers are "
+            "used; others are ignored.",
+            check_networks,
+        ),
+        "metrics_host": Setting("ADDRESS", "Address on which /metrics (Prometheus) listens.", check_host),
+        "metrics_port": Setting(
+            "PORT",
+            "Port of /metrics, different from that of the API. Without one, there are no metrics.",
+            between(0, 65_535),
+        ),
+    },
+    "Protocol guards": {
+        "max_body": Setting("BYTES", "Longest request body; a longer one is 413.", between(1, 1 << 30)),
+        "max_header": Setting(
+            "BYTES",
+            "Longest request line with headers, 1024 to 1048576; a longer one is 431.",
+            between(1024, 1 << 20),
+        ),
+        "header_deadline": Setting(
+            "SECONDS",
+            "Longest time from the first byte to the end of the headers; after that, 408.",
+            positive,
+        ),
+        "body_deadline": Setting(
+            "SECONDS",
+            "Longest time for the body after the headers; also how long a client may take to accept its answer.",
+            positive,
+        ),
+        "keep_alive": Setting("SECONDS", "How long an idle connection is kept open.", positive),
+        "drain": Setting(
+            "SECONDS",
+            "How long running requests may take after SIGTERM or SIGINT, 0 to 3600. A second signal ends them at once.",
+            between(0, 3600),
+        ),
+    },
+    "Devices": {
+        "device_deadline": Setting(
+            "SECONDS",
+            "How long a device may take to answer; after that, 408 where the operation lists it.",
+            positive,
+        ),
+        "state_max_age": Setting("SECONDS", "Age of a state after which the device is asked again.", between(0, 1e9)),
+        "state_max_ages": Setting(
+            "KIND=SECONDS,…",
+            "The same for single kinds of device, such as light=30,plug=10.",
+            check_ages,
+        ),
+        "simulator_awake_plants": Setting(
+            "NUMBER",
+            "How many plants with only simulated modules run at the same time; others stop until they are used.",
+            between(0, 1_000_000),
+        ),
+    },
+    "Identity": {
+        "access_token_lifetime": Setting("SECONDS", "Lifetime of an access token.", positive),
+        "id_token_lifetime": Setting("SECONDS", "Lifetime of an id token.", positive),
+        "ticket_lifetime": Setting("SECONDS", "Lifetime of a lock or camera ticket (E11, E15), at most 120.", between(1, 120)),
+        "code_lifetime": Setting("SECONDS", "Lifetime of an authorization code, 1 to 600.", between(1, 600)),
+        "refresh_token_lifetime": Setting("SECONDS", "Lifetime of an unused refresh token.", positive),
+        "refresh_grace": Setting(
+            "SECONDS",
+            "How long a used refresh token gets the same answer again, 0 to 300; so a lost answer logs nobody out.",
+            between(0, 300),
+        ),
+        "session_lifetime": Setting("SECONDS", "Longest lifetime of a browser session.", positive),
+        "session_idle_lifetime": Setting("SECONDS", "Time without use after which a browser session ends.", positive),
+        "link_lifetime": Setting("SECONDS", "Lifetime of a link to set a password.", positive),
+        "signing_algorithm": Setting(
+            "NAME",
+            "Signature algorithm of tokens: ES256 or RS256.",
+            one_of_exactly("ES256", "RS256"),
+        ),
+        "issuers": Setting(
+            "JSON",
+            "External issuers whose tokens are accepted; in the TOML file as [[issuers]], elsewhere as JSON.",
+        ),
+        "own_issuer": Setting("true|false", "false: only tokens of external issuers are accepted."),
+        "implicit_enabled": Setting("true|false", "Allow the implicit grant for clients that are registered for it."),
+        "second_factor_required": Setting("true|false", "Require a second factor for every login."),
+        "smtp_host": Setting(
+            "ADDRESS",
+            "Mail server for links. Without one, links are printed, and people who forget a password must ask the operator.",
+            check_host,
+        ),
+        "smtp_port": Setting("PORT", "Port of the mail server.", between(1, 65_535)),
+        "smtp_security": Setting(
+            "WORD",
+            "Encryption to the mail server: starttls, tls or none.",
+            one_of("starttls", "tls", "none"),
+        ),
+        "smtp_user": Setting("NAME", "User name at the mail server."),
+        "smtp_password": Setting("TEXT", "Password at the mail server; better set as DOMOGATE_SMTP_PASSWORD.", secret=True),
+        "smtp_sender": Setting("E-MAIL", "Sender address of the mails.", check_mailbox),
+        "terms_url": Setting(
+            "URL",
+            "Address of the terms of use, an https:// URL; the account page links to it.",
+            check_https_url,
+        ),
+    },
+    "Families": {
+        "echo_url": Setting("URL", "HTTP service behind E20. Without one, the embedded service.", check_url, secret=True),
+        "echo_deadline": Setting("SECONDS", "How long the echo service may take to answer; after that, 504.", positive),
+        "sunset": Setting(
+            "NAME=DATE,…",
+            "Removal dates of families or operations, sent as Sunset header: touchpanel=2027-06-30,E11=2027-12-31.",
+        ),
+    },
+    "Events": {
+        "streams_most": Setting(
+            "NUMBER",
+            "How many event streams may be open at the same time; one more is 503.",
+            between(0, 1_000_000),
+        ),
+        "webhook_networks": Setting(
+            "LIST",
+            "Private addresses and networks, separated by commas, that webhooks may call, also without TLS. The demo "
+            "allows its own machine.",
+            check_networks,
+        ),
+        "webhook_deadline": Setting(
+            "SECONDS",
+            "How long the receiver of a webhook may take to answer, 0.1 to 120.",
+            between(0.1, 120),
+        ),
+        "webhook_given_up_days": Setting(
+            "DAYS",
+            "Age at which an event that was not accepted becomes a dead letter; less than changes_kept_days.",
+            positive,
+        ),
+        "dead_letters_kept_days": Setting("DAYS", "How long dead letters are kept.", positive),
+    },
+    "Memory and retention": {
+        "world_modules": Setting("NUMBER", "How many modules the read model holds in memory.", between(1, 1 << 40)),
+        "changes_kept_days": Setting("DAYS", "How long changes are kept; streams can resume for so long.", positive),
+        "readings_raw_days": Setting(
+            "DAYS",
+            "How long single readings are kept; after that, one summary for each hour.",
+            positive,
+        ),
+        "readings_kept_days": Setting("DAYS", "How long summaries of readings are kept.", positive),
+        "readings_most": Setting(
+            "NUMBER",
+            "How many readings and summaries are kept in total, at least 1000; the oldest are deleted first.",
+            between(1_000, 1 << 40),
+        ),
+        "orders_kept_days": Setting("DAYS", "How long ended orders are kept.", positive),
+        "removed_plants_kept_days": Setting("DAYS", "How long E6 lists a removed plant as Removed.", positive),
+        "audit_kept_days": Setting(
+            "DAYS",
+            "How long records of the audit log are kept, in whole UTC days. Without one, they are not deleted.",
+            positive,
+        ),
+    },
+    "Logs": {
+        "log_level": Setting(
+            "LEVEL",
+            "debug, info, warning, error or critical.",
+            one_of("debug", "info", "warning", "error", "critical"),
+        ),
+        "log_format": Setting("FORMAT", "text or json; logs go to standard error.", one_of("text", "json")),
+        "access_log": Setting(
+            "true|false",
+            "Log one line for each request (method, path, status, duration, client), without query strings, tokens "
+            "and keys. It halves the throughput.",
+        ),
+    },
+}
+
+
+def _declare() -> dict[str, DeclaredSetting]:
+    described = {
+        name: msgspec.structs.replace(setting, panel=panel)
+        for panel, settings in _PANELS.items()
+        for name, setting in settings.items()
+    }
+    own = {}
+    for field in msgspec.structs.fields(Settings):
+        if field.name != "drivers":
+            default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+            kind = _without_none(field.type)
+            own[field.name] = DeclaredSetting(field.name, field.name, kind, default, described.pop(field.name))
+    assert not described, f"descriptions without a setting: {', '.join(described)}"
+    return own | SETTINGS
+
+
+def _without_none(kind: Any) -> Any:
+    """`Path | None` is Path: None means that the setting is not given."""
+    others = [argument for argument in get_args(kind) if argument is not type(None)]
+    return others[0] if type(None) in get_args(kind) else kind
+
+
+DECLARED: dict[str, DeclaredSetting] = _declare()
+"""Every setting by its name: our own and those of drivers."""
+
+
+def print_default(default: object) -> str:
+    """A default as help and documentation show it."""
+    if default is None or default in ((), {}):
+        return "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:.12g}" if isinstance(default, float) else str(default)
