@@ -1,0 +1,96 @@
+"""docs/extending/store.md: its code is applied to a copy of the source and run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import domogate
+
+PAGE = Path(__file__).parents[2] / "docs" / "extending" / "store.md"
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^(?:New file|.*Change) `src/(\S+)`:$", re.MULTILINE)
+
+COMPARE = """
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine
+from domogate.stores import SqlStore
+from domogate.stores.tables import metadata
+with create_engine("sqlite:///announcements.sqlite3").connect() as connection:
+    print(compare_metadata(MigrationContext.configure(connection), metadata))
+"""
+
+CHECKED = """
+from domogate.ports import Store
+from domogate.stores import SqlStore
+def check(store: SqlStore) -> Store:
+    return store
+"""
+
+
+def change(text: str, diff: str) -> str:
+    lines = diff.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if not line.startswith("+"))
+    after = "".join(line[1:] for line in lines if not line.startswith("-"))
+    assert text.count(before) == 1, f"not found once:\n{before}"
+    return text.replace(before, after)
+
+
+class Extended:
+    """A copy of the package with the code of the page."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.new: set[str] = set()
+        self.changed: set[str] = set()
+        shutil.copytree(Path(domogate.__file__).parent, folder / "domogate", ignore=shutil.ignore_patterns("__pycache__"))
+        page = PAGE.read_text()
+        for block in _BLOCK.finditer(page):
+            kind, code = block.groups()
+            names = _FILE.findall(page, 0, block.start())
+            path = folder / names[-1] if names else folder
+            if kind == "python" and "asyncio.run(main())" in code:
+                (folder / "program.py").write_text(code)
+            elif kind == "python":
+                assert not path.exists(), f"{names[-1]} exists already"
+                path.write_text(code)
+                self.new.add(names[-1])
+            elif kind == "diff":
+                path.write_text(change(path.read_text(), code))
+                self.changed.add(names[-1])
+            else:
+                self.output = code
+
+    def run(self, *arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(self.folder)}
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
+    return Extended(tmp_path_factory.mktemp("extended"))
+
+
+def test_the_program_prints_what_the_page_says(extended: Extended) -> None:
+    assert extended.run("program.py") == extended.output
+    assert extended.run("-c", COMPARE) == "[]\n"
+
+
+def test_the_types_are_right(extended: Extended) -> None:
+    """`SqlStore` is still a `Store`."""
+    (extended.folder / "checked.py").write_text(CHECKED)
+    extended.run("-m", "mypy", "--strict", "checked.py")
+
+
+def test_it_touches_as_many_files_as_the_page_says(extended: Extended) -> None:
+    new, changed = len(extended.new), len(extended.changed)
+    assert f"It takes {new + changed} files: {new} new, {changed} changed." in PAGE.read_text()
