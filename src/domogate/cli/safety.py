@@ -3,11 +3,10 @@
 import asyncio
 import re
 import sys
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 
@@ -18,6 +17,7 @@ from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import choose, find_plant, parse_either_id
 from domogate.cli._output import AsJson, as_printed, note, print_json, print_list, print_table
 from domogate.cli._words import TIME_HELP, optional_moment
+from domogate.common.times import parse_time_zone
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.plants import Plant
@@ -223,12 +223,10 @@ async def _module(tools: Tools, plant: Plant, wanted: str) -> Id:
 
 
 def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise Mistake(f"{name!r} is not a known time zone; write it as Europe/Rome.") from None
+        return parse_time_zone(name)
+    except ValueError as error:
+        raise Mistake(str(error)) from None
 
 
 def _format(out: Path | None, given: ReportFormat | None) -> ReportFormat:

@@ -1,7 +1,8 @@
 """Reads times and durations that operators write on the command line and in queries."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)", re.ASCII).fullmatch
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -19,6 +20,16 @@ def parse_duration(text: str) -> float:
     if not parts or int(parts[1]) == 0:
         raise ValueError(f"{text!r} is not a duration; write it as 90d, 12h, 30m or 45s.")
     return int(parts[1]) * _SECONDS[parts[2]]
+
+
+def parse_time_zone(name: str) -> tzinfo:
+    """A zone of the IANA database. Raises ValueError with a message for a person."""
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name!r} is not a known time zone; write it as Europe/Rome.") from None
 
 
 def parse_moment(text: str) -> float:

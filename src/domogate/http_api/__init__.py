@@ -1,1 +1,6 @@
-"""One kit for our own HTTP surfaces (management, events, webhooks, tickets): operations, credentials, problems, OpenAPI."""
+"""The kit of our own HTTP surfaces (management, events, webhooks, tickets), on Starlette.
+
+A surface is a `Surface` with a table of operations (operations.py) and one way to check credentials (credentials.py).
+`SurfaceApp` (app.py) serves it: it reads queries and bodies (requests.py), prints refusals as problem details (problems.py),
+cuts lists into pages (paging.py) and describes the surface as OpenAPI (openapi.py).
+"""

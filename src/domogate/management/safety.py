@@ -1,16 +1,14 @@
 """Emergency lighting, for the responsible person: state and schedule, logbook, spare parts, and the report as PDF."""
 
 import asyncio
-from datetime import UTC, tzinfo
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
 from domogate import __version__, reports
-from domogate.common.times import parse_moment
+from domogate.common.times import parse_moment, parse_time_zone
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.logbook import LogbookKind
 from domogate.http_api.operations import OperationTable
@@ -62,7 +60,7 @@ async def get_safety_report(services: ManagementServices, call: OperatorCall, qu
     since, until = _read_time("since", query.since), _read_time("until", query.until)
     if since is not None and until is not None and since > until:
         raise not_as_expected("query", "since is after until")
-    zone = parse_parameter("timezone", _zone, query.timezone)
+    zone = parse_parameter("timezone", parse_time_zone, query.timezone)
     report = await _logbook(services).make_report(call.id_of("plantId"), since, until)
     content = await asyncio.to_thread(
         reports.print_pdf, report, made_by=f"Domogate {__version__}", zone=zone, responsible=query.responsible
@@ -119,12 +117,3 @@ def _logbook(services: ManagementServices) -> SafetyLogbook:
 
 def _read_time(name: str, text: str | None) -> float | None:
     return None if text is None else parse_parameter(name, parse_moment, text)
-
-
-def _zone(name: str) -> tzinfo:
-    if name == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"{name!r} is not a time zone that is known here.") from None
