@@ -1,9 +1,10 @@
-"""GET /events over real HTTP, inside the test's own event loop: what is answered, written, refused and cut off."""
+"""GET /events over real HTTP, in the test's own event loop: answers, events, refusals, and clients that do not read."""
 
 import asyncio
 import contextlib
 import dataclasses
 import json
+import re
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,6 +33,7 @@ from domogate.http_api.problems import Problem
 from domogate.http_api.requests import read_query
 from domogate.identity.subscriptions import new_key, new_subscription
 from domogate.services.audit.log import AuditAction
+from domogate.services.events.endings import MEANING_OF, EndCode
 from support.edge_server import serving
 from support.listening import Credentials, Salon, a_module, open_salon, until
 
@@ -74,7 +76,7 @@ class Served:
 
     @asynccontextmanager
     async def listening(self, query: str = "", **more: str) -> AsyncIterator[AsyncIterator[ServerSentEvent]]:
-        """By an implementation that is not ours."""
+        """Events as another implementation reads them."""
         async with aconnect_sse(self.http, "GET", f"/events{query}", headers=self.headers(**more)) as source:
             yield source.aiter_sse()
 
@@ -83,8 +85,8 @@ class Served:
             await self.salon.report(self.plant, self.lamp, on=number % 2 == 0)
 
     async def raw(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A stream by bare sockets, its head already read."""
-        # With little room, so that little fills it: what a kernel keeps for a reader grows as long as it is read.
+        """A stream on a bare socket, its head already read."""
+        # A small buffer, so that few events fill it; without this the kernel lets it grow.
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         connection.setblocking(False)
@@ -122,7 +124,7 @@ async def served() -> AsyncIterator[Served]:
 
 
 class TestListening:
-    async def test_is_answered_as_a_stream_that_nobody_stores_or_holds_back(self, served: Served) -> None:
+    async def test_the_answer_is_a_stream_that_is_not_stored_or_buffered(self, served: Served) -> None:
         async with served.http.stream("GET", "/events", headers=served.headers()) as answer:
             assert answer.status_code == 200
             assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
@@ -130,7 +132,7 @@ class TestListening:
             assert answer.headers["x-accel-buffering"] == "no"
 
     @pytest.mark.story
-    async def test_tells_what_happens(self, served: Served) -> None:
+    async def test_changes_are_sent(self, served: Served) -> None:
         async with served.listening() as events:
             ready = await anext(events)
             assert (ready.event, ready.json()) == ("ready", {"cursor": int(ready.id)})
@@ -159,7 +161,7 @@ class TestListening:
             await served.switch()
             assert (await anext(events)).event == "state"
 
-    async def test_ends_with_words_and_the_connection_can_be_used_again(self, served: Served) -> None:
+    async def test_the_last_event_gives_the_reason_and_the_connection_can_be_used_again(self, served: Served) -> None:
         async with served.listening() as events:
             await anext(events)
             await served.salon.store.revoke_grant(served.credentials.grant.id, served.salon.clock.now())
@@ -168,13 +170,13 @@ class TestListening:
         assert end.json()["code"] == "token"
         assert (await served.get()).status_code == 401
 
-    async def test_is_over_for_the_hub_when_the_listener_goes(self, served: Served) -> None:
+    async def test_the_stream_is_closed_when_the_client_disconnects(self, served: Served) -> None:
         async with served.listening() as events:
             await anext(events)
             assert served.salon.hub.open_streams == 1
-        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be forgotten")
+        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be closed")
 
-    async def test_counts_once_against_the_rate_however_much_is_told(self, served: Served) -> None:
+    async def test_a_stream_counts_once_against_the_rate(self, served: Served) -> None:
         key = new_key()
         await served.salon.store.add_subscription(new_subscription("app", key, served.salon.clock.now(), rate="2/hour"))
         credentials = dataclasses.replace(served.credentials, key=key)
@@ -187,11 +189,11 @@ class TestListening:
         assert spent.status_code == 429
         assert int(spent.headers["retry-after"]) > 0
 
-    async def test_by_head_does_not_wait_for_anything(self, served: Served) -> None:
+    async def test_head_is_answered_at_once(self, served: Served) -> None:
         answer = await served.http.head("/events", headers=served.headers())
         assert (answer.status_code, answer.content) == (200, b"")
         assert answer.headers["content-type"].startswith("text/event-stream")
-        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be forgotten")
+        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be closed")
 
 
 class TestTheMetrics:
@@ -204,7 +206,7 @@ class TestTheMetrics:
         await until(lambda: sample("domogate_requests_total", status="200") == 1, "the stream to be counted")
         assert sample("domogate_request_seconds_count") is None
         await served.get("?kind=none")
-        assert sample("domogate_request_seconds_count") == 1, "a refusal is as quick as any answer"
+        assert sample("domogate_request_seconds_count") == 1, "a refusal is measured like any other answer"
 
 
 class TestADrain:
@@ -217,7 +219,7 @@ class TestADrain:
 
 
 class TestAListenerThatDoesNotRead:
-    async def test_is_cut_off_and_what_waited_is_forgotten(self) -> None:
+    async def test_is_cut_off_and_its_queue_is_dropped(self) -> None:
         quick = Limits(max_header=4_096, header_deadline=60, body_deadline=3, keep_alive=60)
         async with open_served(quick, queue_events=20) as served:
             _, writer = await served.raw()
@@ -227,7 +229,7 @@ class TestAListenerThatDoesNotRead:
                 await asyncio.gather(*(served.switch(2) for _ in range(10)))
                 if stream._end is not None:
                     break
-            assert stream._end is not None, "nothing ever filled up"
+            assert stream._end is not None, "the buffers never filled"
             assert stream._queue == []
             await until(lambda: served.salon.hub.open_streams == 0, "the connection to be cut")
             writer.close()
@@ -248,7 +250,7 @@ class TestRefusals:
         await self.refused(answer, 401)
         assert answer.headers["www-authenticate"].startswith("SubscriptionKey")
 
-    async def test_of_a_token_say_how_to_get_in(self, served: Served) -> None:
+    async def test_of_a_token_have_a_challenge(self, served: Served) -> None:
         answer = await served.get(authorization="Bearer nonsense")
         await self.refused(answer, 401)
         assert 'error="invalid_token"' in answer.headers["www-authenticate"]
@@ -284,7 +286,9 @@ class TestRefusals:
         assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
 
     @pytest.mark.parametrize(("standing", "status"), [(Standing.BOTH_EXPIRED, 469), (Standing.TERMS_EXPIRED, 470)])
-    async def test_of_who_must_do_something_first(self, served: Served, standing: Standing, status: int) -> None:
+    async def test_of_users_who_must_renew_or_accept_something_first(
+        self, served: Served, standing: Standing, status: int
+    ) -> None:
         user = await served.salon.add_user("Bruno", standing=standing)
         await self.refused(await served.get("", await served.salon.let_in(user)), status)
 
@@ -298,7 +302,7 @@ class TestRefusals:
         for path in ("/events/", "/events/x", "/events//", "/events%2f"):
             await self.refused(await served.http.get(path, headers=served.headers()), 404)
 
-    async def test_of_one_too_many_say_when_to_come_again(self) -> None:
+    async def test_of_one_stream_too_many_say_when_to_retry(self) -> None:
         async with open_served(most=1) as served, served.listening() as events:
             await anext(events)
             answer = await served.get()
@@ -313,6 +317,12 @@ class TestTheDocument:
         OpenAPIV31SpecValidator(answer.json()).validate()
         kinds = answer.json()["paths"]["/events"]["get"]["parameters"][1]["schema"]["items"]["enum"]
         assert sorted(kinds) == sorted(NoticeKind)
+
+    async def test_explains_every_code_with_which_a_stream_ends(self, served: Served) -> None:
+        document = (await served.http.get("/events/openapi.json")).json()
+        described = document["paths"]["/events"]["get"]["responses"]["200"]["description"]
+        assert MEANING_OF.keys() == set(EndCode)
+        assert re.findall(r"^\| `(\w+)` \| [A-Z]", described, re.M) == list(EndCode)
 
     async def test_describes_the_data_that_is_sent(self, served: Served) -> None:
         document = (await served.http.get("/events/openapi.json")).json()
@@ -334,7 +344,7 @@ class TestTheQuery:
             read_query(query, EventQuery).to_filter()
 
     @given(st.sets(st.uuids(), max_size=3), st.sets(st.sampled_from(NoticeKind)), st.booleans())
-    def test_means_what_it_says(self, plants: set[Any], kinds: set[NoticeKind], present: bool) -> None:
+    def test_is_read_as_it_was_written(self, plants: set[Any], kinds: set[NoticeKind], present: bool) -> None:
         parts = [f"plant={plant}" for plant in plants] + [f"kind={kind}" for kind in kinds] + [f"present={present}".lower()]
         wanted = read_query("&".join(parts).encode(), EventQuery).to_filter()
         assert (wanted.plants, wanted.kinds, wanted.present) == ({str(plant) for plant in plants}, kinds, present)

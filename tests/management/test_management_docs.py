@@ -1,4 +1,4 @@
-"""docs/management.md and docs/cli.md name every operation and every command, as they are."""
+"""docs/management.md and docs/cli.md have every operation and every command, as the code declares them."""
 
 import re
 from pathlib import Path

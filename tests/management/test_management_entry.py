@@ -1,4 +1,4 @@
-"""Who gets in: over all operations, nobody but an operator with an access token that has the scope."""
+"""Credentials: every operation is only for an operator with an access token that has the scope."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from domogate.domain.webhooks import Webhook
 from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
-from support.management import Office, problem
+from support.management import ManagementApi, problem
 from support.safety_site import SITE, site_estate
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, NOW, SCENE, an_id
 
@@ -67,9 +67,9 @@ def path_of(operation: Operation) -> str:
     return operation.path.format(**EXAMPLES | OTHER_EXAMPLES.get(operation.id, {}))
 
 
-async def everything(office: Office) -> bytes:
-    """All that an operation could change."""
-    store = office.village.store
+async def everything(api: ManagementApi) -> bytes:
+    """Everything that an operation could change."""
+    store = api.village.store
     estate = await store.export_estate()
     sessions = [await store.list_sessions(user.id) for user in estate.users]
     orders, faults = await store.list_orders(None, None, None, None, 100), await store.list_injections()
@@ -78,32 +78,32 @@ async def everything(office: Office) -> bytes:
 
 
 class TestEveryOperation:
-    """Over the whole table: the same refusal from each, in the shape of a problem, and nothing is changed."""
+    """Every operation gives the same refusal as a problem, and changes nothing."""
 
-    async def refuse(self, office: Office, token: str, status: int, challenge: str = "") -> None:
-        await office.village.open_session(BRUNO.id)
-        await office.village.store.import_estate(site_estate([]), prune=False)
-        await office.village.store.add_webhook(WEBHOOK)
-        before = await everything(office)
+    async def refuse(self, api: ManagementApi, token: str, status: int, challenge: str = "") -> None:
+        await api.village.open_session(BRUNO.id)
+        await api.village.store.import_estate(site_estate([]), prune=False)
+        await api.village.store.add_webhook(WEBHOOK)
+        before = await everything(api)
         for operation in OPERATIONS:
-            answer = await office.send(operation.method, path_of(operation), BODIES.get(operation.id), token=token)
+            answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id), token=token)
             problem(answer, status)
             assert challenge in answer.headers.get("www-authenticate", ""), operation.id
-        assert await everything(office) == before
+        assert await everything(api) == before
 
     def test_the_table_of_bodies_is_whole(self) -> None:
         assert BODIES.keys() == {operation.id for operation in OPERATIONS if operation.body is not None}
 
-    async def test_each_would_have_been_done_by_an_operator(self, driven: Office) -> None:
-        """So that no refusal below is one for another reason."""
-        office = driven
-        await office.village.store.import_estate(site_estate([]), prune=False)
+    async def test_an_operator_can_do_each(self, driven: ManagementApi) -> None:
+        """So the refusals below have no other reason."""
+        api = driven
+        await api.village.store.import_estate(site_estate([]), prune=False)
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
-        await office.village.store.add_orders((order,), NOW, sent=True)
-        await office.village.store.add_webhook(WEBHOOK)
-        await office.village.people.set_operator(ANNA.id, True)
-        await office.village.store.add_grant(Grant(EXAMPLES["grantId"], BRUNO.id, APP.id, ("light.read",)))
-        await office.village.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
+        await api.village.store.add_orders((order,), NOW, sent=True)
+        await api.village.store.add_webhook(WEBHOOK)
+        await api.village.people.set_operator(ANNA.id, True)
+        await api.village.store.add_grant(Grant(EXAMPLES["grantId"], BRUNO.id, APP.id, ("light.read",)))
+        await api.village.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
         last = (
             "removeWebhook",
             "changePlant",
@@ -115,72 +115,72 @@ class TestEveryOperation:
         )
         ordered = sorted(OPERATIONS, key=lambda operation: last.index(operation.id) if operation.id in last else -1)
         for operation in ordered:
-            answer = await office.send(operation.method, path_of(operation), BODIES.get(operation.id))
+            answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id))
             assert answer.status_code == operation.status, f"{operation.id}: {answer.text}"
 
-    async def test_without_a_token_it_is_401(self, office: Office) -> None:
-        await self.refuse(office, "", 401, 'Bearer realm="domogate"')
+    async def test_without_a_token_it_is_401(self, api: ManagementApi) -> None:
+        await self.refuse(api, "", 401, 'Bearer realm="domogate"')
 
-    async def test_with_a_token_that_is_none_it_is_401(self, office: Office) -> None:
-        await self.refuse(office, "x.y.z", 401, 'error="invalid_token"')
+    async def test_with_an_invalid_token_it_is_401(self, api: ManagementApi) -> None:
+        await self.refuse(api, "x.y.z", 401, 'error="invalid_token"')
 
-    async def test_with_an_operators_token_without_the_scope_it_is_403(self, office: Office) -> None:
+    async def test_with_an_operators_token_without_the_scope_it_is_403(self, api: ManagementApi) -> None:
         scopes = (*map(str, Scope), "openid", "gateway.managed", "GATEWAY.MANAGE")
-        token = await office.mint(office.olga, scopes=scopes)
-        await self.refuse(office, token, 403, f'error="insufficient_scope", scope="{MANAGE_SCOPE}"')
+        token = await api.mint(api.operator, scopes=scopes)
+        await self.refuse(api, token, 403, f'error="insufficient_scope", scope="{MANAGE_SCOPE}"')
 
     @pytest.mark.parametrize("user", [ANNA, BRUNO], ids=["owner", "guest"])
-    async def test_with_the_scope_but_no_operator_it_is_403(self, office: Office, user: User) -> None:
-        await self.refuse(office, await office.mint(user), 403)
+    async def test_with_the_scope_but_a_user_who_is_not_an_operator_it_is_403(self, api: ManagementApi, user: User) -> None:
+        await self.refuse(api, await api.mint(user), 403)
 
-    async def test_with_an_id_token_it_is_401(self, office: Office) -> None:
-        await self.refuse(office, await office.mint(office.olga, kind=TokenKind.ID), 401, "invalid_token")
+    async def test_with_an_id_token_it_is_401(self, api: ManagementApi) -> None:
+        await self.refuse(api, await api.mint(api.operator, kind=TokenKind.ID), 401, "invalid_token")
 
-    async def test_with_an_implicit_token_it_is_401(self, office: Office) -> None:
-        await self.refuse(office, await office.mint(office.olga, flow=GrantType.IMPLICIT), 401, "invalid_token")
+    async def test_with_an_implicit_token_it_is_401(self, api: ManagementApi) -> None:
+        await self.refuse(api, await api.mint(api.operator, flow=GrantType.IMPLICIT), 401, "invalid_token")
 
 
-class TestFromOneRequestToTheNext:
-    async def test_who_is_no_operator_any_more_is_refused_and_that_is_noted(self, office: Office) -> None:
-        await office.good("GET", "/users")
-        await office.village.people.set_operator(ANNA.id, True)
-        await office.village.people.set_operator(office.olga.id, False)
-        assert "operator" in await office.refused("GET", "/users", status=403)
-        assert (await office.village.noted())[-1] == "refusal"
+class TestChangesBetweenRequests:
+    async def test_a_former_operator_is_refused_and_the_refusal_is_noted(self, api: ManagementApi) -> None:
+        await api.ok("GET", "/users")
+        await api.village.people.set_operator(ANNA.id, True)
+        await api.village.people.set_operator(api.operator.id, False)
+        assert "operator" in await api.refused("GET", "/users", status=403)
+        assert (await api.village.noted())[-1] == "refusal"
 
-    async def test_a_deleted_operator_a_revoked_grant_and_an_expired_token_are_refused(self, office: Office) -> None:
-        short = await office.mint(office.olga, lifetime=10)
-        await office.good("GET", "/users", token=short)
-        office.village.clock.at += 100
-        await office.refused("GET", "/users", token=short, status=401)
-        await office.good("GET", "/users")
-        await office.village.people.revoke_grants(office.olga.id)
-        await office.refused("GET", "/users", status=401)
-        token = await office.mint(office.olga)
-        await office.village.people.set_operator(ANNA.id, True)
-        await office.village.people.delete_user(office.olga.id)
-        await office.refused("GET", "/users", token=token, status=401)
+    async def test_a_deleted_operator_a_revoked_grant_and_an_expired_token_are_refused(self, api: ManagementApi) -> None:
+        short = await api.mint(api.operator, lifetime=10)
+        await api.ok("GET", "/users", token=short)
+        api.village.clock.at += 100
+        await api.refused("GET", "/users", token=short, status=401)
+        await api.ok("GET", "/users")
+        await api.village.people.revoke_grants(api.operator.id)
+        await api.refused("GET", "/users", status=401)
+        token = await api.mint(api.operator)
+        await api.village.people.set_operator(ANNA.id, True)
+        await api.village.people.delete_user(api.operator.id)
+        await api.refused("GET", "/users", token=token, status=401)
 
 
 class TestTheAuthorizationHeader:
     @pytest.mark.parametrize("value", ["", "Bearer", "Bearer ", "Basic b2xnYTp4", "{token}", "Token {token}"])
-    async def test_anything_but_a_bearer_token_is_401(self, office: Office, value: str) -> None:
-        headers = {"authorization": value.replace("{token}", office.token)}
-        assert "Authorization" in await office.refused("GET", "/users", token="", headers=headers, status=401)
+    async def test_anything_but_a_bearer_token_is_401(self, api: ManagementApi, value: str) -> None:
+        headers = {"authorization": value.replace("{token}", api.token)}
+        assert "Authorization" in await api.refused("GET", "/users", token="", headers=headers, status=401)
 
-    async def test_the_scheme_is_taken_in_any_case(self, office: Office) -> None:
-        await office.good("GET", "/users", token="", headers={"authorization": f"bEARER {office.token}"})
+    async def test_the_scheme_is_taken_in_any_case(self, api: ManagementApi) -> None:
+        await api.ok("GET", "/users", token="", headers={"authorization": f"bEARER {api.token}"})
 
-    async def test_two_of_them_are_401(self, office: Office) -> None:
-        headers = [("authorization", f"Bearer {office.token}")] * 2
-        answer = await office.http.get("/manage/v1/users", headers=headers)
+    async def test_two_of_them_are_401(self, api: ManagementApi) -> None:
+        headers = [("authorization", f"Bearer {api.token}")] * 2
+        answer = await api.http.get("/manage/v1/users", headers=headers)
         assert "more than once" in problem(answer, 401)
 
-    async def test_a_token_in_the_query_is_not_read(self, office: Office) -> None:
-        await office.refused("GET", f"/users?access_token={office.token}", token="", status=401)
+    async def test_a_token_in_the_query_is_not_read(self, api: ManagementApi) -> None:
+        await api.refused("GET", f"/users?access_token={api.token}", token="", status=401)
 
-    async def test_no_subscription_key_is_asked_for(self, office: Office) -> None:
-        await office.good("GET", "/users")
+    async def test_no_subscription_key_is_asked_for(self, api: ManagementApi) -> None:
+        await api.ok("GET", "/users")
 
 
 class TestWrongUrlsAndMethods:
@@ -188,26 +188,28 @@ class TestWrongUrlsAndMethods:
         "path",
         ["", "/", "/users/", "/user", "/Users", "//users", "/users/%ff", "/plants//invitations", "/../users", "/users%2f"],
     )
-    async def test_there_is_nothing_there(self, office: Office, path: str) -> None:
-        answer = await office.http.send(office.http.build_request("GET", "https://gateway.example/manage/v1" + path))
-        assert "openapi.json" in problem(answer, 404) or answer.status_code == 404
+    async def test_an_unknown_url_is_404(self, api: ManagementApi, path: str) -> None:
+        answer = await api.http.send(api.http.build_request("GET", "https://gateway.example/manage/v1" + path))
+        assert "openapi.json" in problem(answer, 404)
 
-    async def test_another_version_is_not_there(self, office: Office) -> None:
-        problem(await office.http.get("/manage/v2/users"), 404)
-        problem(await office.http.get("/manage/v1users"), 404)
+    async def test_another_version_is_not_there(self, api: ManagementApi) -> None:
+        problem(await api.http.get("/manage/v2/users"), 404)
+        problem(await api.http.get("/manage/v1users"), 404)
 
     @pytest.mark.parametrize(
         ("method", "path", "allow"),
         [("PUT", "/users", "GET, POST"), ("TRACE", "/audit", "GET"), ("POST", f"/users/{ANNA.id}", "DELETE, GET, PATCH")],
     )
-    async def test_a_wrong_method_is_told_the_right_ones(self, office: Office, method: str, path: str, allow: str) -> None:
-        answer = await office.send(method, path)
+    async def test_a_wrong_method_is_405_with_the_allowed_ones(
+        self, api: ManagementApi, method: str, path: str, allow: str
+    ) -> None:
+        answer = await api.send(method, path)
         problem(answer, 405)
         assert answer.headers["allow"] == allow
 
-    async def test_what_fails_inside_tells_nothing_of_it(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_an_internal_failure_shows_no_details(self, api: ManagementApi, monkeypatch: pytest.MonkeyPatch) -> None:
         async def fail() -> None:
             raise RuntimeError("the secret of the insides")
 
-        monkeypatch.setattr(office.village.store, "list_users", fail)
-        assert "insides" not in await office.refused("GET", "/users", status=500)
+        monkeypatch.setattr(api.village.store, "list_users", fail)
+        assert "insides" not in await api.refused("GET", "/users", status=500)

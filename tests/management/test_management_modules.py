@@ -1,4 +1,4 @@
-"""Modules and drivers over HTTP: what they are, where, and how they fare."""
+"""Modules and drivers over HTTP: their place, state and health."""
 
 import asyncio
 from typing import Any, get_args
@@ -9,7 +9,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Module
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import PlugState, Report, State
-from support.management import Office
+from support.management import ManagementApi
 from support.stores import HOUSE, KITCHEN, LAMP, NOW, PLUG, SCENE, an_id
 from support.villa import STATES, VILLA, of_house
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 
 
 class TestModules:
-    async def test_each_is_shown_with_its_kind_driver_room_and_state(self, office: Office) -> None:
-        listed = (await office.good("GET", f"/plants/{HOUSE.id}/modules"))["items"]
+    async def test_each_is_shown_with_its_kind_driver_room_and_state(self, api: ManagementApi) -> None:
+        listed = (await api.ok("GET", f"/plants/{HOUSE.id}/modules"))["items"]
         assert [module["id"] for module in listed] == [LAMP.id, PLUG.id, SCENE.id]
         lamp, plug, scene = listed
         assert lamp == {
@@ -35,13 +35,13 @@ class TestModules:
         }
         assert (plug["driver"], plug["state"]) == ("mqtt", None)
         assert (scene["ambientId"], scene["ambient"]) == (None, None)
-        assert await office.good("GET", of_house(LAMP)) == lamp
+        assert await api.ok("GET", of_house(LAMP)) == lamp
 
-    async def test_one_that_is_away_says_why_since_when_and_by_what(self, office: Office) -> None:
+    async def test_an_unreachable_module_has_reason_time_and_evidence(self, api: ManagementApi) -> None:
         absence = Absence(AbsenceReason.SAID_SO, NOW - 30, "zigbee2mqtt/plug/availability: offline")
         report = Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False), reachable=False, absence=absence)
-        await office.village.store.record((report,))
-        shown = await office.good("GET", of_house(PLUG))
+        await api.village.store.record((report,))
+        shown = await api.ok("GET", of_house(PLUG))
         assert shown["reachable"] is False
         assert shown["absence"] == {"why": "said so", "since": "2027-01-15T07:59:30Z", "evidence": absence.evidence}
         assert shown["reportedAt"] == "2027-01-15T08:00:00Z"
@@ -50,18 +50,20 @@ class TestModules:
         ("query", "wanted"),
         [("kind=light", [LAMP]), ("reachable=false", [PLUG]), ("reachable=true", [LAMP, SCENE]), ("kind=lock", [])],
     )
-    async def test_they_are_chosen_by_kind_and_reachability(self, office: Office, query: str, wanted: list[Module]) -> None:
-        await office.village.store.record((Report(HOUSE.id, PLUG.id, NOW, reachable=False),))
-        listed = (await office.good("GET", f"/plants/{HOUSE.id}/modules?{query}"))["items"]
+    async def test_they_are_filtered_by_kind_and_reachability(
+        self, api: ManagementApi, query: str, wanted: list[Module]
+    ) -> None:
+        await api.village.store.record((Report(HOUSE.id, PLUG.id, NOW, reachable=False),))
+        listed = (await api.ok("GET", f"/plants/{HOUSE.id}/modules?{query}"))["items"]
         assert [module["id"] for module in listed] == [module.id for module in wanted]
 
-    async def test_they_come_in_pages(self, office: Office) -> None:
-        first = await office.good("GET", f"/plants/{HOUSE.id}/modules?limit=2")
-        second = await office.good("GET", f"/plants/{HOUSE.id}/modules?limit=2&after={first['next']}")
+    async def test_they_come_in_pages(self, api: ManagementApi) -> None:
+        first = await api.ok("GET", f"/plants/{HOUSE.id}/modules?limit=2")
+        second = await api.ok("GET", f"/plants/{HOUSE.id}/modules?limit=2&after={first['next']}")
         assert [module["id"] for page in (first, second) for module in page["items"]] == [LAMP.id, PLUG.id, SCENE.id]
         assert second["next"] is None
 
-    async def test_what_is_not_there_is_404_and_what_cannot_be_read_400(self, office: Office) -> None:
+    async def test_an_unknown_id_is_404_and_a_malformed_query_400(self, api: ManagementApi) -> None:
         for path in (
             f"/plants/{an_id(999)}/modules",
             "/plants/house/modules",
@@ -69,12 +71,12 @@ class TestModules:
             f"/plants/{HOUSE.id}/modules/{KITCHEN.id}",
             f"/plants/{an_id(999)}/modules/{LAMP.id}",
         ):
-            await office.refused("GET", path, status=404)
+            await api.refused("GET", path, status=404)
         for query in ("kind=lamp", "reachable=maybe", "limit=0", "colour=red"):
-            await office.refused("GET", f"/plants/{HOUSE.id}/modules?{query}", status=400)
+            await api.refused("GET", f"/plants/{HOUSE.id}/modules?{query}", status=400)
 
-    async def test_a_state_of_every_kind_is_shown_in_json_with_readable_times(self, villa: Office) -> None:
-        listed = {one["kind"]: one["state"] for one in (await villa.good("GET", f"/plants/{VILLA.id}/modules"))["items"]}
+    async def test_a_state_of_every_kind_is_shown_in_json_with_readable_times(self, villa: ManagementApi) -> None:
+        listed = {one["kind"]: one["state"] for one in (await villa.ok("GET", f"/plants/{VILLA.id}/modules"))["items"]}
         assert listed.keys() == set(DeviceKind)
         assert {type(state) for state in STATES.values() if state is not None} == set(get_args(State))
         thermostat = listed["chronothermostat"]
@@ -89,15 +91,15 @@ class TestModules:
 
 
 class TestDrivers:
-    async def test_each_says_how_it_fares(self, driven: Office) -> None:
-        listed = {one["name"]: one for one in (await driven.good("GET", "/drivers"))["items"]}
+    async def test_each_has_its_health(self, driven: ManagementApi) -> None:
+        listed = {one["name"]: one for one in (await driven.ok("GET", "/drivers"))["items"]}
         assert listed.keys() == {"simulator", "mqtt"}
         mqtt = listed["mqtt"]
         assert (mqtt["condition"], mqtt["plants"], mqtt["restarts"], mqtt["lastError"]) == ("running", 1, 0, "")
         assert mqtt["lastErrorAt"] is None
 
-    async def test_one_that_failed_says_why_and_when_it_is_started_again(self, driven: Office) -> None:
-        failing = driven.workshop.drivers["mqtt"]
+    async def test_a_failed_driver_has_the_error_and_its_next_start(self, driven: ManagementApi) -> None:
+        failing = driven.backend.drivers["mqtt"]
         assert failing.failure is not None
         failing.failure.set_result(OSError("broker gone"))
         mqtt = await self.health(driven, "mqtt")
@@ -108,5 +110,5 @@ class TestDrivers:
         assert mqtt["lastErrorAt"] == "2027-01-15T08:00:00Z"
         assert (await self.health(driven, "simulator"))["condition"] == "running"
 
-    async def health(self, office: Office, name: str) -> dict[str, Any]:
-        return next(one for one in (await office.good("GET", "/drivers"))["items"] if one["name"] == name)
+    async def health(self, api: ManagementApi, name: str) -> dict[str, Any]:
+        return next(one for one in (await api.ok("GET", "/drivers"))["items"] if one["name"] == name)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid by an independent validator, and the same table that is served."""
+"""The OpenAPI document: valid by an independent validator, and in agreement with the operations that are served."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from domogate.domain.states import Reading, Report, Unit
 from domogate.http_api.openapi import describe_surface, errors_of
 from domogate.management.surface import SURFACE
-from support.management import Office
+from support.management import ManagementApi
 from support.stores import HOUSE, LAMP, NOW
 
 
@@ -72,21 +72,21 @@ class TestTheDocument:
             if "hash" in name.lower() and name != "hash"
         ]
 
-    async def test_is_served_without_a_token(self, office: Office, document: dict[str, Any]) -> None:
-        answer = await office.send("GET", "/openapi.json", token="")
+    async def test_is_served_without_a_token(self, api: ManagementApi, document: dict[str, Any]) -> None:
+        answer = await api.send("GET", "/openapi.json", token="")
         assert answer.status_code == 200
         assert answer.json() == document
-        assert (await office.send("POST", "/openapi.json", token="")).status_code == 405
+        assert (await api.send("POST", "/openapi.json", token="")).status_code == 405
 
-    async def test_what_is_answered_is_as_described(self, driven: Office, document: dict[str, Any]) -> None:
-        office = driven
-        user = (await office.good("POST", "/users", {"email": "dora@example.com"}, status=201))["user"]["id"]
-        await office.good("POST", "/subscriptions", {"name": "x"}, status=201)
+    async def test_what_is_answered_is_as_described(self, driven: ManagementApi, document: dict[str, Any]) -> None:
+        api = driven
+        user = (await api.ok("POST", "/users", {"email": "dora@example.com"}, status=201))["user"]["id"]
+        await api.ok("POST", "/subscriptions", {"name": "x"}, status=201)
         lamp = f"/plants/{HOUSE.id}/modules/{LAMP.id}"
-        await office.good("POST", f"{lamp}/commands", {"do": "set light", "level": 3})
-        await office.good("POST", f"/plants/{HOUSE.id}/faults", {"fault": "offline", "seconds": 5}, status=201)
+        await api.ok("POST", f"{lamp}/commands", {"do": "set light", "level": 3})
+        await api.ok("POST", f"/plants/{HOUSE.id}/faults", {"fault": "offline", "seconds": 5}, status=201)
         reading = ("power", Reading(3.5, Unit.WATT, NOW - 5))
-        await office.village.store.record((Report(HOUSE.id, LAMP.id, NOW, readings=(reading,)),))
+        await api.village.store.record((Report(HOUSE.id, LAMP.id, NOW, readings=(reading,)),))
         for path in (
             *("/users", f"/users/{user}", "/clients", "/plants", "/subscriptions", "/signing-keys", "/audit"),
             *(f"/plants/{HOUSE.id}/modules", lamp, f"{lamp}/readings", f"{lamp}/readings?resolution=60"),
@@ -98,6 +98,6 @@ class TestTheDocument:
             told = document["paths"][f"/manage/v1{named}"]["get"]
             schema = told["responses"]["200"]["content"]["application/json"]["schema"]
             whole = {**schema, "components": document["components"]}
-            answer = await office.good("GET", path)
+            answer = await api.ok("GET", path)
             assert answer.get("items", True), path
             assert list(Draft202012Validator(whole).iter_errors(answer)) == []

@@ -1,4 +1,4 @@
-"""Commands and scenes over HTTP, to drivers that do as they are told, and the orders that they become."""
+"""Commands and scenes over HTTP, with drivers that obey, and the orders that they become."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.states import Color, ThermostatMode
 from support.http import case
-from support.management import Office
+from support.management import ManagementApi
 from support.stores import HOUSE, LAMP, NOW, PLUG, SCENE, an_id
 from support.villa import MODULE_OF, VILLA, of_house, path_of
 
@@ -44,28 +44,28 @@ COMMANDS: dict[DeviceKind, tuple[dict[str, Any], commands.Command]] = {
 class TestCommands:
     @pytest.mark.story
     @pytest.mark.parametrize("kind", COMMANDS)
-    async def test_every_kind_obeys_its_command(self, villa: Office, kind: DeviceKind) -> None:
+    async def test_every_kind_obeys_its_command(self, villa: ManagementApi, kind: DeviceKind) -> None:
         body, command = COMMANDS[kind]
-        order = await villa.good("POST", path_of(kind, "/commands"), body)
-        assert [one.command for one in villa.workshop.drivers["simulator"].orders] == [command]
+        order = await villa.ok("POST", path_of(kind, "/commands"), body)
+        assert [one.command for one in villa.backend.drivers["simulator"].orders] == [command]
         assert (order["state"], order["problem"]) == ("confirmed", "")
         assert (order["plantId"], order["moduleId"]) == (VILLA.id, MODULE_OF[kind].id)
         if kind is DeviceKind.CHRONOTHERMOSTAT:
             body = body | {"setPoint": 21.5, "activationTime": "2027-01-15T09:00:00Z"}
         assert order["command"] == body
-        assert await villa.good("GET", f"/orders/{order['id']}") == order
+        assert await villa.ok("GET", f"/orders/{order['id']}") == order
 
-    async def test_no_kind_takes_the_command_of_another(self, villa: Office) -> None:
+    async def test_no_kind_takes_the_command_of_another(self, villa: ManagementApi) -> None:
         for kind in DeviceKind:
             own = COMMANDS[kind][0] if kind in COMMANDS else None
             expected = "run" if kind is DeviceKind.SCENE else "takes no command" if own is None else own["do"]
             for body, _ in COMMANDS.values():
                 if body is not own:
                     assert expected in await villa.refused("POST", path_of(kind, "/commands"), body, status=400)
-        assert villa.workshop.drivers["simulator"].orders == []
-        assert (await villa.good("GET", "/orders"))["items"] == []
+        assert villa.backend.drivers["simulator"].orders == []
+        assert (await villa.ok("GET", "/orders"))["items"] == []
 
-    async def test_a_value_out_of_its_bounds_is_400_and_nothing_is_sent(self, villa: Office) -> None:
+    async def test_a_value_out_of_its_bounds_is_400_and_nothing_is_sent(self, villa: ManagementApi) -> None:
         wrong: list[tuple[DeviceKind, Any]] = [
             (DeviceKind.LIGHT, {"do": "set light"}),
             (DeviceKind.LIGHT, {"do": "set light", "on": "yes"}),
@@ -96,68 +96,68 @@ class TestCommands:
         for kind, body in wrong:
             with case(body):
                 await villa.refused("POST", path_of(kind, "/commands"), body, status=400)
-        assert villa.workshop.drivers["simulator"].orders == []
-        assert (await villa.good("GET", "/orders"))["items"] == []
+        assert villa.backend.drivers["simulator"].orders == []
+        assert (await villa.ok("GET", "/orders"))["items"] == []
 
     @pytest.mark.parametrize("trouble", [DeviceRefused("the bus said no"), DeviceOffline("nobody is at home")])
-    async def test_a_device_that_does_not_obey_is_200_with_a_record_that_says_so(
-        self, driven: Office, trouble: Exception
+    async def test_a_command_that_the_device_refuses_is_200_with_a_record_of_it(
+        self, driven: ManagementApi, trouble: Exception
     ) -> None:
-        driven.workshop.drivers["simulator"].trouble = trouble
-        order = await driven.good("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
+        driven.backend.drivers["simulator"].trouble = trouble
+        order = await driven.ok("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
         assert (order["state"], order["problem"]) == ("failed", str(trouble))
         assert order["endedAt"] is not None
 
-    async def test_a_fault_that_is_injected_holds_for_operators_too(self, driven: Office) -> None:
-        await driven.good("POST", f"/plants/{HOUSE.id}/faults", {"fault": "refusing"}, status=201)
-        order = await driven.good("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
+    async def test_an_injected_fault_applies_to_operators_too(self, driven: ManagementApi) -> None:
+        await driven.ok("POST", f"/plants/{HOUSE.id}/faults", {"fault": "refusing"}, status=201)
+        order = await driven.ok("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
         assert order["state"] == "failed"
-        assert driven.workshop.drivers["simulator"].orders == []
+        assert driven.backend.drivers["simulator"].orders == []
 
-    async def test_under_one_key_the_same_is_sent_once_and_anything_else_is_409(self, driven: Office) -> None:
+    async def test_with_one_key_the_same_command_is_sent_once_and_another_is_409(self, driven: ManagementApi) -> None:
         key = {"headers": {"idempotency-key": "evening/1"}}
         body = {"do": "set light", "on": True}
-        first = await driven.good("POST", of_house(LAMP, "/commands"), body, **key)
+        first = await driven.ok("POST", of_house(LAMP, "/commands"), body, **key)
         assert first["id"] == "evening/1"
-        assert await driven.good("POST", of_house(LAMP, "/commands"), body, **key) == first
-        assert await driven.good("GET", "/orders/evening%2F1") == first
+        assert await driven.ok("POST", of_house(LAMP, "/commands"), body, **key) == first
+        assert await driven.ok("GET", "/orders/evening%2F1") == first
         for path, other in (
             (of_house(LAMP, "/commands"), {"do": "set light", "on": False}),
             (of_house(PLUG, "/commands"), {"do": "switch plug", "on": True}),
         ):
             assert "key" in await driven.refused("POST", path, other, status=409, **key)
-        assert len(driven.workshop.drivers["simulator"].orders) == 1
-        assert driven.workshop.drivers["mqtt"].orders == []
+        assert len(driven.backend.drivers["simulator"].orders) == 1
+        assert driven.backend.drivers["mqtt"].orders == []
 
     @pytest.mark.parametrize("keys", [[""], ["k" * 129], ["a\tb"], ["one", "two"]])
-    async def test_what_is_no_key_is_400(self, driven: Office, keys: list[str]) -> None:
+    async def test_a_malformed_key_is_400(self, driven: ManagementApi, keys: list[str]) -> None:
         headers = [("authorization", f"Bearer {driven.token}"), *(("idempotency-key", key) for key in keys)]
         url = f"/manage/v1{of_house(LAMP, '/commands')}"
         answer = await driven.http.post(url, headers=headers, content=b'{"do": "set light", "on": true}')
         assert answer.status_code == 400
         assert "dempotency" in answer.json()["detail"]
-        assert driven.workshop.drivers["simulator"].orders == []
+        assert driven.backend.drivers["simulator"].orders == []
 
-    async def test_without_a_key_each_is_an_order_of_its_own(self, driven: Office) -> None:
+    async def test_without_a_key_each_command_is_its_own_order(self, driven: ManagementApi) -> None:
         for _ in range(2):
-            await driven.good("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
-        ids = {one.id for one in driven.workshop.drivers["simulator"].orders}
+            await driven.ok("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
+        ids = {one.id for one in driven.backend.drivers["simulator"].orders}
         assert len(ids) == 2
 
-    async def test_a_removed_plant_is_409_and_what_is_not_there_404(self, driven: Office) -> None:
+    async def test_a_removed_plant_is_409_and_an_unknown_id_404(self, driven: ManagementApi) -> None:
         body = {"do": "set light", "on": True}
         await driven.refused("POST", f"/plants/{HOUSE.id}/modules/{an_id(999)}/commands", body, status=404)
         await driven.refused("POST", f"/plants/{an_id(999)}/modules/{LAMP.id}/commands", body, status=404)
         await driven.village.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         assert "bring it back" in await driven.refused("POST", of_house(LAMP, "/commands"), body, status=409)
-        assert driven.workshop.drivers["simulator"].orders == []
+        assert driven.backend.drivers["simulator"].orders == []
 
-    async def test_it_is_in_the_audit_log_with_who_what_and_how_it_ended(self, driven: Office) -> None:
+    async def test_it_is_in_the_audit_log_with_operator_command_and_result(self, driven: ManagementApi) -> None:
         path = of_house(LAMP, "/commands")
-        order = await driven.good("POST", path, {"do": "set light", "on": True})
-        driven.workshop.drivers["simulator"].trouble = DeviceRefused("no")
-        await driven.good("POST", path, {"do": "set light", "on": True})
-        noted = (await driven.good("GET", "/audit?action=command"))["items"]
+        order = await driven.ok("POST", path, {"do": "set light", "on": True})
+        driven.backend.drivers["simulator"].trouble = DeviceRefused("no")
+        await driven.ok("POST", path, {"do": "set light", "on": True})
+        noted = (await driven.ok("GET", "/audit?action=command"))["items"]
         assert [(one["what"], one["result"]) for one in noted] == [
             (f"management set light:{LAMP.id}", "ok"),
             (f"management set light:{LAMP.id}", "failed"),
@@ -165,40 +165,40 @@ class TestCommands:
         assert noted[0]["detail"] == {"order": order["id"], "state": "confirmed"}
         assert noted[0]["address"] == "192.0.2.9"
         assert noted[0]["who"].startswith("user:")
-        assert driven.olga.id not in noted[0]["who"]
+        assert driven.operator.id not in noted[0]["who"]
 
 
 class TestScenes:
-    async def test_one_is_run_and_its_steps_are_among_the_orders(self, driven: Office) -> None:
-        await driven.good("POST", of_house(SCENE, "/run"), status=204)
-        await driven.workshop.scenes.finish()
-        (order,) = (await driven.good("GET", "/orders"))["items"]
+    async def test_one_is_run_and_its_steps_are_among_the_orders(self, driven: ManagementApi) -> None:
+        await driven.ok("POST", of_house(SCENE, "/run"), status=204)
+        await driven.backend.scenes.finish()
+        (order,) = (await driven.ok("GET", "/orders"))["items"]
         assert (order["moduleId"], order["state"]) == (LAMP.id, "confirmed")
         assert order["command"] == {"do": "set light", "on": False}
         assert "command" in await driven.village.noted()
 
-    async def test_only_a_scene_is_run(self, driven: Office) -> None:
+    async def test_only_a_scene_is_run(self, driven: ManagementApi) -> None:
         assert "scene" in await driven.refused("POST", of_house(LAMP, "/run"), status=400)
         await driven.village.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         await driven.refused("POST", of_house(SCENE, "/run"), status=409)
-        assert (await driven.good("GET", "/orders"))["items"] == []
+        assert (await driven.ok("GET", "/orders"))["items"] == []
 
 
 class TestOrders:
-    async def order(self, office: Office, module: Module, number: int, at: float) -> None:
+    async def order(self, api: ManagementApi, module: Module, number: int, at: float) -> None:
         told = commands.SetLight(level=number)
-        await office.village.store.add_orders(
+        await api.village.store.add_orders(
             (commands.Order(f"order {number}", HOUSE.id, module.id, told, at + 5),), at, sent=number % 2 == 0
         )
 
-    async def test_the_newest_comes_first_and_pages_lose_none(self, office: Office) -> None:
-        # Three of them at one moment, and moments that no six decimals have.
+    async def test_the_newest_comes_first_and_pages_lose_none(self, api: ManagementApi) -> None:
+        # Three of them at one time, and times that six decimals cannot write exactly.
         for number, at in enumerate([0.1, 0.2, 0.1234567 + 0.2, 0.1234567 + 0.2, 0.1234567 + 0.2, 0.4000002, 0.5999998]):
-            await self.order(office, LAMP, number, NOW + at)
+            await self.order(api, LAMP, number, NOW + at)
         for limit in range(1, 9):
             seen, after = [], ""
             while True:
-                page = await office.good("GET", f"/orders?limit={limit}{after}")
+                page = await api.ok("GET", f"/orders?limit={limit}{after}")
                 assert page["items"] or not seen
                 seen += [one["command"].get("level") for one in page["items"]]
                 if page["next"] is None or not page["items"]:
@@ -206,9 +206,9 @@ class TestOrders:
                 after = f"&after={page['next']}"
             assert seen == [6, 5, 4, 3, 2, 1, 0], limit
 
-    async def test_they_are_chosen_by_plant_module_and_state(self, office: Office) -> None:
-        await self.order(office, LAMP, 1, NOW)
-        await self.order(office, PLUG, 2, NOW + 1)
+    async def test_they_are_filtered_by_plant_module_and_state(self, api: ManagementApi) -> None:
+        await self.order(api, LAMP, 1, NOW)
+        await self.order(api, PLUG, 2, NOW + 1)
         for query, wanted in (
             (f"plantId={HOUSE.id}", ["order 2", "order 1"]),
             (f"plantId={an_id(999)}", []),
@@ -216,20 +216,20 @@ class TestOrders:
             ("state=sent", ["order 2"]),
             (f"state=queued&moduleId={PLUG.id}", []),
         ):
-            listed = (await office.good("GET", f"/orders?{query}"))["items"]
+            listed = (await api.ok("GET", f"/orders?{query}"))["items"]
             assert [one["id"] for one in listed] == wanted
 
-    async def test_what_cannot_be_read_is_400_and_what_is_not_there_404(self, office: Office) -> None:
+    async def test_a_malformed_query_is_400_and_an_unknown_id_404(self, api: ManagementApi) -> None:
         for query in ("plantId=house", "moduleId=", "state=lost", "after=nan", "after=x", "after=", "limit=201"):
-            await office.refused("GET", f"/orders?{query}", status=400)
+            await api.refused("GET", f"/orders?{query}", status=400)
         for order_id in ("nothing", "a%00b", "%F0%9F%92%A1"):
-            await office.refused("GET", f"/orders/{order_id}", status=404)
+            await api.refused("GET", f"/orders/{order_id}", status=404)
 
-    async def test_one_that_ended_says_how_and_when(self, office: Office) -> None:
-        await self.order(office, LAMP, 2, NOW)
+    async def test_one_that_ended_says_how_and_when(self, api: ManagementApi) -> None:
+        await self.order(api, LAMP, 2, NOW)
         end = commands.OrderEnd("order 2", commands.OrderState.EXPIRED, NOW + 5, "the device did not confirm in time")
-        await office.village.store.end_order(end)
-        shown = await office.good("GET", "/orders/order%202")
+        await api.village.store.end_order(end)
+        shown = await api.ok("GET", "/orders/order%202")
         assert shown == {
             "id": "order 2",
             "plantId": HOUSE.id,

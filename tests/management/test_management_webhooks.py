@@ -1,4 +1,4 @@
-"""Webhooks of all applications, as operators see and look after them."""
+"""Webhooks of all applications, as operators see and manage them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from domogate.domain.events import Change, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
 from domogate.domain.webhooks import PendingDelivery, Webhook
-from support.management import Office
+from support.management import ManagementApi
 from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, NOW, an_id
 
 pytestmark = pytest.mark.slow
@@ -33,62 +33,62 @@ def a_dead_letter(cursor: int, webhook_id: Id) -> PendingDelivery:
 
 
 @pytest.fixture
-async def hooked(office: Office) -> Office:
-    store = office.village.store
+async def with_webhooks(api: ManagementApi) -> ManagementApi:
+    store = api.village.store
     await store.add_webhook(a_webhook(700))
     await store.add_webhook(a_webhook(701, user_id=BRUNO.id))
     for cursor in (4, 5, 6):
         await store.save_pending(a_dead_letter(cursor, an_id(700)))
-    return office
+    return api
 
 
-class TestLooking:
-    async def test_all_are_listed_in_pages_without_their_secrets(self, hooked: Office) -> None:
-        first = await hooked.good("GET", "/webhooks?limit=1")
-        rest = await hooked.good("GET", f"/webhooks?after={first['next']}")
+class TestReading:
+    async def test_all_are_listed_in_pages_without_their_secrets(self, with_webhooks: ManagementApi) -> None:
+        first = await with_webhooks.ok("GET", "/webhooks?limit=1")
+        rest = await with_webhooks.ok("GET", f"/webhooks?after={first['next']}")
         assert [one["id"] for one in [*first["items"], *rest["items"]]] == [an_id(700), an_id(701)]
         assert "secret" not in msgspec.json.encode([first, rest]).decode()
-        assert (await hooked.good("GET", f"/webhooks?plantId={an_id(999)}"))["items"] == []
-        await hooked.refused("GET", "/webhooks?plantId=x", status=400)
+        assert (await with_webhooks.ok("GET", f"/webhooks?plantId={an_id(999)}"))["items"] == []
+        await with_webhooks.refused("GET", "/webhooks?plantId=x", status=400)
 
-    async def test_one_is_shown_or_is_not_there(self, hooked: Office) -> None:
-        shown = await hooked.good("GET", f"/webhooks/{an_id(700)}")
+    async def test_one_is_shown_and_an_unknown_one_is_404(self, with_webhooks: ManagementApi) -> None:
+        shown = await with_webhooks.ok("GET", f"/webhooks/{an_id(700)}")
         assert (shown["url"], shown["lastCursor"], shown["clientId"]) == ("https://receiver.example/700", "3", APP.id)
         for nobody in (an_id(999), "x"):
-            await hooked.refused("GET", f"/webhooks/{nobody}", status=404)
+            await with_webhooks.refused("GET", f"/webhooks/{nobody}", status=404)
 
 
 class TestDeadLetters:
-    async def test_they_are_listed_in_pages(self, hooked: Office) -> None:
-        first = await hooked.good("GET", f"/webhooks/{an_id(700)}/dead-letters?limit=2")
+    async def test_they_are_listed_in_pages(self, with_webhooks: ManagementApi) -> None:
+        first = await with_webhooks.ok("GET", f"/webhooks/{an_id(700)}/dead-letters?limit=2")
         assert [one["id"] for one in first["items"]] == ["4", "5"]
         assert (first["items"][0]["attempts"], first["items"][0]["what"]) == (9, "module")
-        rest = await hooked.good("GET", f"/webhooks/{an_id(700)}/dead-letters?after={first['next']}")
+        rest = await with_webhooks.ok("GET", f"/webhooks/{an_id(700)}/dead-letters?after={first['next']}")
         assert ([one["id"] for one in rest["items"]], rest["next"]) == (["6"], None)
-        await hooked.refused("GET", f"/webhooks/{an_id(700)}/dead-letters?after=x", status=400)
-        await hooked.refused("GET", f"/webhooks/{an_id(999)}/dead-letters", status=404)
+        await with_webhooks.refused("GET", f"/webhooks/{an_id(700)}/dead-letters?after=x", status=400)
+        await with_webhooks.refused("GET", f"/webhooks/{an_id(999)}/dead-letters", status=404)
 
-    async def test_they_are_replayed_and_that_is_noted(self, hooked: Office) -> None:
+    async def test_they_are_replayed_and_the_replay_is_noted(self, with_webhooks: ManagementApi) -> None:
         at = f"/webhooks/{an_id(700)}/dead-letters/replay"
-        assert await hooked.good("POST", at, {"ids": ["5", "77"]}) == {"replayed": 1}
-        assert await hooked.good("POST", at, {}) == {"replayed": 2}
-        assert await hooked.good("POST", at, {}) == {"replayed": 0}
-        assert (await hooked.village.noted()).count("dead letters replayed") == 2
-        waiting = await hooked.village.store.list_pending(an_id(700), dead=False, limit=9)
+        assert await with_webhooks.ok("POST", at, {"ids": ["5", "77"]}) == {"replayed": 1}
+        assert await with_webhooks.ok("POST", at, {}) == {"replayed": 2}
+        assert await with_webhooks.ok("POST", at, {}) == {"replayed": 0}
+        assert (await with_webhooks.village.noted()).count("dead letters replayed") == 2
+        waiting = await with_webhooks.village.store.list_pending(an_id(700), dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [4, 5, 6]
         for wrong in ({"ids": ["x"]}, {"ids": 5}, {"more": 1}, []):
-            await hooked.refused("POST", at, wrong, status=400)
-        await hooked.refused("POST", f"/webhooks/{an_id(999)}/dead-letters/replay", {}, status=404)
+            await with_webhooks.refused("POST", at, wrong, status=400)
+        await with_webhooks.refused("POST", f"/webhooks/{an_id(999)}/dead-letters/replay", {}, status=404)
 
-    async def test_of_one_that_has_ended_nothing_is_replayed(self, hooked: Office) -> None:
-        await hooked.village.store.end_webhook(an_id(700), "The plant was removed.", NOW)
-        detail = await hooked.refused("POST", f"/webhooks/{an_id(700)}/dead-letters/replay", {}, status=409)
+    async def test_nothing_is_replayed_for_a_webhook_that_has_ended(self, with_webhooks: ManagementApi) -> None:
+        await with_webhooks.village.store.end_webhook(an_id(700), "The plant was removed.", NOW)
+        detail = await with_webhooks.refused("POST", f"/webhooks/{an_id(700)}/dead-letters/replay", {}, status=409)
         assert "The plant was removed." in detail
 
 
 class TestRemoving:
-    async def test_it_is_gone_with_its_dead_letters_and_that_is_noted(self, hooked: Office) -> None:
-        await hooked.good("DELETE", f"/webhooks/{an_id(700)}", status=204)
-        await hooked.refused("DELETE", f"/webhooks/{an_id(700)}", status=404)
-        await hooked.refused("GET", f"/webhooks/{an_id(700)}/dead-letters", status=404)
-        assert "webhook removed" in await hooked.village.noted()
+    async def test_it_is_removed_with_its_dead_letters_and_the_removal_is_noted(self, with_webhooks: ManagementApi) -> None:
+        await with_webhooks.ok("DELETE", f"/webhooks/{an_id(700)}", status=204)
+        await with_webhooks.refused("DELETE", f"/webhooks/{an_id(700)}", status=404)
+        await with_webhooks.refused("GET", f"/webhooks/{an_id(700)}/dead-letters", status=404)
+        assert "webhook removed" in await with_webhooks.village.noted()

@@ -1,6 +1,6 @@
-"""A house with two locks and an entrance panel, in this process and on a real store, and everything between a ticket and them.
+"""A house with two locks and an entrance panel, in this process on a real store, with everything that redeems tickets.
 
-Time stands still; the devices are the simulator's own. Only how long a device is waited for passes on the real clock.
+The test moves the clock; the devices are simulated. Only the deadline for a device runs on the real clock.
 """
 
 import json
@@ -40,7 +40,7 @@ from support.stores import HandClock, an_id
 
 BASE_URL = "https://gateway.example"
 ISSUER = f"{BASE_URL}/auth"
-PATIENCE = 60.0
+DEADLINE = 60.0
 
 OWNER = User(an_id(1), "anna@example.com", "Anna", "hash of Anna")
 GUEST = User(an_id(2), "bruno@example.com", "Bruno", "hash of Bruno")
@@ -67,7 +67,7 @@ ADDRESS = "192.0.2.9"
 
 
 class Entrance:
-    """The house, its application and its gateway's part that redeems tickets."""
+    """The house, its application, and the part of the gateway that redeems tickets."""
 
     def __init__(self, store: SqlStore, clock: HandClock) -> None:
         self.store = store
@@ -80,7 +80,7 @@ class Entrance:
         self.driving = Driving(store, {"simulator": simulator}, clock, simulated_plants=10)
         fabric = InProcessFabric(clock)
         fabric.serve(self.driving)
-        self.control = Control(fabric, store, clock, deadline=PATIENCE, max_age=30.0, max_ages={})
+        self.control = Control(fabric, store, clock, deadline=DEADLINE, max_age=30.0, max_ages={})
         self.audit = AuditLog(store, clock)
         self.identities = IdentityCache(store)
         self.redemption = Redemption(
@@ -99,7 +99,7 @@ class Entrance:
     async def let_in(
         self, user: User = OWNER, scopes: tuple[str, ...] = (Scope.AUDIOVIDEO_READ,), grant_id: Id | None = None
     ) -> Principal:
-        """What a token of the user for the application becomes, with a grant of its own."""
+        """The principal of a token of the user for the application, with its own grant."""
         grant = Grant(grant_id or new_id(), user.id, APP.id, scopes, created_at=self.clock.now())
         if grant_id is None:
             await self.store.add_grant(grant)
@@ -117,7 +117,7 @@ class Entrance:
     async def forge(
         self, signed: str, claims: dict[str, Any] | None = None, header: dict[str, Any] | None = None, key: Any = None
     ) -> str:
-        """The same with other claims or header fields (None takes one away), signed by PyJWT with the gateway's own key."""
+        """The same token with other claims or header fields (None removes one), signed by PyJWT with the gateway's own key."""
         stored = [it for it in await self.store.list_signing_keys() if it.retired_at is None][-1]
         head = {**pyjwt.get_unverified_header(signed), **(header or {})}
         body = {**pyjwt.decode(signed, options={"verify_signature": False}), **(claims or {})}
@@ -140,17 +140,17 @@ class Entrance:
         token: str = answer.json()["picture"]["token"]
         return token
 
-    # what came of it
+    # results
 
     async def state_of(self, module: Module) -> State | None:
-        return (await self.driving.read(HOUSE.id, module.id, self.clock.now() + PATIENCE)).state
+        return (await self.driving.read(HOUSE.id, module.id, self.clock.now() + DEADLINE)).state
 
     async def inject(self, fault: InjectedFault, module: Module) -> None:
         assert await self.store.inject(HOUSE.id, (Injection(fault, module.id),))
         await self.driving.settled()
 
-    def hurry(self) -> None:
-        """Wait for devices for a moment only, in which they can be told all the same: for those that do not answer."""
+    def shorten_deadline(self) -> None:
+        """Shorten the deadline, for devices that do not answer; those that answer are still in time."""
         self.control._deadline = 1.0
 
     async def entries(self) -> list[AuditEntry]:
@@ -159,7 +159,7 @@ class Entrance:
 
 
 def problem_type(answer: httpx.Response, status: int) -> str:
-    """The reason of a refusal as problem details; it tells nothing of our insides."""
+    """Checks a problem (RFC 9457) and returns the reason in its type. It must not show internal details."""
     assert answer.status_code == status, f"{answer.status_code}: {answer.text}"
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.headers["cache-control"] == "no-store"
@@ -177,7 +177,7 @@ _template = tempfile.TemporaryDirectory(prefix="domogate-entrance-")
 
 @asynccontextmanager
 async def entrance(folder: Path) -> AsyncIterator[Entrance]:
-    """Tables are made once a process, and copied for each test."""
+    """The database is made once in each process, and copied for each test."""
     made = Path(_template.name) / "domogate.sqlite3"
     if not made.exists():
         async with _started(sqlite_url(made), HandClock()) as store:
@@ -189,7 +189,7 @@ async def entrance(folder: Path) -> AsyncIterator[Entrance]:
 
 @asynccontextmanager
 async def entrance_on(url: str) -> AsyncIterator[Entrance]:
-    """On a store that holds the estate."""
+    """On a store that already has the estate."""
     clock = HandClock()
     async with _started(url, clock) as store:
         opened = Entrance(store, clock)

@@ -1,4 +1,4 @@
-"""The management API in this process, on a real store with real tokens, and an operator to call it."""
+"""The management API in this process, on a real store with real tokens, and an operator who calls it."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -30,7 +30,7 @@ ISSUER = f"{BASE_URL}/auth"
 
 
 class RotatingKeys:
-    """What app.py hands to the management API."""
+    """Signing keys of the store, as the composition root gives them to the management API."""
 
     def __init__(self, village: Village) -> None:
         self._village = village
@@ -52,8 +52,8 @@ def new_subscription(
 DAY = 86_400.0
 
 
-class Workshop:
-    """The devices of a village: everything real but the drivers, which do as they are told."""
+class DeviceBackend:
+    """The services for devices. Only the drivers are not real: they obey every command."""
 
     def __init__(self, of: Village) -> None:
         self.drivers = {name: ObedientDriver(of.clock, name) for name in ("simulator", "mqtt")}
@@ -83,8 +83,8 @@ class Workshop:
         )
 
 
-class Office:
-    """A village that is managed over HTTP by Olga, through the client `console`."""
+class ManagementApi:
+    """The API of one gateway, and the operator Olga who calls it with the client `console`."""
 
     def __init__(self, of: Village) -> None:
         self.village = of
@@ -93,7 +93,7 @@ class Office:
         self.verifier = TokenVerifier(self.keyring, of.store, of.clock, ISSUER, BASE_URL)
         of.store.listen(self.keyring.apply)
         of.store.listen(self.verifier.apply)
-        self.workshop = Workshop(of)
+        self.backend = DeviceBackend(of)
         self.app = management.build(
             management.ManagementServices(
                 people=of.people,
@@ -102,7 +102,7 @@ class Office:
                 audit=of.audit,
                 new_subscription=new_subscription,
                 signing_keys=RotatingKeys(of),
-                devices=self.workshop.devices,
+                devices=self.backend.devices,
             ),
             self.verifier,
             base_url=BASE_URL,
@@ -112,14 +112,14 @@ class Office:
         transport = httpx.ASGITransport(self.app, client=("192.0.2.9", 1234))
         self.http = httpx.AsyncClient(transport=transport, base_url=BASE_URL)
         self.console = Client("console", "Console", redirect_uris=("https://console.example/back",), scopes=(MANAGE_SCOPE,))
-        self.olga = User(new_id(), "olga@example.com", "Olga", "hash of x", operator=True)
+        self.operator = User(new_id(), "olga@example.com", "Olga", "hash of x", operator=True)
         self.token = ""
 
     async def open(self) -> None:
         await self.keyring.start()
         await self.village.store.save_client(self.console)
-        await self.village.store.save_user(self.olga)
-        self.token = await self.mint(self.olga)
+        await self.village.store.save_user(self.operator)
+        self.token = await self.mint(self.operator)
 
     async def mint(
         self,
@@ -145,7 +145,7 @@ class Office:
         content = options.pop("content", None if body is None else msgspec.json.encode(body))
         return await self.http.request(method, f"/manage/v1{path}", headers=headers, content=content, **options)
 
-    async def good(self, method: str, path: str, body: Any = None, *, status: int = 200, **options: Any) -> Any:
+    async def ok(self, method: str, path: str, body: Any = None, *, status: int = 200, **options: Any) -> Any:
         answer = await self.send(method, path, body, **options)
         assert answer.status_code == status, answer.text
         assert answer.headers["cache-control"] == "no-store"
@@ -156,12 +156,12 @@ class Office:
         return answer.json()
 
     async def refused(self, method: str, path: str, body: Any = None, *, status: int, **options: Any) -> str:
-        """The problem's detail."""
+        """Returns the detail of the problem."""
         return problem(await self.send(method, path, body, **options), status)
 
 
 def problem(answer: httpx.Response, *statuses: int) -> str:
-    """The detail of a problem (RFC 9457); it tells nothing of our insides."""
+    """Checks a problem (RFC 9457) and returns its detail. It must not show internal details."""
     assert answer.status_code in statuses, f"{answer.status_code}: {answer.text}"
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
@@ -174,9 +174,9 @@ def problem(answer: httpx.Response, *statuses: int) -> str:
 
 
 @asynccontextmanager
-async def office(folder: Path) -> AsyncIterator[Office]:
+async def open_api(folder: Path) -> AsyncIterator[ManagementApi]:
     async with village(folder, gateway=True) as opened:
-        built = Office(opened)
+        built = ManagementApi(opened)
         await built.open()
         async with built.http:
             yield built

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid by an independent validator, and true of what is answered."""
+"""The OpenAPI document: valid by an independent validator, and in agreement with the answers."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ async def test_is_valid_and_has_every_reason(document: dict[str, Any]) -> None:
     assert responses.keys() >= {str(kind.status) for reason, kind in KINDS.items() if reason is not Reason.CAMERA_OFF}
 
 
-async def test_what_is_answered_is_as_it_says(entrance: Entrance, document: dict[str, Any]) -> None:
+async def test_answers_match_the_document(entrance: Entrance, document: dict[str, Any]) -> None:
     for action in TicketAction:
         ticket = await entrance.mint(action)
         check(document, "RedemptionRequest", {"ticket": ticket})

@@ -1,4 +1,4 @@
-"""/tickets as HTTP: strict, bounded, and problem details for everything that is refused."""
+"""/tickets over HTTP: strict and bounded, with problem details for every refusal."""
 
 import json
 from pathlib import Path
@@ -52,18 +52,18 @@ class TestTheBody:
         for content in NOT_ONE_TICKET:
             assert problem_type(await post(entrance, content), 400) == "about:blank", content[:40]
 
-    async def test_needs_no_content_type_and_may_have_no_other(self, entrance: Entrance) -> None:
+    async def test_is_json_whether_or_not_the_content_type_says_so(self, entrance: Entrance) -> None:
         body = b'{"ticket": "a"}'
         assert (await entrance.http.post("/tickets/redeem", content=body)).status_code == 401
         assert (await post(entrance, body, "Application/JSON; charset=UTF-8")).status_code == 401
         for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):
             assert problem_type(await post(entrance, body, media_type), 415) == "about:blank"
 
-    async def test_has_a_largest_size(self, entrance: Entrance) -> None:
+    async def test_has_a_size_limit(self, entrance: Entrance) -> None:
         assert problem_type(await post(entrance, json.dumps({"ticket": "a" * 20_000}).encode()), 413) == "about:blank"
         assert problem_type(await post(entrance, json.dumps({"ticket": "a" * 19_000}).encode()), 401) == "invalid"
 
-    async def test_whatever_it_is_it_is_refused_and_nothing_fails(self, entrance: Entrance) -> None:
+    async def test_any_other_json_is_refused_without_a_failure(self, entrance: Entrance) -> None:
         bodies: list[Any] = []
 
         @settings(max_examples=80)
@@ -84,7 +84,7 @@ class TestTheUrl:
                 assert problem_type(answer, 405) == "about:blank"
                 assert answer.headers["allow"] == allowed
 
-    async def test_is_written_exactly_so(self, entrance: Entrance) -> None:
+    async def test_has_one_spelling(self, entrance: Entrance) -> None:
         for path in ("", "/", "/redeem/", "/Redeem", "/redeem%2F", "/re%64eem", "/picture/1"):
             assert problem_type(await entrance.http.post(f"/tickets{path}"), 404) == "about:blank"
 
@@ -105,7 +105,7 @@ class TestTheTokenOfAPicture:
         answer = await entrance.http.get("/tickets/picture", headers={"authorization": f"bearer  {token} "})
         assert answer.status_code == 200
 
-    async def test_that_is_not_ours_is_told_so(self, entrance: Entrance) -> None:
+    async def test_of_another_issuer_is_invalid(self, entrance: Entrance) -> None:
         answer = await entrance.look("nonsense")
         assert problem_type(answer, 401) == "invalid"
         assert answer.headers["www-authenticate"] == 'Bearer realm="domogate", error="invalid"'
@@ -113,9 +113,7 @@ class TestTheTokenOfAPicture:
 
 class TestFailing:
     @pytest.mark.parametrize("error", [RuntimeError("inner secret"), Internal("the order could not be kept, and was not sent")])
-    async def test_is_500_without_a_word_of_our_insides(
-        self, entrance: Entrance, monkeypatch: pytest.MonkeyPatch, error: Exception
-    ) -> None:
+    async def test_is_500_without_details(self, entrance: Entrance, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
         async def fail(*_: Any) -> None:
             raise error
 
@@ -135,7 +133,7 @@ class TestReasons:
         written = {row["type"].strip("`"): row["status"] for row in rows if row["type"].startswith("`")}
         assert written == {f"{TYPE_PREFIX}{reason}": str(kind.status) for reason, kind in KINDS.items()}
 
-    def test_a_401_says_what_is_to_be_shown_and_a_429_when(self) -> None:
+    def test_a_401_has_a_challenge_and_a_429_a_retry_time(self) -> None:
         for reason in Reason:
             headers = TicketProblem(NotRedeemed(reason, "words"), "Ticket").headers
             assert ("www-authenticate" in headers) is (KINDS[reason].status == 401)

@@ -1,4 +1,4 @@
-"""/webhooks as an application meets it: what is answered, what is refused, and what is never shown again."""
+"""/webhooks as an application uses it: answers, refusals, and secrets that are shown once."""
 
 import json
 from collections.abc import AsyncIterator
@@ -23,14 +23,14 @@ from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, DeliverySetu
 URL = "https://receiver.example/hook"
 
 
-class Door:
-    """Lets in whoever has the key, and knows people by their tokens."""
+class KnownCredentials:
+    """Accepts one key, and knows users by their tokens."""
 
     def __init__(self) -> None:
-        self.known: dict[bytes, Principal] = {}
+        self.principals: dict[bytes, Principal] = {}
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        if key == b"worn":
+        if key == b"used up":
             raise TooManyRequests("the rate is used up", 7)
         return Admitted(new_id(), ((b"x-remaining", b"3"),)) if key == b"key" else None
 
@@ -41,7 +41,7 @@ class Door:
         raise KeyRefused
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
-        return self.known.get(unverified_token)
+        return self.principals.get(unverified_token)
 
     async def verify(self, unverified_token: bytes) -> Principal:
         raise TokenRefused("The token is not valid.")
@@ -51,8 +51,8 @@ class App:
     """An application with the key, for one user or another."""
 
     def __init__(self, house: DeliverySetup, sender: RecordingSender) -> None:
-        self.house, self.sender, self.door = house, sender, Door()
-        credentials = KeyAndToken(self.door, self.door, house.notes)
+        self.house, self.sender, self.credentials = house, sender, KnownCredentials()
+        credentials = KeyAndToken(self.credentials, self.credentials, house.notes)
         surface = webhooks.build(house.webhooks, credentials, base_url="https://gateway.example", version="1")
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
         self.document: Any = None
@@ -78,7 +78,7 @@ async def app(migrated_database: Path, tmp_path: Path) -> AsyncIterator[App]:
     sender = RecordingSender()
     async with open_house(copied(migrated_database, tmp_path), sender) as house:
         one = App(house, sender)
-        one.door.known = {
+        one.credentials.principals = {
             b"owner": await house.let_in(),
             b"guest": await house.let_in(GUEST),
             b"other": await house.let_in(client=OTHER),
@@ -96,7 +96,7 @@ def expect_problem(answer: httpx.Response, status: int) -> str:
 
 
 class TestRegistering:
-    async def test_the_answer_has_the_webhook_and_this_one_time_its_secret(self, app: App) -> None:
+    async def test_only_this_answer_has_the_secret(self, app: App) -> None:
         answer = await app.register(kinds=["state", "state", "safety"])
         assert answer.status_code == 201
         assert answer.headers["cache-control"] == "no-store"
@@ -108,7 +108,7 @@ class TestRegistering:
         assert (made["failingSince"], made["nextAttemptAt"], made["problem"], made["endedAt"]) == (None, None, "", None)
         assert (await app.call("GET", f"/webhooks/{made['id']}")).json() == made
         assert (await app.call("GET", "/webhooks")).json() == {"items": [made]}
-        assert ("webhook added", app.door.known[b"owner"].user_id) in app.house.notes.entries
+        assert ("webhook added", app.credentials.principals[b"owner"].user_id) in app.house.notes.entries
 
     async def test_the_same_again_is_409_until_it_is_removed(self, app: App) -> None:
         first = (await app.register()).json()
@@ -127,7 +127,7 @@ class TestRegistering:
         app.sender.refused = Undelivered("The URL must not be called: it is private.", forbidden=True)
         assert expect_problem(await app.register(), 422) == "The URL must not be called: it is private."
 
-    async def test_another_s_plant_is_403_and_none_404(self, app: App) -> None:
+    async def test_the_plant_of_another_user_is_403_and_an_unknown_plant_404(self, app: App) -> None:
         await app.house.store.withdraw_user(HOME, GUEST.id)
         expect_problem(await app.register(who="guest"), 403)
         assert app.house.notes.entries[-1][0] == "refusal"
@@ -139,7 +139,7 @@ class TestRegistering:
         assert "insufficient_scope" in answer.headers["www-authenticate"]
 
     async def test_a_token_of_another_issuer_has_no_grant_here(self, app: App) -> None:
-        known = app.door.known[b"owner"]
+        known = app.credentials.principals[b"owner"]
         stranger = Principal(
             known.user_id,
             known.client_id,
@@ -151,7 +151,7 @@ class TestRegistering:
             False,
             known.standing,
         )
-        app.door.known[b"elsewhere"] = stranger
+        app.credentials.principals[b"elsewhere"] = stranger
         assert "this gateway issued" in expect_problem(await app.register(who="elsewhere"), 403)
 
     async def test_a_body_that_is_not_as_described_is_400(self, app: App) -> None:
@@ -165,12 +165,12 @@ class TestRegistering:
             expect_problem(await app.call("POST", "/webhooks", body=body), 400)
             assert await app.house.store.list_webhooks() == [], body
 
-    async def test_too_large_is_413_and_no_json_415(self, app: App) -> None:
+    async def test_a_too_large_body_is_413_and_another_type_415(self, app: App) -> None:
         expect_problem(await app.call("POST", "/webhooks", body=b" " * 70_000), 413)
         expect_problem(await app.call("POST", "/webhooks", body=b"a=b", headers={"Content-Type": "text/plain"}), 415)
 
 
-class TestLettingIn:
+class TestCredentials:
     async def test_key_and_token_are_asked_for(self, app: App) -> None:
         for headers in ({}, {"Ocp-Apim-Subscription-Key": "wrong"}, {"Ocp-Apim-Subscription-Key": "key"}):
             answer = await app.http.get("/webhooks", headers=headers)
@@ -179,14 +179,16 @@ class TestLettingIn:
         expect_problem(await app.call("GET", "/webhooks", who="nobody"), 401)
 
     async def test_a_key_that_is_used_up_is_429(self, app: App) -> None:
-        answer = await app.call("GET", "/webhooks", headers={"Ocp-Apim-Subscription-Key": "worn"})
+        answer = await app.call("GET", "/webhooks", headers={"Ocp-Apim-Subscription-Key": "used up"})
         expect_problem(answer, 429)
         assert answer.headers["retry-after"] == "7"
 
     @pytest.mark.parametrize(("standing", "status"), [(Standing.PASSWORD_EXPIRED, 469), (Standing.TERMS_EXPIRED, 470)])
-    async def test_who_owes_something_is_told_so(self, app: App, standing: Standing, status: int) -> None:
-        known = app.door.known[b"owner"]
-        app.door.known[b"owing"] = Principal(
+    async def test_a_user_who_must_renew_or_accept_something_is_refused(
+        self, app: App, standing: Standing, status: int
+    ) -> None:
+        known = app.credentials.principals[b"owner"]
+        app.credentials.principals[b"owing"] = Principal(
             known.user_id,
             known.client_id,
             known.grant_id,
@@ -200,7 +202,7 @@ class TestLettingIn:
         expect_problem(await app.call("GET", "/webhooks", who="owing"), status)
 
     @pytest.mark.parametrize("who", ["guest", "other"])
-    async def test_another_person_s_or_application_s_is_not_there(self, app: App, who: str) -> None:
+    async def test_webhooks_of_other_users_and_applications_are_404(self, app: App, who: str) -> None:
         made = (await app.register()).json()
         at = f"/webhooks/{made['id']}"
         assert (await app.call("GET", "/webhooks", who=who)).json() == {"items": []}
@@ -213,7 +215,7 @@ class TestLettingIn:
         assert (await app.call("GET", at)).status_code == 200
 
 
-class TestLookingAfter:
+class TestManaging:
     async def test_a_new_secret_counts_from_the_next_delivery_on(self, app: App) -> None:
         made = (await app.register()).json()
         await app.house.report(LAMPS[0], 1)
@@ -241,7 +243,7 @@ class TestLookingAfter:
         answer = (await app.call("POST", at)).json()
         assert answer == {"taken": False, "status": None, "problem": "The receiver did not answer within 15 s."}
 
-    async def test_how_it_fares_is_shown(self, app: App) -> None:
+    async def test_its_health_is_shown(self, app: App) -> None:
         app.sender.answer = Undelivered("The receiver did not answer within 15 s.")
         made = (await app.register()).json()
         await app.house.report()
@@ -271,12 +273,12 @@ class TestLookingAfter:
         await app.house.settle()
         assert (await app.call("GET", at)).json() == {"items": [], "next": None}
 
-    async def test_ids_that_are_none_are_400(self, app: App) -> None:
+    async def test_malformed_ids_are_400(self, app: App) -> None:
         at = f"/webhooks/{(await app.register()).json()['id']}/dead-letters/replay"
         for ids in ("1", [1], ["x"], ["-1"], ["1" * 30], [""], [None]):
             expect_problem(await app.call("POST", at, body={"ids": ids}), 400)
 
-    async def test_one_that_has_ended_is_shown_with_the_reason_and_does_nothing_any_more(self, app: App) -> None:
+    async def test_a_webhook_that_has_ended_is_shown_with_the_reason_and_cannot_be_used(self, app: App) -> None:
         made = (await app.register(who="guest")).json()
         await app.house.store.withdraw_user(HOME, GUEST.id)
         await app.house.settle()
@@ -292,14 +294,14 @@ class TestLookingAfter:
 
 
 class TestRoutes:
-    async def test_what_is_not_there_is_404(self, app: App) -> None:
+    async def test_an_unknown_id_is_404(self, app: App) -> None:
         for path in (
             *("/webhooks/", "/webhooks//", f"/webhooks/{HOME}/", f"/webhooks/{HOME}/secrets", f"/webhooks/{HOME}/test/more"),
             *(f"/webhooks/{HOME}/dead-letters/", f"/webhooks//{HOME}"),
         ):
             expect_problem(await app.call("GET", path), 404)
 
-    async def test_what_is_no_id_is_404(self, app: App) -> None:
+    async def test_a_malformed_id_is_404(self, app: App) -> None:
         for text in ("x", HOME.upper() + "0", "%00", "..%2f", HOME.replace("-", "")):
             expect_problem(await app.call("GET", f"/webhooks/{text}"), 404)
 
@@ -314,7 +316,7 @@ class TestRoutes:
             expect_problem(answer, 405)
             assert answer.headers["allow"] == allow
 
-    async def test_a_failure_of_ours_is_500_and_tells_nothing(self, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_an_internal_failure_is_500_without_details(self, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
         async def fail(*_: Any, **__: Any) -> Any:
             raise OSError("secret path")
 
@@ -335,6 +337,6 @@ class TestTheDocument:
 
 
 def _signature(secret: str, headers: dict[str, str], body: bytes) -> str:
-    """By the standard's own package; the clock in these tests is none that it would trust."""
+    """By the standard's own package, which would refuse the clock of these tests if it verified."""
     at = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
     return StandardWebhook(secret).sign(headers["webhook-id"], at, body.decode())

@@ -9,7 +9,7 @@ from domogate.domain.states import LockState
 from domogate.services.tickets import audit_notes as noting
 from domogate.services.tickets.audit_notes import NOTED_OF_ONE_PERMIT, NOTED_WITHOUT_PERMIT
 from domogate.services.tickets.refusal_limiter import ALLOWANCE, SPAN
-from support.entrance import GATE, PATIENCE, Entrance, problem_type
+from support.entrance import DEADLINE, GATE, Entrance, problem_type
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ class TestGarbage:
             await entrance.redeem("garbage")
         monkeypatch.setattr(noting, "_MINUTE", 0.01)
         await entrance.redeem("garbage")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(DEADLINE):
             while (last := (await entrance.entries())[-1].detail)["why"] != "more of the same":
                 await asyncio.sleep(0.01)
         assert last["attempts"] == "1"

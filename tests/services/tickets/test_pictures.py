@@ -84,7 +84,7 @@ class TestAPicture:
         token = await entrance.switch_on()
         await entrance.inject(fault, PANEL)
         if fault is InjectedFault.SLOW:
-            entrance.hurry()
+            entrance.shorten_deadline()
         assert problem_type(await entrance.look(token), status) == reason
 
     async def test_a_camera_that_obeys_nothing_can_still_be_looked_through(self, entrance: Entrance) -> None:

@@ -238,7 +238,7 @@ class TestADevice:
         ticket = await entrance.mint()
         await entrance.inject(fault, GATE)
         if fault is InjectedFault.SLOW:
-            entrance.hurry()
+            entrance.shorten_deadline()
         assert problem_type(await entrance.redeem(ticket), status) == reason
         entry = (await entrance.entries())[-1]
         assert (entry.action, entry.result, entry.detail["why"]) == ("ticket redeemed", "failed", reason)
