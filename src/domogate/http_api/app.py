@@ -45,9 +45,9 @@ class SurfaceApp(Generic[S, C]):
         self._base_url = base_url
         self._version = version
         self._max_body = max_body
-        self._routes: dict[str, dict[str, Operation]] = {}
+        self._routes: dict[tuple[str, ...], dict[str, Operation]] = {}
         for operation in surface.operations:
-            methods = self._routes.setdefault(operation.path, {})
+            methods = self._routes.setdefault(tuple(operation.path.split("/")[1:]), {})
             if operation.method in methods:
                 raise ValueError(f"{operation.id}: {operation.method} {operation.path} is declared twice")
             methods[operation.method] = operation
@@ -106,17 +106,17 @@ class SurfaceApp(Generic[S, C]):
         rest = path.removeprefix(prefix)
         if path.startswith(prefix) and rest[:1] in (b"", b"/"):
             given = rest.split(b"/")[1:]
-            for template, methods in self._routes.items():
-                parameters = _match(template.split("/")[1:], given)
+            for segments, methods in self._routes.items():
+                parameters = _match(segments, given)
                 if parameters is not None:
                     _check_method(request, methods)
                     return methods[request.method], parameters
-        raise Problem(404, f"There is nothing at this URL; {self._surface.document} lists what there is.")
+        raise Problem(404, f"No operation has this URL; {self._surface.document} lists all operations.")
 
 
 def _check_method(request: Request, allowed: Any) -> None:
     if request.method not in allowed:
-        raise Problem(405, f"{request.method} is not a method of this URL.", {"allow": ", ".join(sorted(allowed))})
+        raise Problem(405, f"This URL does not take the method {request.method}.", {"allow": ", ".join(sorted(allowed))})
 
 
 def _match(segments: Sequence[str], given: Sequence[bytes]) -> dict[str, str] | None:

@@ -138,7 +138,7 @@ def read_bearer_token(request: Request, what: str) -> str:
     """The token of RFC 6750 §2.1. Forms and queries are not read: URLs are logged. Raises Problem."""
     sent = request.headers.getlist("authorization")
     if len(sent) > 1:
-        raise _missing("The header Authorization is there more than once.")
+        raise _missing("The header Authorization occurs more than once.")
     scheme, _, token = (sent[0] if sent else "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise _missing(f"The header Authorization with `Bearer` and {what} is missing.")

@@ -79,7 +79,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         if self.body is not None and self.method not in ("POST", "PATCH"):
             raise ValueError(f"{self.id}: only POST and PATCH have a body")
         if len(set(self.parameters)) != len(self.parameters):
-            raise ValueError(f"{self.id}: a path parameter is there twice")
+            raise ValueError(f"{self.id}: a path parameter occurs twice")
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Reads bodies and queries: bounded and strict. An unknown field or parameter is refused."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -31,23 +32,28 @@ def read_query(query: bytes, to: type[Q]) -> Q:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeError:
         raise Problem(400, "The query must be percent-encoded UTF-8.") from None
-    repeatable = {field.encode_name for field in msgspec.structs.fields(to) if field.default == ()}
+    repeatable = _repeatable_parameters(to)
     found: dict[str, Any] = {name: [] for name in repeatable}
     for name, value in pairs:
         if name in repeatable:
             found[name].append(value)
         elif name in found:
-            raise Problem(400, f"The query parameter {name} is there more than once.")
+            raise Problem(400, f"The query parameter {name} occurs more than once.")
         else:
             found[name] = value
     return _convert(found, to, strict=False, what="query")
+
+
+@cache
+def _repeatable_parameters(query: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in msgspec.structs.fields(query) if field.default == ())
 
 
 def read_header(request: Request, name: str) -> str | None:
     """The value of a header that may be there once. Raises Problem."""
     sent = request.headers.getlist(name)
     if len(sent) > 1:
-        raise Problem(400, f"The header {name} is there more than once.")
+        raise Problem(400, f"The header {name} occurs more than once.")
     return sent[0] if sent else None
 
 

@@ -14,7 +14,7 @@ from domogate.http_api.requests import not_as_expected, parse_parameter
 from domogate.management.modules import find_module, find_plant
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.plants.history import History
-from domogate.wire import OutputModel
+from domogate.wire import OutputModel, to_datetime
 
 OPERATIONS = OperationTable("readings")
 
@@ -82,6 +82,7 @@ async def _find(
 
 
 def _measurement_out(one: ReadingSummary, *, is_summary: bool) -> MeasurementOut:
-    if is_summary:
-        return MeasurementOut.of(one, value=UNSET)
-    return MeasurementOut.of(one, value=one.last, **dict.fromkeys(("count", "mean", "low", "high", "last"), UNSET))
+    at = to_datetime(one.at)
+    if not is_summary:
+        return MeasurementOut(one.measure, one.unit, at, one.last)
+    return MeasurementOut(one.measure, one.unit, at, UNSET, one.count, one.mean, one.low, one.high, one.last)

@@ -61,8 +61,7 @@ async def renew_webhook_secret(webhooks: Webhooks, call: Call[Caller]) -> Webhoo
 
 @OPERATIONS.add("POST", "/{webhookId}/test", "Post a test event now, and show the receiver's answer", errors=(403, 409))
 async def test_webhook(webhooks: Webhooks, call: Call[Caller]) -> PingOut:
-    ping = await webhooks.ping(call.caller.principal, call.id_of("webhookId"))
-    return PingOut(ping.accepted, ping.status, ping.problem)
+    return PingOut.of(await webhooks.ping(call.caller.principal, call.id_of("webhookId")))
 
 
 @OPERATIONS.add("GET", "/{webhookId}/dead-letters", "Events whose delivery was given up, by id", errors=(403,))

@@ -23,9 +23,9 @@ class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
     def of(cls, source: object, **given: Any) -> Self:
         """Copies the fields of `source` that have the same names; `given` holds the others. Seconds become datetimes."""
         values = {
-            field.encode_name: given[field.name] if field.name in given else getattr(source, field.name)
-            for field in msgspec.structs.fields(cls)
-            if given.get(field.name) is not msgspec.UNSET
+            in_json: given[name] if name in given else getattr(source, name)
+            for name, in_json in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+            if given.get(name) is not msgspec.UNSET
         }
         return msgspec.convert(values, cls, from_attributes=True, strict=False)
 
