@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.domain.faults import BodyTooLarge, MalformedRequest
-from domogate.families._body import Receive, check_content_type, convert, parse_json, read_body
+from domogate.families._serve import Receive, check_content_type, convert, parse_json, read_body
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from domogate.domain.commands import SetLight, SetThermostat
 from domogate.domain.faults import MalformedRequest, ValueOutOfRange
 from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
-from domogate.families._body import convert
 from domogate.families._orders import (
     LIGHT_BODY,
     THERMOSTAT_BODY,
@@ -22,6 +21,7 @@ from domogate.families._orders import (
     parse_date_time,
     thermostat_command,
 )
+from domogate.families._serve import convert
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 

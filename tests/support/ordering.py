@@ -4,7 +4,7 @@ from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.fabric.in_process import InProcessFabric
 from domogate.services.driving import Driving
-from domogate.services.driving.orders import Orders
+from domogate.services.driving.recorder import Orders
 from domogate.services.plants.control import Control
 from domogate.services.plants.scenes import Scenes
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module

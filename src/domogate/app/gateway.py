@@ -1,7 +1,6 @@
 """The gateway: everything wired, and the order in which all start and stop."""
 
 import gc
-from collections.abc import Sequence
 from datetime import date
 
 from domogate import __version__, auth, events, management, tickets, webhooks
@@ -20,7 +19,6 @@ from domogate.app.parts import (
 from domogate.auth.pages import Pages
 from domogate.backends.echo import EmbeddedEcho, HttpEchoBackend
 from domogate.backends.webhook_sender import HttpWebhookSender
-from domogate.domain.events import Change, StateChanged
 from domogate.domain.webhooks import WebhookFormat
 from domogate.drivers import build_drivers
 from domogate.edge.metrics import Metrics
@@ -148,7 +146,19 @@ class Gateway:
 
     async def start(self) -> ASGIApp:
         """The application, ready to be served."""
-        self.store.listen(self._apply)
+        self.store.listen(self.read_model.apply)
+        for listener in (
+            self.keyring,
+            self.verifier,
+            self._own_verifier,
+            self.admission,
+            self.origins,
+            self.driving,
+            self.fault_expiry,
+        ):
+            self.store.listen(listener.apply, states=False)
+        self.store.listen(self.hub.apply)
+        self.store.listen(self.dispatcher.apply)
         await self.store.start()
         await self.keyring.start()
         await self._fetcher.start()
@@ -172,25 +182,6 @@ class Gateway:
         gc.freeze()
         self._ready = True
         return application
-
-    def _apply(self, changes: Sequence[Change]) -> None:
-        """Tell everyone what was committed. Nearly all of it is states, and those concern the read model and the streams."""
-        self.read_model.apply(changes)
-        rare = [change for change in changes if type(change.event) is not StateChanged]
-        if rare:
-            for listener in (
-                self.keyring,
-                self.verifier,
-                self._own_verifier,
-                self.admission,
-                self.identities,
-                self.origins,
-                self.driving,
-                self.fault_expiry,
-            ):
-                listener.apply(rare)
-        self.hub.apply(changes)
-        self.dispatcher.apply(changes)
 
     def drain(self) -> None:
         """No longer ready: what runs is finished, streams end, nothing new should be sent here."""

@@ -19,7 +19,7 @@ from domogate.services.events.endings import MEANING_OF, End
 from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import Ready, Reset
 from domogate.services.events.hub import Hub, Unavailable
-from domogate.services.rights.credentials import Caller
+from domogate.services.rights.access import Caller
 from domogate.wire.openapi import Schemas
 
 OPERATIONS = OperationTable()

@@ -13,8 +13,7 @@ from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
 from domogate.services.audit import AuditAction, AuditResult, client_ref
 from domogate.services.people import Actor
-from domogate.services.rights.access import may_manage
-from domogate.services.rights.credentials import Caller, let_in
+from domogate.services.rights.access import Caller, let_in, may_manage
 from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")

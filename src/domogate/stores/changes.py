@@ -1,4 +1,4 @@
-"""The change feed, as it is read by services and by the command line. The writer's own part is in `feed.py`."""
+"""The change feed, as it is read by services and by the command line. The writer's own part is in `writer.py`."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -10,9 +10,9 @@ from domogate.domain.ids import Id
 from domogate.ports import Listener
 from domogate.stores import presence
 from domogate.stores.engine import Transaction, chunked, newest_cursor
-from domogate.stores.feed import SELECT_CHANGES, changes_from_rows
 from domogate.stores.subject import SqlSubject, reads, repeats
 from domogate.stores.tables import changes
+from domogate.stores.writer import SELECT_CHANGES, changes_from_rows
 
 PRUNE_CHUNK = 1_000
 
@@ -63,8 +63,8 @@ class SqlFeed(SqlSubject):
     feed_span = reads(feed_span)
     prune_changes = repeats(prune_changes)
 
-    def listen(self, listener: Listener) -> None:
-        self._listeners.append(listener)
+    def listen(self, listener: Listener, *, states: bool = True) -> None:
+        self._listeners.append((listener, states))
 
     async def wait_applied(self, timeout: float) -> bool:
         cursor = self._running().written

@@ -31,7 +31,7 @@ class SqlSubject:
         self._poll = poll
         self._gateway = gateway
         self._max_batch = max_batch
-        self._listeners: list[Listener] = []
+        self._listeners: list[tuple[Listener, bool]] = []
         self._database: Database | None = None
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None

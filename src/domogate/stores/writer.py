@@ -8,21 +8,79 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row, bindparam, select
 from sqlalchemy.exc import DBAPIError
 
-from domogate.domain.events import Change
+from domogate.domain.events import Change, StateChanged
 from domogate.domain.states import Report
 from domogate.ports import Clock, Listener
 from domogate.stores.batch import Batch, OrderChange, Unit
+from domogate.stores.codec import decode_event
 from domogate.stores.engine import Database, Transaction, newest_cursor
-from domogate.stores.feed import Feed
 from domogate.stores.presence import HEARTBEAT, Presence
 from domogate.stores.recorder import Recorder
+from domogate.stores.tables import changes
+
+SELECT_CHANGES = select(changes.c.cursor, changes.c.at, changes.c.event).order_by(changes.c.cursor)
+_BETWEEN = SELECT_CHANGES.where(changes.c.cursor > bindparam("after"), changes.c.cursor <= bindparam("until"))
+
+
+def changes_from_rows(rows: Iterable[Row[Any]]) -> list[Change]:
+    return [Change(row.cursor, row.at, decode_event(row.event)) for row in rows]
+
+
+class Feed:
+    """The position of this process in the change feed: the cursor of the last change given to the listeners.
+
+    Only the writer thread uses it. Changes that other processes committed are read before own ones are given, in the same
+    transaction. While this process does not write, it polls for them.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._connection: Connection | None = None
+        self._token: object = None
+        self.delivered = 0
+
+    def start(self) -> None:
+        """Begin after the newest change: snapshots that are read from now on include all changes up to it."""
+        with self._database.reading.begin() as connection:
+            self.delivered = newest_cursor(connection)
+
+    def read_missing(self, connection: Connection, newest: int) -> list[Change]:
+        """Return the changes of other processes up to `newest`. They count as delivered from now on."""
+        if newest <= self.delivered:
+            return []
+        missing = changes_from_rows(connection.execute(_BETWEEN, {"after": self.delivered, "until": newest}))
+        self.delivered = newest
+        return missing
+
+    def advance(self, own: Sequence[Change]) -> None:
+        if own:
+            self.delivered = own[-1].cursor
+
+    def poll(self) -> list[Change]:
+        """Return the changes that other processes committed. It is cheap if there are none."""
+        if self._connection is None:
+            self._connection = self._database.reading.connect()
+        token = self._database.news_token(self._connection)
+        if token == self._token:
+            return []
+        with self._connection.begin():
+            missing = self.read_missing(self._connection, newest_cursor(self._connection))
+        self._token = token
+        return missing
+
+    def close(self) -> None:
+        """Also called after an error; the next poll connects again."""
+        connection, self._connection, self._token = self._connection, None, None
+        if connection is not None:
+            connection.close()
+
 
 QUIET = 0.002
 """Stop gathering if no caller came for so many seconds."""
@@ -41,7 +99,7 @@ class Writer:
         clock: Clock,
         *,
         commit: Callable[[Connection], None],
-        listeners: Sequence[Listener],
+        listeners: Sequence[tuple[Listener, bool]],
         presence: Presence | None,
         poll: float,
         max_batch: int,
@@ -110,9 +168,11 @@ class Writer:
 
     def _deliver(self, changes: Sequence[Change], foreign: bool, answered: Sequence[Unit]) -> None:
         if changes:
-            for listener in self._listeners:
+            without_states = [change for change in changes if type(change.event) is not StateChanged]
+            for listener, wants_states in self._listeners:
                 try:
-                    listener(changes)
+                    if wants_states or without_states:
+                        listener(changes if wants_states else without_states)
                 except Exception:
                     _log.exception("a listener failed", first=changes[0].cursor, last=changes[-1].cursor)
             self.applied = changes[-1].cursor

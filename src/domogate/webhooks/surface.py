@@ -8,7 +8,7 @@ from domogate.http_api.operations import Call, OperationTable, Surface
 from domogate.http_api.paging import Listing, first_page
 from domogate.http_api.requests import read_id
 from domogate.services.events.cloud_events import MEDIA_TYPE as CLOUD_EVENT
-from domogate.services.rights.credentials import Caller
+from domogate.services.rights.access import Caller
 from domogate.services.webhooks.registration import Webhooks
 from domogate.webhooks.wire import DeadLetterPage, NewWebhook, PingOut, WebhookSecretOut, WebhooksOut
 from domogate.wire.webhooks import (

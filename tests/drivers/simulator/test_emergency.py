@@ -3,10 +3,9 @@ import pytest
 from domogate.domain.devices import DeviceKind
 from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, FailureType, in_failure
 from domogate.domain.states import EmergencyState
-from domogate.drivers.simulator.device import Start
+from domogate.drivers.simulator.device import Start, TimeScale
 from domogate.drivers.simulator.emergency import EmergencyUnit
 from domogate.drivers.simulator.seeded_random import SeededRandom
-from domogate.drivers.simulator.time_scale import TimeScale
 from support.devices import NOON, make_id, make_module
 
 HOUR, DAY = 3600.0, 86_400.0

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.drivers.simulator.loads import COMMON, LOADS
+from domogate.drivers.simulator.power import COMMON, LOADS
 from domogate.drivers.simulator.seeded_random import SeededRandom
 
 CHANCE = SeededRandom(1, "a plug")

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
-from domogate.drivers.simulator.loads import LOADS
+from domogate.drivers.simulator.device import REAL_TIME
 from domogate.drivers.simulator.options import OPTIONS, find_option_problems
 from domogate.drivers.simulator.plant import SimulatedPlant
-from domogate.drivers.simulator.time_scale import REAL_TIME
+from domogate.drivers.simulator.power import LOADS
 from domogate.drivers.simulator.weather import Weather
 from support.devices import NOON, make_placed
 from support.markdown import section, tables

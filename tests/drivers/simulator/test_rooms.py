@@ -15,10 +15,9 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.drivers.simulator.device import Device
+from domogate.drivers.simulator.device import REAL_TIME, Device
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.thermostat import Thermostat
-from domogate.drivers.simulator.time_scale import REAL_TIME
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
 from support.devices import NOON, make_id, make_placed

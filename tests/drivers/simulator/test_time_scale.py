@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from domogate.domain.commands import SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import PlugState, Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
-from domogate.drivers.simulator.time_scale import TimeScale
+from domogate.drivers.simulator.device import TimeScale
 from support.devices import NOON, make_placed
 from support.simulated_house import House, state_of, value_of
 

@@ -24,8 +24,7 @@ from domogate.services.events.endings import Ended as StreamEnded
 from domogate.services.events.filters import EventFilter
 from domogate.services.events.stream_rights import StreamContext, StreamRights
 from domogate.services.plants.read_model import PlantView, ReadModel
-from domogate.services.rights.access import Access, get_access
-from domogate.services.rights.credentials import Caller
+from domogate.services.rights.access import Access, Caller, get_access
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import NotRedeemed
 from domogate.services.tickets.permits import Permit, TicketAction

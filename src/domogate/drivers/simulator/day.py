@@ -6,9 +6,9 @@ import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.states import ThermostatState
+from domogate.drivers.simulator.device import REAL_TIME
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.thermostat import Thermostat
-from domogate.drivers.simulator.time_scale import REAL_TIME
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
 

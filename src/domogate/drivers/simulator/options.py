@@ -8,7 +8,7 @@ import msgspec
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.simulator.behaviour import Behaviour
-from domogate.drivers.simulator.loads import LOADS
+from domogate.drivers.simulator.power import LOADS
 
 
 class Option(msgspec.Struct, frozen=True):

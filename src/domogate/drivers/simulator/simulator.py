@@ -11,9 +11,8 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.drivers.simulator.behaviour import Behaviour
-from domogate.drivers.simulator.module import SimulatedModule
-from domogate.drivers.simulator.plant import SimulatedPlant
-from domogate.drivers.simulator.time_scale import TimeScale
+from domogate.drivers.simulator.device import TimeScale
+from domogate.drivers.simulator.plant import SimulatedModule, SimulatedPlant
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 

@@ -12,8 +12,11 @@ Listener = Callable[[Sequence[Change]], None]
 class FeedStore(Protocol):
     """Every committed change, numbered by a cursor."""
 
-    def listen(self, listener: Listener) -> None:
-        """Call `listener` with every change that is committed from now on by any process, in cursor order."""
+    def listen(self, listener: Listener, *, states: bool = True) -> None:
+        """Call `listener` with every change that is committed from now on by any process, in cursor order.
+
+        `states=False`: without changes of states, which are nearly all.
+        """
         ...
 
     async def list_changes(self, after: int, limit: int) -> Sequence[Change]: ...

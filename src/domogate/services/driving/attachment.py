@@ -14,8 +14,7 @@ from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence
 from domogate.ports import AttachedModule, Clock, Driver, PlantStore, StoredPlant
 from domogate.services.driving.calls import bounded
-from domogate.services.driving.orders import Orders
-from domogate.services.driving.recorder import Recorder
+from domogate.services.driving.recorder import Orders, Recorder
 from domogate.services.driving.room import Room
 from domogate.services.driving.supervisor import absence_after
 from domogate.services.plants.fault_overlay import is_injected, overlay_of

@@ -18,9 +18,8 @@ from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Picture, PlantStore, ReportSink
 from domogate.services.driving.attachment import STOPPING, DrivingContext
 from domogate.services.driving.limits import find_breach
-from domogate.services.driving.orders import Orders
 from domogate.services.driving.plant import SIMULATED, DrivenPlant
-from domogate.services.driving.recorder import Recorder, RecorderStore, ReportQueue
+from domogate.services.driving.recorder import Orders, Recorder, RecorderStore, ReportQueue
 from domogate.services.driving.room import Room
 from domogate.services.driving.supervisor import DriverHealth, Supervisor
 

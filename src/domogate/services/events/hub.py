@@ -26,8 +26,7 @@ from domogate.services.events.stream_rights import (
     user_dependency,
 )
 from domogate.services.plants.read_model import ReadModel
-from domogate.services.rights.access import get_access
-from domogate.services.rights.credentials import Caller
+from domogate.services.rights.access import Caller, get_access
 
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4

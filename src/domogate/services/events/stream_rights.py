@@ -15,8 +15,7 @@ from domogate.ports import Admission, Clock, FeedStore, Verifier
 from domogate.services.events.endings import CODE_OF, KEY_GONE, TOKEN_CHANGED, TOKEN_EXPIRED, End, Ended
 from domogate.services.events.filters import EventFilter
 from domogate.services.plants.read_model import ReadModel
-from domogate.services.rights.access import Access, check_standing, get_access, list_own_plants
-from domogate.services.rights.credentials import Caller
+from domogate.services.rights.access import Access, Caller, check_standing, get_access, list_own_plants
 
 Dependency = tuple[str, str]
 """A type and an id, for example a user. When it changes, the stream's rights are checked again."""

@@ -11,7 +11,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
-from domogate.services.driving.orders import Orders
+from domogate.services.driving.recorder import Orders
 from domogate.services.plants.read_model import ReadModel
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_module, make_order
 from support.ordering import LAMP, ON, House
