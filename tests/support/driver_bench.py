@@ -1,4 +1,4 @@
-"""Where a driver is tried: devices to lay hands on, and an ear for all that the driver reports."""
+"""A bench for a driver: devices that the test controls, and a recorder of all reports."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -12,20 +12,20 @@ from domogate.domain.states import LightState, Report
 from domogate.ports import AttachedModule, Clock, Driver
 
 PLANT = Id("00000000-0000-4000-8000-00000000d001")
-NEIGHBOUR = Id("00000000-0000-4000-8000-00000000d002")
+OTHER_PLANT = Id("00000000-0000-4000-8000-00000000d002")
 PATIENCE = 30.0
-"""How long a test waits for what must come, and an order has that must succeed. Nothing asserts that it came sooner."""
+"""Seconds that a test waits for an expected event, and the deadline of an order that must succeed."""
 
 
-class Heard:
-    """The sink: all that the driver reported, in order. It can be made to dawdle or to fail."""
+class ReportRecorder:
+    """Receives all reports of the driver, in order. It can be made slow, or made to fail."""
 
     def __init__(self) -> None:
         self.reports: list[Report] = []
         self.gate: asyncio.Event | None = None
-        """When set to an Event, reports wait for it before they are taken."""
-        self.trouble: Exception | None = None
-        """Raised instead of taking reports."""
+        """While it is set, reports wait for this event."""
+        self.error: Exception | None = None
+        """Raised instead of recording reports."""
         self.calls = 0
         self._waiting: dict[asyncio.Future[None], Callable[[], bool]] = {}
 
@@ -34,13 +34,13 @@ class Heard:
         self._look()
         if self.gate is not None:
             await self.gate.wait()
-        if self.trouble is not None:
-            raise self.trouble
+        if self.error is not None:
+            raise self.error
         self.reports += reports
         self._look()
 
     def _look(self) -> None:
-        """After each report, and not when whoever waits gets a turn: the next report may be there by then."""
+        """Checked after each report: when the waiting test runs, the next report may have come already."""
         for waiting, holds in self._waiting.items():
             if not waiting.done() and holds():
                 waiting.set_result(None)
@@ -54,7 +54,7 @@ class Heard:
         try:
             async with asyncio.timeout(PATIENCE):
                 while not (waiting.done() or holds()):
-                    # Also by itself now and then: what is waited for may show without a report.
+                    # Also from time to time: the condition may become true without a report.
                     await asyncio.wait((waiting,), timeout=0.02)
         finally:
             del self._waiting[waiting]
@@ -72,40 +72,40 @@ class Heard:
 
 
 class Bench(ABC):
-    """A driver, devices behind it, and hands on those devices. Used as an async context; the driver is started inside."""
+    """A driver and its devices, which the test controls. An async context; the driver is started inside."""
 
     clock: Clock
     driver: Driver
     short: ClassVar[float] = 0.2
-    """Seconds in which this driver can tell a device something: the first deadline tried where nobody answers."""
-    silent_ones_are_told: ClassVar[bool] = True
-    """Whether `times_told` counts what a device that fell silent is told."""
+    """Seconds in which this driver can send a command: the first deadline for a device that does not answer."""
+    counts_commands_to_silent_lamps: ClassVar[bool] = True
+    """Whether `count_commands` counts commands to a device that stopped answering."""
 
     def __init__(self) -> None:
-        self.heard = Heard()
+        self.recorder = ReportRecorder()
 
     async def __aenter__(self) -> Self:
         await self.set_up()
-        await self.driver.start(self.heard)
+        await self.driver.start(self.recorder)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         await self.driver.stop()
         await self.tear_down()
 
-    # the devices
+    # devices
 
     @abstractmethod
     async def set_up(self) -> None:
-        """Make the devices and whatever leads to them, and `driver` and `clock`."""
+        """Make the devices, the connection to them, `driver` and `clock`."""
 
     @abstractmethod
     async def tear_down(self) -> None:
-        """End what `set_up` began."""
+        """Stop everything that `set_up` started."""
 
     @abstractmethod
     def lamp(self, number: int) -> AttachedModule:
-        """A lamp that is off, there to be driven; up to eight of them, always the same for the same number."""
+        """A lamp that is off; there are eight, and each number always means the same lamp."""
 
     @abstractmethod
     def meter(self) -> AttachedModule:
@@ -113,45 +113,45 @@ class Bench(ABC):
 
     @abstractmethod
     def misconfigured(self) -> AttachedModule:
-        """A lamp whose options do not say how to reach it."""
+        """A lamp with wrong options."""
 
     @abstractmethod
     async def switch_by_hand(self, lamp: AttachedModule, on: bool) -> None:
-        """Somebody uses the switch on the wall."""
+        """A resident uses the switch on the wall."""
 
     @abstractmethod
     async def measure(self, meter: AttachedModule, watts: float) -> None:
-        """It now measures this."""
+        """The meter now measures this."""
 
     @abstractmethod
-    async def vanish(self, lamp: AttachedModule) -> None:
-        """It goes, in the way that this driver can notice. Others may go with it."""
+    async def go_offline(self, lamp: AttachedModule) -> None:
+        """The lamp goes offline in a way that this driver can notice. Others may go offline too."""
 
     @abstractmethod
-    async def come_back(self, lamp: AttachedModule) -> None:
-        """After `vanish`."""
+    async def come_online(self, lamp: AttachedModule) -> None:
+        """After `go_offline`."""
 
     @abstractmethod
-    async def fall_silent(self, lamp: AttachedModule) -> None:
-        """It still seems to be there, hears everything, does nothing and never answers again."""
+    async def stop_answering(self, lamp: AttachedModule) -> None:
+        """The lamp seems to be online, but it ignores commands and never answers."""
 
     @abstractmethod
     async def make_refuse(self, lamp: AttachedModule) -> Command:
-        """From now on the lamp answers with a no: the command that it refuses."""
+        """From now on the lamp refuses the returned command."""
 
     @abstractmethod
-    def times_told(self, lamp: AttachedModule) -> int:
-        """How many commands have reached the device, carried out or not."""
+    def count_commands(self, lamp: AttachedModule) -> int:
+        """How many commands have reached the device, executed or not."""
 
-    # the driver
+    # driver
 
     async def attach(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
         await self.driver.attach(plant_id, placed)
 
-    async def attach_and_hear(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
+    async def attach_and_wait(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
         await self.attach(*placed, plant_id=plant_id)
         for one in placed:
-            await self.heard.report_of(one)
+            await self.recorder.report_of(one)
 
     def order(self, placed: AttachedModule, command: Command, *, within: float = PATIENCE, plant_id: Id = PLANT) -> Order:
         return Order(new_id(), plant_id, placed.module.id, command, self.clock.now() + within)
@@ -173,5 +173,5 @@ def is_off(report: Report) -> bool:
     return isinstance(report.state, LightState) and not report.state.on
 
 
-def is_away(report: Report) -> bool:
+def is_absent(report: Report) -> bool:
     return not report.reachable

@@ -1,4 +1,4 @@
-"""What every driver does with orders, whether the device obeys, refuses, never answers or is gone."""
+"""Tests of orders that every driver must pass: a device executes them, refuses them, never answers, or is offline."""
 
 import asyncio
 
@@ -7,32 +7,32 @@ import pytest
 from domogate.domain.commands import Command, OpenLock, SetLight
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.reachability import AbsenceReason
-from support.driver_bench import PLANT, Bench, is_away, is_off, is_on
+from support.driver_bench import PLANT, Bench, is_absent, is_off, is_on
 
 
 class OrderSuite:
-    """The part of `DriverSuite` that is about orders, and about devices that never answer or are gone."""
+    """The part of `DriverSuite` about orders."""
 
     # orders
 
     async def test_an_order_is_answered_with_the_state_that_the_device_confirmed(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         report = await bench.tell(lamp, SetLight(on=True))
         assert (report.plant_id, report.module_id, report.reachable) == (PLANT, lamp.module.id, True)
         assert is_on(report)
         assert report.at <= bench.clock.now()
         assert is_off(await bench.tell(lamp, SetLight(on=False)))
-        assert bench.times_told(lamp) == 2
+        assert bench.count_commands(lamp) == 2
 
     async def test_an_order_for_what_is_so_already_is_confirmed_too(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         assert is_off(await bench.tell(lamp, SetLight(on=False)))
 
     async def test_orders_to_several_devices_at_once_each_get_their_own_answer(self, bench: Bench) -> None:
         lamps = [bench.lamp(number) for number in range(1, 7)]
-        await bench.attach_and_hear(*lamps)
+        await bench.attach_and_wait(*lamps)
         wanted = [number % 2 == 0 for number in range(6)]
         orders = (bench.tell(lamp, SetLight(on=on)) for lamp, on in zip(lamps, wanted, strict=True))
         reports = await asyncio.gather(*orders)
@@ -41,17 +41,17 @@ class OrderSuite:
 
     async def test_an_order_is_not_sent_after_its_deadline(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         with pytest.raises(DeviceTimeout):
             await bench.tell(lamp, SetLight(on=True), within=0.0)
         with pytest.raises(DeviceTimeout):
             await bench.tell(lamp, SetLight(on=True), within=-60.0)
         assert is_off(await bench.ask(lamp))
-        assert bench.times_told(lamp) == 0
+        assert bench.count_commands(lamp) == 0
 
     async def test_an_order_that_the_device_refuses_is_refused(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         command = await bench.make_refuse(lamp)
         with pytest.raises(DeviceRefused) as refused:
             await bench.tell(lamp, command)
@@ -63,15 +63,15 @@ class OrderSuite:
         self, bench: Bench, command: Command
     ) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         with pytest.raises(DeviceRefused):
             await bench.tell(lamp, command)
         assert is_off(await bench.ask(lamp))
 
     async def test_an_order_that_is_given_up_on_does_not_hurt_the_next(self, bench: Bench) -> None:
         silent, lamp = bench.lamp(1), bench.lamp(2)
-        await bench.attach_and_hear(silent, lamp)
-        await bench.fall_silent(silent)
+        await bench.attach_and_wait(silent, lamp)
+        await bench.stop_answering(silent)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(bench.short / 2):
                 await bench.driver.execute(bench.order(silent, SetLight(on=True), within=60.0))
@@ -81,22 +81,22 @@ class OrderSuite:
 
     async def test_a_device_that_never_answers_is_a_time_out_at_the_deadline_and_was_told_once(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
-        await bench.fall_silent(lamp)
+        await bench.attach_and_wait(lamp)
+        await bench.stop_answering(lamp)
         within, orders = bench.short, 0
-        while orders == 0 or (bench.silent_ones_are_told and not bench.times_told(lamp)):
+        while orders == 0 or (bench.counts_commands_to_silent_lamps and not bench.count_commands(lamp)):
             # More than one only where the machine stalls until the time is up: rightly the device is not told then.
             within, orders = within * 2, orders + 1
             with pytest.raises(DeviceTimeout):
                 await bench.tell(lamp, SetLight(on=True), within=within)
         with pytest.raises(DeviceTimeout):
             await bench.ask(lamp, within=within)
-        assert bench.times_told(lamp) <= orders
+        assert bench.count_commands(lamp) <= orders
 
     async def test_a_device_that_never_answers_does_not_hold_up_another(self, bench: Bench) -> None:
         silent, lamp = bench.lamp(1), bench.lamp(2)
-        await bench.attach_and_hear(silent, lamp)
-        await bench.fall_silent(silent)
+        await bench.attach_and_wait(silent, lamp)
+        await bench.stop_answering(silent)
         waiting = asyncio.create_task(bench.driver.execute(bench.order(silent, SetLight(on=True), within=3600.0)))
         assert is_on(await bench.tell(lamp, SetLight(on=True)))
         assert not waiting.done()
@@ -107,35 +107,35 @@ class OrderSuite:
 
     async def test_a_device_that_is_gone_is_reported_absent_with_a_reason(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
-        await bench.vanish(lamp)
-        report = await bench.heard.report_of(lamp, is_away)
+        await bench.attach_and_wait(lamp)
+        await bench.go_offline(lamp)
+        report = await bench.recorder.report_of(lamp, is_absent)
         assert report.absence is not None
         assert report.absence.why in AbsenceReason
         assert 0 < report.absence.since <= bench.clock.now()
 
     async def test_a_device_that_is_gone_takes_no_order_and_is_read_as_absent(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
-        await bench.vanish(lamp)
-        await bench.heard.report_of(lamp, is_away)
+        await bench.attach_and_wait(lamp)
+        await bench.go_offline(lamp)
+        await bench.recorder.report_of(lamp, is_absent)
         with pytest.raises(DeviceOffline):
             await bench.tell(lamp, SetLight(on=True))
-        assert bench.times_told(lamp) == 0
+        assert bench.count_commands(lamp) == 0
         report = await bench.ask(lamp)
         assert not report.reachable
         assert report.absence is not None
 
     async def test_a_device_that_comes_back_is_reported_and_obeys_and_missed_no_order_late(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
-        await bench.vanish(lamp)
-        await bench.heard.report_of(lamp, is_away)
+        await bench.attach_and_wait(lamp)
+        await bench.go_offline(lamp)
+        await bench.recorder.report_of(lamp, is_absent)
         with pytest.raises(DeviceOffline):
             await bench.tell(lamp, SetLight(on=True))
-        await bench.come_back(lamp)
-        report = await bench.heard.report_of(lamp, lambda report: report.reachable and report.state is not None)
+        await bench.come_online(lamp)
+        report = await bench.recorder.report_of(lamp, lambda report: report.reachable and report.state is not None)
         assert report.absence is None
         assert is_off(report)
-        assert bench.times_told(lamp) == 0
+        assert bench.count_commands(lamp) == 0
         assert is_on(await bench.tell(lamp, SetLight(on=True)))

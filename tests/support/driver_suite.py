@@ -1,7 +1,7 @@
-"""What every driver must do, whatever stands behind it: one suite, run over each driver by a bench of its own.
+"""The tests that every driver must pass.
 
-A driver's tests subclass `DriverSuite` and give it a fixture `bench`: a `Bench` over devices that the test can have do things
-by themselves, vanish, refuse and never answer.
+The tests of a driver subclass `DriverSuite` and give it a fixture `bench`: a `Bench` with devices that can change by
+themselves, go offline, refuse commands and never answer.
 
     class TestSimulator(DriverSuite):
         @pytest.fixture
@@ -9,9 +9,8 @@ by themselves, vanish, refuse and never answer.
             async with SimulatorBench() as bench:
                 yield bench
 
-Who keeps an order from being carried out twice: under one `Order.id` it is whoever drives the plant (`services/driving` and
-the store, which mark it as sent before the driver hears of it). A driver remembers no ids. What is asked of it here is that one
-call of `execute` sends at most once, and never after the deadline, however the device behaves.
+`services/driving` and the store prevent that an order is executed twice: they mark it as sent before they call the driver. A
+driver remembers no ids. One call of `execute` must send at most once, and never after the deadline.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ from domogate.domain.commands import SetLight
 from domogate.domain.faults import DeviceOffline, Fault
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import Report
-from support.driver_bench import NEIGHBOUR, PATIENCE, PLANT, Bench, is_away, is_off, is_on
+from support.driver_bench import OTHER_PLANT, PATIENCE, PLANT, Bench, is_absent, is_off, is_on
 from support.driver_orders import OrderSuite
 
 
@@ -38,82 +37,82 @@ def every_reading(report: Report) -> Iterator[float]:
 class DriverSuite(OrderSuite):
     """Subclass it and give it a fixture `bench`."""
 
-    # attaching
+    # attach
 
     async def test_what_is_attached_reports_the_state_it_is_in(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
         await bench.attach(lamp)
-        report = await bench.heard.report_of(lamp, is_off)
+        report = await bench.recorder.report_of(lamp, is_off)
         assert (report.plant_id, report.module_id, report.reachable) == (PLANT, lamp.module.id, True)
         assert report.absence is None
 
     async def test_what_a_device_does_by_itself_is_reported(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         await bench.switch_by_hand(lamp, True)
-        await bench.heard.report_of(lamp, is_on)
+        await bench.recorder.report_of(lamp, is_on)
         await bench.switch_by_hand(lamp, False)
-        await bench.heard.report_of(lamp, is_off)
+        await bench.recorder.report_of(lamp, is_off)
 
     async def test_attached_again_what_stays_goes_on_and_what_is_gone_is_dropped(self, bench: Bench) -> None:
         stays, goes, comes = bench.lamp(1), bench.lamp(2), bench.lamp(3)
-        await bench.attach_and_hear(stays, goes)
+        await bench.attach_and_wait(stays, goes)
         await bench.tell(stays, SetLight(on=True))
         await bench.attach(stays, comes)
-        await bench.heard.report_of(comes)
+        await bench.recorder.report_of(comes)
         assert is_on(await bench.ask(stays))
         with pytest.raises(DeviceOffline):
             await bench.tell(goes, SetLight(on=True))
-        assert bench.times_told(goes) == 0
-        said = len(bench.heard.of(goes))
+        assert bench.count_commands(goes) == 0
+        said = len(bench.recorder.of(goes))
         await bench.switch_by_hand(goes, True)
         await bench.switch_by_hand(comes, True)
-        await bench.heard.report_of(comes, is_on)
-        assert len(bench.heard.of(goes)) == said
+        await bench.recorder.report_of(comes, is_on)
+        assert len(bench.recorder.of(goes)) == said
 
     async def test_of_a_detached_plant_nothing_is_reported_and_its_neighbour_goes_on(self, bench: Bench) -> None:
         lamp, neighbour = bench.lamp(1), bench.lamp(2)
-        await bench.attach_and_hear(lamp)
-        await bench.attach_and_hear(neighbour, plant_id=NEIGHBOUR)
+        await bench.attach_and_wait(lamp)
+        await bench.attach_and_wait(neighbour, plant_id=OTHER_PLANT)
         await bench.driver.detach(PLANT)
         await bench.driver.detach(PLANT)
-        said = len(bench.heard.of(lamp))
+        said = len(bench.recorder.of(lamp))
         await bench.switch_by_hand(lamp, True)
         await bench.switch_by_hand(neighbour, True)
-        report = await bench.heard.report_of(neighbour, is_on)
-        assert report.plant_id == NEIGHBOUR
-        assert len(bench.heard.of(lamp)) == said
+        report = await bench.recorder.report_of(neighbour, is_on)
+        assert report.plant_id == OTHER_PLANT
+        assert len(bench.recorder.of(lamp)) == said
         with pytest.raises(DeviceOffline):
             await bench.tell(lamp, SetLight(on=True))
         with pytest.raises(DeviceOffline):
             await bench.ask(lamp)
 
     async def test_what_is_not_attached_is_offline(self, bench: Bench) -> None:
-        await bench.attach_and_hear(bench.lamp(1))
+        await bench.attach_and_wait(bench.lamp(1))
         with pytest.raises(DeviceOffline):
             await bench.tell(bench.lamp(2), SetLight(on=True))
         with pytest.raises(DeviceOffline):
             await bench.ask(bench.lamp(2))
         with pytest.raises(DeviceOffline):
-            await bench.tell(bench.lamp(1), SetLight(on=True), plant_id=NEIGHBOUR)
+            await bench.tell(bench.lamp(1), SetLight(on=True), plant_id=OTHER_PLANT)
 
     async def test_a_module_with_bad_options_is_absent_as_misconfigured_and_the_others_work(self, bench: Bench) -> None:
         lamp, bad = bench.lamp(1), bench.misconfigured()
         await bench.attach(bad, lamp)
-        report = await bench.heard.report_of(bad, is_away)
+        report = await bench.recorder.report_of(bad, is_absent)
         assert report.absence is not None
         assert report.absence.why is AbsenceReason.MISCONFIGURED
-        assert report.absence.evidence, "it says what is wrong"
+        assert report.absence.evidence, "the evidence is empty"
         assert is_on(await bench.tell(lamp, SetLight(on=True)))
         with pytest.raises(DeviceOffline):
             await bench.tell(bad, SetLight(on=True))
         assert not (await bench.ask(bad)).reachable
 
-    # questions and measures
+    # reads and readings
 
     async def test_a_question_is_answered_with_the_state_of_now(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         assert is_off(await bench.ask(lamp))
         await bench.tell(lamp, SetLight(on=True))
         report = await bench.ask(lamp)
@@ -130,45 +129,45 @@ class DriverSuite(OrderSuite):
             power = getattr(report.state, "power", None)
             return power is not None and power.value == pytest.approx(230.0, rel=0.05)
 
-        report = await bench.heard.report_of(meter, has_measured)
-        kept = {what for one in bench.heard.of(meter) for what, _ in one.readings}
+        report = await bench.recorder.report_of(meter, has_measured)
+        kept = {what for one in bench.recorder.of(meter) for what, _ in one.readings}
         assert "power" in kept
-        # A device may carry a clock of its own, a second or an hour off; a reading without any date is what must not be.
+        # A device may have a wrong clock; but every reading must have a time.
         assert all(before - 86_400 < at <= bench.clock.now() + 86_400 for at in every_reading(report))
 
-    # whoever listens
+    # the receiver of reports
 
     async def test_a_listener_that_takes_its_time_holds_up_no_order_and_hears_the_newest_in_the_end(self, bench: Bench) -> None:
         lamp, other = bench.lamp(1), bench.lamp(2)
-        await bench.attach_and_hear(lamp, other)
-        bench.heard.gate = asyncio.Event()
-        calls = bench.heard.calls
+        await bench.attach_and_wait(lamp, other)
+        bench.recorder.gate = asyncio.Event()
+        calls = bench.recorder.calls
         switching = asyncio.create_task(bench.switch_by_hand(lamp, True))
-        await bench.heard.until(lambda: bench.heard.calls > calls)
+        await bench.recorder.until(lambda: bench.recorder.calls > calls)
         assert is_on(await bench.tell(other, SetLight(on=True)))
-        bench.heard.gate.set()
-        bench.heard.gate = None
+        bench.recorder.gate.set()
+        bench.recorder.gate = None
         await switching
         await bench.switch_by_hand(lamp, False)
         await bench.switch_by_hand(lamp, True)
-        await bench.heard.report_of(lamp, is_on)
+        await bench.recorder.report_of(lamp, is_on)
 
     async def test_a_listener_that_fails_does_not_stop_the_driver(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
-        bench.heard.trouble = OSError("disk full")
-        calls = bench.heard.calls
+        await bench.attach_and_wait(lamp)
+        bench.recorder.error = OSError("disk full")
+        calls = bench.recorder.calls
         await bench.switch_by_hand(lamp, True)
-        await bench.heard.until(lambda: bench.heard.calls > calls)
-        bench.heard.trouble = None
+        await bench.recorder.until(lambda: bench.recorder.calls > calls)
+        bench.recorder.error = None
         assert is_off(await bench.tell(lamp, SetLight(on=False)))
         await bench.switch_by_hand(lamp, True)
-        await bench.heard.report_of(lamp, is_on)
+        await bench.recorder.report_of(lamp, is_on)
 
-    # starting and stopping
+    # start and stop
 
     async def test_it_does_not_fail_by_itself(self, bench: Bench) -> None:
-        await bench.attach_and_hear(bench.lamp(1))
+        await bench.attach_and_wait(bench.lamp(1))
         waiting = asyncio.create_task(bench.driver.wait_failed())
         await bench.tell(bench.lamp(1), SetLight(on=True))
         assert not waiting.done()
@@ -177,20 +176,20 @@ class DriverSuite(OrderSuite):
 
     async def test_stopped_it_leaves_nothing_behind_and_says_nothing(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         await bench.driver.stop()
         await bench.driver.stop()
-        said = bench.heard.calls
+        said = bench.recorder.calls
         await bench.switch_by_hand(lamp, True)
         with pytest.raises(DeviceOffline):
             await bench.tell(lamp, SetLight(on=True))
-        assert bench.heard.calls == said
-        assert bench.times_told(lamp) == 0
+        assert bench.recorder.calls == said
+        assert bench.count_commands(lamp) == 0
 
     async def test_stopped_in_the_middle_of_an_order_it_ends_that_order(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
-        await bench.fall_silent(lamp)
+        await bench.attach_and_wait(lamp)
+        await bench.stop_answering(lamp)
         waiting = asyncio.create_task(bench.driver.execute(bench.order(lamp, SetLight(on=True), within=3600.0)))
         await asyncio.sleep(bench.short / 10)
         await bench.driver.stop()
@@ -199,18 +198,18 @@ class DriverSuite(OrderSuite):
 
     async def test_stopped_it_can_be_started_again(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
-        await bench.attach_and_hear(lamp)
+        await bench.attach_and_wait(lamp)
         await bench.driver.stop()
-        bench.heard.reports.clear()
-        await bench.driver.start(bench.heard)
-        await bench.attach_and_hear(lamp)
+        bench.recorder.reports.clear()
+        await bench.driver.start(bench.recorder)
+        await bench.attach_and_wait(lamp)
         assert is_on(await bench.tell(lamp, SetLight(on=True)))
 
     async def test_it_runs_no_task_once_it_is_stopped(self, bench: Bench) -> None:
         await bench.driver.stop()
         before = asyncio.all_tasks()
-        await bench.driver.start(bench.heard)
-        await bench.attach_and_hear(bench.lamp(1))
+        await bench.driver.start(bench.recorder)
+        await bench.attach_and_wait(bench.lamp(1))
         await bench.driver.stop()
         left = asyncio.all_tasks() - before
-        assert not [task for task in left if not task.done()], "what it started, it ends"
+        assert not [task for task in left if not task.done()], "a task is still running"

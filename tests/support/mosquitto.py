@@ -22,7 +22,7 @@ PATIENCE = 60.0
 
 
 def find_mosquitto() -> str:
-    """Debian puts it where only administrators look."""
+    """Debian installs it in a folder that is only in the path of administrators."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
     found = shutil.which("mosquitto", path=path)
     assert found is not None, "these tests need mosquitto (on Debian and Ubuntu: apt install mosquitto)"
@@ -51,7 +51,7 @@ class Mosquitto:
             (folder / "passwords").write_text("".join(f"{name}:{hashed(word)}\n" for name, word in users.items()))
             config += ["allow_anonymous false", f"password_file {folder / 'passwords'}"]
         if os.geteuid() == 0:
-            config.append("user root")  # else it may not read what is in the test's folder
+            config.append("user root")  # else it cannot read the folder of the test
         self._config.write_text("\n".join(config) + "\n")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -92,7 +92,7 @@ def mosquitto(folder: Path, *lines: str, users: dict[str, str] | None = None, tl
 
 
 class DeviceClient:
-    """A client of its own thread and of another make than the gateway's: it plays whatever publishes and listens."""
+    """An independent MQTT client with its own thread, for simulated devices."""
 
     def __init__(self, port: int, *, will: tuple[str, str] | None = None) -> None:
         self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
@@ -105,14 +105,14 @@ class DeviceClient:
         self._connected = threading.Event()
         self._granted: set[int] = set()
         self._grants = threading.Condition()
-        self.heard: list[tuple[str, bytes, int | None]] = []
+        self.received: list[tuple[str, bytes, int | None]] = []
         """Topic, payload, and the message expiry interval it came with."""
         self.answer: Callable[[str, bytes], None] = lambda topic, payload: None
         if will is not None:
             self._client.will_set(will[0], will[1], qos=1, retain=True)
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
-        # What is subscribed to before that is subscribed to twice, and the second grant taken for that of another topic.
+        # A topic subscribed earlier would be subscribed twice, and the second grant taken for that of another topic.
         assert self._connected.wait(PATIENCE), "the broker does not answer"
 
     def _is_connected(self) -> None:
@@ -127,7 +127,7 @@ class DeviceClient:
 
     def _take(self, client: Any, userdata: Any, message: Any) -> None:
         expiry = getattr(message.properties, "MessageExpiryInterval", None)
-        self.heard.append((message.topic, message.payload, expiry))
+        self.received.append((message.topic, message.payload, expiry))
         self.answer(message.topic, message.payload)
 
     def listen(self, *topics: str) -> None:
@@ -143,8 +143,8 @@ class DeviceClient:
             sent.wait_for_publish(PATIENCE)
             assert sent.is_published(), f"the broker did not take {topic}"
 
-    def vanish(self) -> None:
-        """The power is cut: no goodbye. The broker speaks its last will."""
+    def go_offline(self) -> None:
+        """Disconnect without DISCONNECT, as after a power cut. The broker sends the last will."""
         self._client.loop_stop()
         sock = self._client.socket()
         assert sock is not None
@@ -156,7 +156,7 @@ class DeviceClient:
 
 
 def flood(port: int, messages: list[tuple[str, bytes]], rate: int) -> None:
-    """Publish all of them with QoS 0, so many a second, from a bare socket: cheaper than anything it feeds."""
+    """Publish all of them with QoS 0 at this rate, from a plain socket: it needs little CPU time."""
     with socket.create_connection(("127.0.0.1", port)) as out:
         out.sendall(b"\x10\x11\x00\x04MQTT\x04\x02\x00\x3c\x00\x05flood")
         assert out.recv(4)[3:] == b"\x00"

@@ -1,4 +1,4 @@
-"""A driver on a real broker, and what it reported: for tests that look at the way to devices more than at devices."""
+"""An MQTT driver on a real broker, and a recorder of its reports."""
 
 import time
 import uuid
@@ -13,7 +13,7 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.plants import Module
 from domogate.drivers.mqtt import Mqtt, MqttBroker
 from domogate.ports import AttachedModule, Clock
-from support.driver_bench import PATIENCE, PLANT, Heard
+from support.driver_bench import PATIENCE, PLANT, ReportRecorder
 
 
 class WallClock:
@@ -37,7 +37,7 @@ class Running:
     def __init__(self, *brokers: MqttBroker, clock: Clock | None = None) -> None:
         self.clock = clock or WallClock()
         self.driver = Mqtt(self.clock, brokers)
-        self.heard = Heard()
+        self.recorder = ReportRecorder()
 
     async def attach(self, *modules: AttachedModule) -> None:
         await self.driver.attach(PLANT, modules)
@@ -49,7 +49,7 @@ class Running:
 @asynccontextmanager
 async def running(*brokers: MqttBroker, clock: Clock | None = None) -> AsyncIterator[Running]:
     one = Running(*brokers, clock=clock)
-    await one.driver.start(one.heard)
+    await one.driver.start(one.recorder)
     try:
         yield one
     finally:

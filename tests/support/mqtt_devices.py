@@ -1,6 +1,6 @@
-"""Zigbee2MQTT and Tasmota as they behave on the wire, played by an independent client.
+"""Simulated Zigbee2MQTT and Tasmota devices, with an independent MQTT client.
 
-Payloads have the form that their documentation shows: Zigbee2MQTT, pages "MQTT Topics and Messages" and "Device Availability";
+Payloads are as in their documentation: Zigbee2MQTT, pages "MQTT Topics and Messages" and "Device Availability";
 Tasmota, pages "MQTT", "Commands" and "Sonoff Pow R2".
 """
 
@@ -11,7 +11,7 @@ from support.mosquitto import DeviceClient
 
 
 class ZigbeeBridge:
-    """A Zigbee2MQTT: publishes whole states, not retained, and answers set and get with them."""
+    """Zigbee2MQTT: publishes complete states, not retained, and answers set and get with them."""
 
     def __init__(self, port: int, base: str) -> None:
         self.base = base

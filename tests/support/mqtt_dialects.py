@@ -1,4 +1,4 @@
-"""Modules that speak a dialect, made of options as an estate has them."""
+"""Codecs of dialects, made from options as in an estate."""
 
 import json
 from typing import Any

@@ -1,6 +1,6 @@
-"""A gateway whose lamps are behind a broker that is flooded, and somebody who reads lamps (E8) meanwhile.
+"""A gateway whose broker is flooded with messages, while a client reads lamps (E8).
 
-The tests do it for two seconds, the soak for as long as is promised; both use what is here.
+The tests do this for two seconds, the soak for a longer time.
 """
 
 import http.client
@@ -27,8 +27,8 @@ OWNER = "mqtt@example.com"
 BASE = "zigbee2mqtt"
 _NAMESPACE = uuid.UUID("c2c1b2d4-2f4c-4f5a-9a5e-0e1b7d8f3a66")
 _BRIGHTEST = 254
-_PACE = 0.004
-"""Seconds between two reads: somebody who uses the gateway, not somebody who loads it."""
+_READ_PAUSE = 0.004
+"""Seconds between two reads: normal use, not a load test."""
 
 
 def _id(*words: object) -> str:
@@ -62,7 +62,7 @@ def mqtt_estate(lamps: int) -> dict[str, Any]:
 
 
 def messages_for(lamps: int, count: int, chance: random.Random) -> list[tuple[str, bytes]]:
-    """States in the form that Zigbee2MQTT publishes them, each lamp's in turn, with a brightness by chance."""
+    """States as Zigbee2MQTT publishes them, one lamp after the other, with a random brightness."""
     return [
         (
             f"{BASE}/lamp_{number % lamps}",
@@ -75,7 +75,7 @@ def messages_for(lamps: int, count: int, chance: random.Random) -> list[tuple[st
 
 @dataclass
 class Flooded:
-    """A gateway, its broker, and how many lamps there are."""
+    """A gateway, its broker, and the number of lamps."""
 
     gateway: Gateway
     broker: Mosquitto
@@ -92,7 +92,7 @@ class Flooded:
         return light
 
     def read_for(self, seconds: float, chance: random.Random) -> list[float]:
-        """Read one lamp after the other; how long each answer took."""
+        """Read random lamps. Returns the time of each answer."""
         took: list[float] = []
         end = time.monotonic() + seconds
         connection = self.connect()
@@ -100,7 +100,7 @@ class Flooded:
             begun = time.perf_counter()
             self.read(connection, chance.randrange(self.lamps))
             took.append(time.perf_counter() - begun)
-            time.sleep(_PACE)
+            time.sleep(_READ_PAUSE)
         connection.close()
         return took
 
@@ -109,7 +109,7 @@ class Flooded:
 
     @contextmanager
     def flooded(self, messages: list[tuple[str, bytes]], rate: int) -> Iterator["multiprocessing.process.BaseProcess"]:
-        """By a process of its own: what it costs is not taken from whoever reads."""
+        """In a separate process, so that the reader is not slowed down."""
         sender = multiprocessing.get_context("spawn").Process(
             target=flood, args=(self.broker.port, messages, rate), daemon=True
         )
@@ -121,7 +121,7 @@ class Flooded:
             assert sender.exitcode == 0, "the sender failed"
 
     def warm_up(self, chance: random.Random) -> None:
-        """Until every lamp was heard of: nothing is retained, and the gateway subscribes when its plants are awake."""
+        """Until every lamp has reported: nothing is retained, and the gateway must have subscribed."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             messages = messages_for(self.lamps, self.lamps, chance)
@@ -131,10 +131,10 @@ class Flooded:
                 with suppress(AssertionError):
                     if not self.find_stale(messages):
                         return
-        raise AssertionError("the gateway does not show what its lamps said")
+        raise AssertionError("the gateway does not show the states of its lamps")
 
     def find_stale(self, messages: list[tuple[str, bytes]]) -> list[str]:
-        """Lamps that do not show what was last said of them."""
+        """Lamps that do not show their newest state."""
         newest = {topic: json.loads(payload)["brightness"] for topic, payload in messages}
         stale = []
         with closing(self.connect()) as connection:
@@ -154,7 +154,7 @@ def flooded_gateway(directory: Path, lamps: int) -> Iterator[Flooded]:
 
 @contextmanager
 def behind_broker(directory: Path, estate: dict[str, Any]) -> Iterator[tuple[Gateway, Mosquitto]]:
-    """A gateway that serves the estate, and the real broker its lamps speak through."""
+    """A gateway that serves the estate, and the real broker of its lamps."""
     directory.mkdir(parents=True, exist_ok=True)
     with mosquitto(directory) as broker:
         config = directory / "domogate.toml"

@@ -1,13 +1,13 @@
-"""Devices on a bus, for tests: what each does when it is told, and what it answers.
+"""Simulated devices on a bus.
 
-They read and write frames as plain text, and follow the published tables of WHO 0, 1, 2, 4 and 18.
+They read and write frames as plain text, by the published tables of WHO 0, 1, 2, 4 and 18.
 """
 
 from collections.abc import Iterable
 
 
 class BusDevice:
-    """Something on the bus. `obey` and `tell` give the frames that the bus then carries."""
+    """A device on the bus. `obey` returns the events that follow."""
 
     def __init__(self, where: str, *, groups: Iterable[int] = ()) -> None:
         self.where = where
@@ -19,15 +19,15 @@ class BusDevice:
         return where in ("0", self.where) or (len(where) == 1 and len(self.where) == 2 and self.where[0] == where)
 
     def obey(self, what: str) -> list[str]:
-        """Do it, and say what the bus carries then."""
+        """Execute it. Returns the events on the bus."""
         raise NotImplementedError
 
     def status(self) -> list[str]:
-        """What it answers to a status request."""
+        """The answer to a status request."""
         raise NotImplementedError
 
     def read(self, dimension: str) -> list[str] | None:
-        """None: it does not have that."""
+        """None: it does not have this dimension."""
         return None
 
     def write(self, dimension: str, values: list[str]) -> list[str] | None:
@@ -83,7 +83,7 @@ class BusLight(BusDevice):
 
 
 class BusShutter(BusDevice):
-    """A shutter; an advanced one knows its position. It moves when the test says so (`arrive`)."""
+    """A shutter; an advanced one knows its position. The test moves it (`arrive`)."""
 
     who = "2"
 

@@ -1,10 +1,10 @@
-"""OWNd in a process of its own against gateways: what it was told and heard of each, as JSON on standard output.
+"""Runs OWNd, an independent client, against gateways; prints answers and events as JSON.
 
     python openwebnet_client.py < VISITS
 
-VISITS is a JSON list; of each visit the port and the password of a gateway, commands and status requests, and the event that
-comes last. Connects an event and a command session, sends the commands and requests, and listens until that last event came.
-Whatever OWNd complains of, it logs at WARNING or above; that is printed too, and there should be none.
+VISITS is a JSON list. Each visit has the port and the password of a gateway, commands and status requests, and the last
+expected event. The client opens an event and a command session, sends commands and requests, and receives until the last
+event. Warnings of OWNd are printed too; there should be none.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from OWNd.message import OWNCommand
 PATIENCE = 60.0
 
 
-class Complaints(logging.Handler):
+class WarningRecorder(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.lines: list[str] = []
@@ -28,13 +28,13 @@ class Complaints(logging.Handler):
         self.lines.append(record.getMessage())
 
 
-async def pay(visit: dict[str, Any]) -> dict[str, object]:
-    complaints = Complaints()
+async def visit_gateway(visit: dict[str, Any]) -> dict[str, object]:
+    warnings = WarningRecorder()
     logger = logging.Logger("OWNd", logging.DEBUG)
-    logger.addHandler(complaints)
+    logger.addHandler(warnings)
     gateway = OWNGateway({"address": "127.0.0.1", "port": visit["port"], "password": visit["password"] or None})
     tested = await OWNSession(gateway, "test", logger).test_connection()
-    said: dict[str, object] = {"tested": tested, "events": [], "complaints": complaints.lines}
+    said: dict[str, object] = {"tested": tested, "events": [], "complaints": warnings.lines}
     if not tested or not tested["Success"]:
         return said
     events, told = OWNEventSession(gateway, logger), OWNCommandSession(gateway, logger)
@@ -54,9 +54,9 @@ async def pay(visit: dict[str, Any]) -> dict[str, object]:
     return said
 
 
-async def pay_all(visits: list[dict[str, Any]]) -> list[dict[str, object]]:
-    return await asyncio.gather(*map(pay, visits))
+async def visit_all(visits: list[dict[str, Any]]) -> list[dict[str, object]]:
+    return await asyncio.gather(*map(visit_gateway, visits))
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asyncio.run(pay_all(json.load(sys.stdin)))))
+    sys.stdout.write(json.dumps(asyncio.run(visit_all(json.load(sys.stdin)))))

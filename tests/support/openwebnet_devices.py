@@ -1,4 +1,4 @@
-"""What a device makes of frames and of commands, in words of the bus."""
+"""Frames to a device, and the frames that it makes from commands and reads."""
 
 from domogate.domain.commands import Command
 from domogate.domain.states import State

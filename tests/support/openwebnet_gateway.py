@@ -1,7 +1,7 @@
-"""A gateway with a bus behind it, for tests: sessions, the three proofs of the password, devices, and faults on demand.
+"""A simulated gateway with a bus: sessions, the three proofs of the password, devices, and faults on demand.
 
-It reads and writes frames as plain text, with nothing of the driver's own codec: what one gets wrong the other does not share.
-What it answers follows the published tables of WHO 0, 1, 2, 4, 13 and 18.
+It reads and writes frames as plain text, without the code of the driver: so it does not share its errors. Its answers follow
+the published tables of WHO 0, 1, 2, 4, 13 and 18.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ from support.ports import free_port
 ACK, NACK = "*#*1##", "*#*0##"
 
 IN_EVENTS = {("1", "1"), ("1", "12")}
-"""WHO and dimension that are answered in the event session only, after the ACK in the command session (WHO 1)."""
+"""WHO and dimension whose answer comes in the event session only, after the ACK in the command session (WHO 1)."""
 
 
 class BusGateway:
-    """Used as an async context. `told` are the commands and `asked` the questions that came, in order."""
+    """An async context. `told` has the received commands and `asked` the received requests, in order."""
 
     def __init__(self, *devices: Device, password: str = "", proof: str = "open") -> None:
         self.devices = list(devices)
         self.password = password
         self.proof = proof
-        """open, sha1 or sha256; asked for where there is a password."""
+        """open, sha1 or sha256; used when there is a password."""
         self.port = free_port()
         self.told: list[str] = []
         self.asked: list[str] = []
@@ -35,13 +35,13 @@ class BusGateway:
         self.wrong_passwords = 0
         # faults
         self.silent: set[str] = set()
-        """Addresses whose device does nothing and never answers; the gateway itself says ACK."""
+        """Addresses whose device ignores commands and never answers; the gateway itself sends ACK."""
         self.refused: set[str] = set()
-        """Addresses that the gateway says NACK to, whatever they are told or asked."""
+        """Addresses that always get a NACK."""
         self.disobedient: set[str] = set()
-        """Addresses whose commands get a NACK; their status can be asked."""
+        """Addresses whose commands get a NACK; they can be read."""
         self.mute = False
-        """The gateway hears everything and says nothing in command sessions."""
+        """The gateway receives everything, but answers nothing in command sessions."""
         self.delay = 0.0
         self.hangs_up_on_wrong_password = False
         self.proves_itself_with: str | None = None
@@ -63,7 +63,7 @@ class BusGateway:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
 
     async def shut(self) -> None:
-        """Gone: nobody is connected, nobody can connect."""
+        """Close all connections and accept no new ones."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
@@ -83,7 +83,7 @@ class BusGateway:
         return sum(kind == "1" for kind in self._connections.values())
 
     async def happen(self, *frames: str) -> None:
-        """The bus carries these: everybody with an event session hears them."""
+        """Send these events to all event sessions."""
         for writer, kind in tuple(self._connections.items()):
             if kind == "1" and not writer.is_closing():
                 writer.write("".join(frames).encode("latin-1"))
@@ -91,7 +91,7 @@ class BusGateway:
                     await writer.drain()
 
     def say(self, frame: str) -> None:
-        """In each command session, by itself."""
+        """Send a frame in each command session, without a request."""
         for writer, kind in self._connections.items():
             if kind == "0":
                 writer.write(frame.encode())
@@ -112,7 +112,7 @@ class BusGateway:
                 self._connections[writer] = kind
                 await self._converse(reader, writer, kind)
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError, asyncio.CancelledError):
-            pass  # they went, or the test is over
+            pass  # the client disconnected, or the test is over
         finally:
             del self._connections[writer]
             self._handlers.discard(task)
@@ -156,7 +156,7 @@ class BusGateway:
         while True:
             frame = await _read(reader)
             if kind == "1":
-                continue  # in an event session nothing is asked
+                continue  # an event session has no requests
             tags = frame.removesuffix("##").split("*")[1:]
             is_question = frame.startswith("*#") and not (len(tags) > 2 and tags[2].startswith("#"))
             (self.asked if is_question else self.told).append(frame)
@@ -173,7 +173,7 @@ class BusGateway:
     # the bus
 
     def _answer(self, tags: list[str]) -> tuple[list[str], list[str]]:
-        """What the command session is answered, and what the bus then carries."""
+        """The answer in the command session, and the events on the bus."""
         where = tags[2] if not tags[0].startswith("#") and len(tags) == 3 else tags[1] if len(tags) > 1 else ""
         if where in self.refused:
             return [NACK], []

@@ -1,4 +1,4 @@
-"""An OpenWebNet driver over test gateways, and what it said: for tests of what happens on buses."""
+"""An OpenWebNet driver with test gateways, and a recorder of its reports."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +12,7 @@ from domogate.domain.states import Report
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
 from domogate.ports import AttachedModule
 from support.devices import LoopClock, make_placed
-from support.driver_bench import PATIENCE, Heard
+from support.driver_bench import PATIENCE, ReportRecorder
 from support.openwebnet_gateway import BusGateway
 
 PLANT = Id("00000000-0000-4000-8000-00000000e001")
@@ -23,17 +23,17 @@ def place(kind: DeviceKind, **options: Any) -> AttachedModule:
 
 
 class House:
-    """A driver with what it said."""
+    """A driver and its reports."""
 
     def __init__(self, *gateways: OpenWebNetGateway) -> None:
         self.clock = LoopClock()
         self.driver = OpenWebNet(self.clock, gateways)
-        self.heard = Heard()
+        self.recorder = ReportRecorder()
 
     async def attach(self, *placed: AttachedModule) -> None:
         await self.driver.attach(PLANT, placed)
         for one in placed:
-            await self.heard.report_of(one)
+            await self.recorder.report_of(one)
 
     async def tell(self, placed: AttachedModule, command: Command, within: float = PATIENCE) -> Report:
         return await self.tell_by(self.clock.now() + within, placed, command)
@@ -45,7 +45,7 @@ class House:
         return await self.driver.read(PLANT, placed.module.id, self.clock.now() + within)
 
     async def shown(self, placed: AttachedModule, state: object) -> Report:
-        return await self.heard.report_of(placed, lambda report: report.state == state)
+        return await self.recorder.report_of(placed, lambda report: report.state == state)
 
 
 def config(gateway: BusGateway, name: str = "home", password: str | None = None) -> OpenWebNetGateway:
@@ -55,7 +55,7 @@ def config(gateway: BusGateway, name: str = "home", password: str | None = None)
 @asynccontextmanager
 async def living(*gateways: OpenWebNetGateway) -> AsyncIterator[House]:
     house = House(*gateways)
-    await house.driver.start(house.heard)
+    await house.driver.start(house.recorder)
     try:
         yield house
     finally:

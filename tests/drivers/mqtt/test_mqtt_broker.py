@@ -17,7 +17,7 @@ from domogate.drivers.mqtt import MqttBroker, broker_connection, broker_session,
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.ports import AttachedModule
 from support.devices import StillClock
-from support.driver_bench import PATIENCE, PLANT, is_away, is_off, is_on
+from support.driver_bench import PATIENCE, PLANT, is_absent, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
 from support.mqtt_bench import Running, attached, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
@@ -36,15 +36,15 @@ class TestLastWill:
         plug = attached("cut off", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "cut_off"})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(plug)
-            await bench.heard.report_of(plug, is_off)
-            device.client.vanish()
-            report = await bench.heard.report_of(plug, is_away)
+            await bench.recorder.report_of(plug, is_off)
+            device.client.go_offline()
+            report = await bench.recorder.report_of(plug, is_absent)
             assert why(report) is AbsenceReason.SAID_SO
             assert report.absence is not None
             assert report.absence.evidence == "tele/cut_off/LWT: Offline"
             assert isinstance(report.state, LightState), "what it was last in is still known"
             again = TasmotaRelays(broker.port, "cut_off", POWER="ON")
-            report = await bench.heard.report_of(plug, lambda report: report.reachable and is_on(report))
+            report = await bench.recorder.report_of(plug, lambda report: report.reachable and is_on(report))
             again.client.close()
 
     async def test_a_bridge_that_ends_takes_all_its_devices_with_it(self, broker: Mosquitto) -> None:
@@ -54,14 +54,14 @@ class TestLastWill:
         one, two = zigbee_lamp("ending", "one"), zigbee_lamp("ending", "two")
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(one, two)
-            await bench.heard.report_of(one, is_on)
-            await bench.heard.report_of(two, is_off)
+            await bench.recorder.report_of(one, is_on)
+            await bench.recorder.report_of(two, is_off)
             bridge.client.publish("ending/bridge/state", '{"state":"offline"}', retain=True)
-            assert why(await bench.heard.report_of(one, is_away)) is AbsenceReason.SAID_SO
-            assert why(await bench.heard.report_of(two, is_away)) is AbsenceReason.SAID_SO
+            assert why(await bench.recorder.report_of(one, is_absent)) is AbsenceReason.SAID_SO
+            assert why(await bench.recorder.report_of(two, is_absent)) is AbsenceReason.SAID_SO
             bridge.client.publish("ending/bridge/state", '{"state":"online"}', retain=True)
-            await bench.heard.report_of(one, lambda report: report.reachable)
-            await bench.heard.report_of(two, lambda report: report.reachable)
+            await bench.recorder.report_of(one, lambda report: report.reachable)
+            await bench.recorder.report_of(two, lambda report: report.reachable)
         bridge.client.close()
 
 
@@ -73,10 +73,10 @@ class TestBrokerRestart:
             lamp = zigbee_lamp("z")
             async with running(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
-                await bench.heard.report_of(lamp, is_off)
+                await bench.recorder.report_of(lamp, is_off)
                 assert is_on(await bench.driver.execute(bench.order(lamp, SetLight(on=True))))
                 broker.stop()
-                report = await bench.heard.report_of(lamp, is_away)
+                report = await bench.recorder.report_of(lamp, is_absent)
                 assert why(report) is AbsenceReason.CONNECTION_LOST
                 assert report.absence is not None
                 assert broker.url in report.absence.evidence
@@ -84,7 +84,7 @@ class TestBrokerRestart:
                     await bench.driver.execute(bench.order(lamp, SetLight(on=False)))
                 assert not (await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + 30)).reachable
                 broker.start()
-                report = await bench.heard.report_of(lamp, lambda report: report.reachable)
+                report = await bench.recorder.report_of(lamp, lambda report: report.reachable)
                 assert is_on(report), "what was acknowledged is not lost"
                 await asyncio.to_thread(_until_listening, bridge)
                 assert is_off(await bench.driver.execute(bench.order(lamp, SetLight(on=False))))
@@ -96,13 +96,13 @@ class TestBrokerRestart:
         lamp = zigbee_lamp("z")
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            report = await bench.heard.report_of(lamp, is_away)
+            report = await bench.recorder.report_of(lamp, is_absent)
             assert why(report) is AbsenceReason.CONNECTION_LOST
             broker.start()
             bridge = ZigbeeBridge(broker.port, "z")
             bridge.add("lamp", state="ON")
             bridge.say("lamp")
-            await bench.heard.report_of(lamp, lambda report: report.reachable and is_on(report))
+            await bench.recorder.report_of(lamp, lambda report: report.reachable and is_on(report))
             bridge.client.close()
         broker.stop()
 
@@ -113,14 +113,14 @@ class TestBrokerRestart:
             lamp = zigbee_lamp("z")
             async with running(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
-                await bench.heard.report_of(lamp, is_off)
+                await bench.recorder.report_of(lamp, is_off)
                 bridge.silent.add("lamp")
                 ordering = asyncio.create_task(bench.driver.execute(bench.order(lamp, SetLight(on=True), within=3600)))
-                await bench.heard.until(lambda: bridge.told.get("lamp") == 1)
+                await bench.recorder.until(lambda: bridge.told.get("lamp") == 1)
                 broker.stop()
-                await bench.heard.report_of(lamp, is_away)
+                await bench.recorder.report_of(lamp, is_absent)
                 broker.start()
-                await bench.heard.report_of(lamp, lambda report: report.reachable)
+                await bench.recorder.report_of(lamp, lambda report: report.reachable)
                 await asyncio.to_thread(_until_listening, bridge)
                 assert not ordering.done(), "the device may have heard it and may still say so"
                 assert bridge.told["lamp"] == 1
@@ -132,9 +132,9 @@ class TestBrokerRestart:
 def _until_listening(bridge: ZigbeeBridge) -> None:
     """The bridge's own client finds back too: its subscription is answered by a state."""
     deadline = time.monotonic() + PATIENCE
-    told = len(bridge.client.heard)
+    told = len(bridge.client.received)
     probe = DeviceClient(bridge.client._client._port)
-    while len(bridge.client.heard) == told:
+    while len(bridge.client.received) == told:
         assert time.monotonic() < deadline
         probe.publish(f"{bridge.base}/probe/get", "{}")
         time.sleep(0.05)
@@ -151,14 +151,14 @@ class TestSilence:
             await until_listening(bench, lamp)
             clock.pass_by(broker_session.NEVER_SEEN_AFTER - 1)
             check_modules(bench)
-            assert not bench.heard.reports
+            assert not bench.recorder.reports
             clock.pass_by(1)
             check_modules(bench)
-            report = await bench.heard.report_of(lamp, is_away)
+            report = await bench.recorder.report_of(lamp, is_absent)
             assert why(report) is AbsenceReason.NEVER_SEEN
             device = DeviceClient(broker.port)
             device.publish("nobody/lamp", '{"state":"ON"}')
-            await bench.heard.report_of(lamp, lambda report: report.reachable and is_on(report))
+            await bench.recorder.report_of(lamp, lambda report: report.reachable and is_on(report))
             device.close()
 
     async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(self, broker: Mosquitto) -> None:
@@ -168,18 +168,18 @@ class TestSilence:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             device.publish("quiet/lamp", '{"state":"ON"}')
-            await bench.heard.report_of(lamp, is_on)
+            await bench.recorder.report_of(lamp, is_on)
             spoken_at = clock.now()
             clock.pass_by(599)
             check_modules(bench)
-            assert all(report.reachable for report in bench.heard.of(lamp))
+            assert all(report.reachable for report in bench.recorder.of(lamp))
             clock.pass_by(1)
             check_modules(bench)
-            report = await bench.heard.report_of(lamp, is_away)
+            report = await bench.recorder.report_of(lamp, is_absent)
             assert report.absence is not None
             assert (report.absence.why, report.absence.since) == (AbsenceReason.SILENT, spoken_at)
             device.publish("quiet/lamp", '{"state":"ON"}')
-            await bench.heard.report_of(lamp, lambda report: report.reachable)
+            await bench.recorder.report_of(lamp, lambda report: report.reachable)
         device.close()
 
     async def test_what_has_spoken_and_was_not_read_yet_is_not_silent(
@@ -195,10 +195,10 @@ class TestSilence:
             received = one.received
             clock.pass_by(600)
             device.publish("unread/lamp", '{"state":"ON"}')
-            await bench.heard.until(lambda: one.received > received)
+            await bench.recorder.until(lambda: one.received > received)
             check_modules(bench)
             await asyncio.sleep(0.05)
-            assert not bench.heard.of(lamp)
+            assert not bench.recorder.of(lamp)
         device.close()
 
     async def test_the_driver_looks_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +208,13 @@ class TestSilence:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             clock.pass_by(broker_session.NEVER_SEEN_AFTER)
-            assert why(await bench.heard.report_of(lamp, is_away)) is AbsenceReason.NEVER_SEEN
+            assert why(await bench.recorder.report_of(lamp, is_absent)) is AbsenceReason.NEVER_SEEN
 
 
 async def until_listening(bench: Running, module: AttachedModule) -> None:
     driven = bench.driver._plants[PLANT][module.module.id].module
     assert isinstance(driven, DrivenModule)
-    await bench.heard.until(lambda: driven.subscribed_since is not None)
+    await bench.recorder.until(lambda: driven.subscribed_since is not None)
 
 
 def check_modules(bench: Running) -> None:
@@ -244,7 +244,7 @@ class TestFlood:
         newest = {f"lamp_{number % self.LAMPS}": number % 254 + 1 for number in range(count)}
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(calm, *lamps)
-            await bench.heard.report_of(calm, is_off)
+            await bench.recorder.report_of(calm, is_off)
             thread = threading.Thread(target=flood, args=(broker.port, messages, 8_000))
             thread.start()
             on = False
@@ -255,7 +255,7 @@ class TestFlood:
             thread.join()
 
             def settled() -> bool:
-                last = {report.module_id: report for report in bench.heard.reports}
+                last = {report.module_id: report for report in bench.recorder.reports}
                 return all(
                     (report := last.get(lamp.module.id)) is not None
                     and isinstance(report.state, LightState)
@@ -263,8 +263,8 @@ class TestFlood:
                     for lamp in lamps
                 )
 
-            await bench.heard.until(settled)
-            assert len(bench.heard.reports) < count / 2, "only the newest of each breath was read"
+            await bench.recorder.until(settled)
+            assert len(bench.recorder.reports) < count / 2, "only the newest of each breath was read"
         bridge.client.close()
 
     async def test_garbage_retained_or_not_stops_nothing_and_is_told_once_in_a_while(self, broker: Mosquitto) -> None:
@@ -276,11 +276,11 @@ class TestFlood:
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             warnings = bench.driver._sessions["main"].warnings
-            await bench.heard.until(lambda: warnings.counted >= 2)
+            await bench.recorder.until(lambda: warnings.counted >= 2)
             for payload in garbage:
                 device.publish("junk/lamp", payload)
             device.publish("junk/lamp", '{"state":"ON"}')
-            await bench.heard.report_of(lamp, is_on)
+            await bench.recorder.report_of(lamp, is_on)
             with capture_logs() as logs:
                 warnings.log()
                 warnings.log()
@@ -292,7 +292,7 @@ class TestFlood:
 
 class TestVersions:
     async def test_a_broker_that_knows_only_3_1_1_is_spoken_with_in_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        heard: list[bytes] = []
+        recorder: list[bytes] = []
 
         async def old_broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             head = await reader.readexactly(2)
@@ -301,7 +301,7 @@ class TestVersions:
                 writer.write(b"\x20\x02\x00\x01")
             else:
                 writer.write(b"\x20\x02\x00\x00")
-                heard.append(connect)
+                recorder.append(connect)
                 subscribe = await reader.readexactly(2)
                 body = await reader.readexactly(subscribe[1])
                 writer.write(b"\x90" + bytes((2 + body.count(b"h"),)) + body[:2] + b"\x00" * body.count(b"h"))
@@ -315,8 +315,8 @@ class TestVersions:
         heater = attached("old", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}})
         async with server, running(MqttBroker(url=f"mqtt://127.0.0.1:{port}")) as bench:
             await bench.attach(heater)
-            await bench.heard.report_of(heater, is_on)
-            assert heard[0][6] == 4
+            await bench.recorder.report_of(heater, is_on)
+            assert recorder[0][6] == 4
 
     async def test_several_brokers_and_modules_that_do_not_say_which(self, broker: Mosquitto) -> None:
         lamp, other, unknown = (
@@ -326,19 +326,19 @@ class TestVersions:
         )
         async with running(MqttBroker(url=broker.url, name="one"), MqttBroker(url=broker.url, name="two")) as bench:
             await bench.attach(lamp, other, unknown)
-            missing = await bench.heard.report_of(lamp, is_away)
+            missing = await bench.recorder.report_of(lamp, is_absent)
             assert (why(missing), missing.absence and missing.absence.evidence) == (
                 AbsenceReason.MISCONFIGURED,
                 "the option broker is missing; there are one, two",
             )
-            assert why(await bench.heard.report_of(unknown, is_away)) is AbsenceReason.MISCONFIGURED
-            assert not bench.heard.of(other)
+            assert why(await bench.recorder.report_of(unknown, is_absent)) is AbsenceReason.MISCONFIGURED
+            assert not bench.recorder.of(other)
 
     async def test_without_any_broker_nothing_can_be_driven(self) -> None:
         lamp = zigbee_lamp("a")
         async with running() as bench:
             await bench.attach(lamp)
-            assert why(await bench.heard.report_of(lamp, is_away)) is AbsenceReason.MISCONFIGURED
+            assert why(await bench.recorder.report_of(lamp, is_absent)) is AbsenceReason.MISCONFIGURED
 
     async def test_a_mistake_of_its_own_makes_the_driver_fail(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
         async def broken(self: broker_connection.BrokerConnection) -> None:

@@ -85,8 +85,8 @@ class TestGeneric:
             },
             command={"mode": {"topic": "t/set", "map": {"protection": "eco", "automatic": "auto"}}},
         )
-        heard = codec.decode("t", b'{"target": 19, "mode": "eco", "is": 18.2, "valve": true}')
-        assert heard == {"set_point": 19.0, "mode": ThermostatMode.PROTECTION, "temperature": 18.2, "load_active": True}
+        recorder = codec.decode("t", b'{"target": 19, "mode": "eco", "is": 18.2, "valve": true}')
+        assert recorder == {"set_point": 19.0, "mode": ThermostatMode.PROTECTION, "temperature": 18.2, "load_active": True}
         assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.PROTECTION)) == [("t/set", "eco")]
         with pytest.raises(Unsupported, match="boost"):
             said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))

@@ -157,25 +157,25 @@ class TestTasmota:
         ],
     )
     def test_a_device_becomes_modules(self, config: dict[str, Any], sensors: dict[str, Any], modules: list[Any]) -> None:
-        heard = {
+        recorder = {
             "tasmota/discovery/E09806F17F56/config": json.dumps(config).encode(),
             "tasmota/discovery/E09806F17F56/sensors": json.dumps({"sn": sensors, "ver": 1}).encode(),
         }
-        found, _ = find_modules(heard)
+        found, _ = find_modules(recorder)
         own = {"dialect": "tasmota", "topic": "tasmota_F17F56"}
         assert [(one.name, one.kind, one.options) for one in found] == [
             (name, kind, own | more) for name, kind, more in modules
         ]
 
     def test_what_is_no_module_is_passed_over_with_the_reason(self) -> None:
-        heard = {
+        recorder = {
             "tasmota/discovery/A/config": json.dumps(tasmota_config([])).encode(),
             "tasmota/discovery/B/config": json.dumps(tasmota_config([2], so={"4": 1})).encode(),
             "tasmota/discovery/C/config": b"{}",
             "tasmota/discovery/D/config": b"",
             "zigbee2mqtt/bridge/devices": b"\xff",
         }
-        found, passed = find_modules(heard)
+        found, passed = find_modules(recorder)
         assert not found
         assert [one.why.split(";")[0][:35] for one in passed] == [
             "it has no relay, light, shutter or ",

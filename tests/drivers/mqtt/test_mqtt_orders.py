@@ -28,12 +28,12 @@ class TestOrders:
         lamp = zigbee_lamp("expiring")
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            await bench.heard.report_of(lamp, is_off)
-            bridge.client.heard.clear()
+            await bench.recorder.report_of(lamp, is_off)
+            bridge.client.received.clear()
             begun = time.time()
             await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=30))
             took = time.time() - begun
-            ((_, payload, expiry),) = [one for one in bridge.client.heard if one[0].endswith("/set")]
+            ((_, payload, expiry),) = [one for one in bridge.client.received if one[0].endswith("/set")]
             assert json.loads(payload) == {"state": "ON"}
             assert expiry is not None
             assert 30 - took - 1 <= expiry <= 30
@@ -56,7 +56,7 @@ class TestOrders:
             assert again.state == told.state
             with pytest.raises(DeviceRefused, match="function"):
                 await bench.driver.execute(bench.order(thermostat, SetThermostat(function=ThermostatFunction.COOLING)))
-        assert [payload for _, payload, _ in device.heard] == [b"21.5"]
+        assert [payload for _, payload, _ in device.received] == [b"21.5"]
         device.close()
 
     async def test_of_a_device_that_was_told_a_part_only_nothing_is_taken_for_granted(
@@ -66,7 +66,7 @@ class TestOrders:
         lamp = attached("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            await bench.heard.report_of(lamp, is_off)
+            await bench.recorder.report_of(lamp, is_off)
             device.silent = True
             publish, told = calls.publish, list[Publication]()
 
@@ -101,7 +101,7 @@ class TestOrders:
             report = await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
             assert report.reachable
             assert report.state is None, "nobody knows what it is in"
-            await bench.heard.until(lambda: [payload for _, payload, _ in device.heard] == [b"true"])
+            await bench.recorder.until(lambda: [payload for _, payload, _ in device.received] == [b"true"])
         device.close()
 
     async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ class TestOrders:
         lamp = attached("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            await bench.heard.report_of(lamp, is_off)
+            await bench.recorder.report_of(lamp, is_off)
             report = await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))
             assert isinstance(report.state, LightState)
             assert (report.state.on, report.state.level) == (True, 70)

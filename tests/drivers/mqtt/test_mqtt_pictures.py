@@ -124,11 +124,11 @@ class TestACameraOnABroker:
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(False)
-            await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=False))
+            await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=False))
             with pytest.raises(DeviceRefused, match="off"):
                 await check_modules(bench)
             camera.say(True)
-            await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=True))
+            await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=True))
             with pytest.raises(DeviceTimeout, match="no picture"):
                 await check_modules(bench, 0.05)
             waiting = asyncio.create_task(check_modules(bench))
@@ -140,7 +140,7 @@ class TestACameraOnABroker:
             while await check_modules(bench) != Picture("image/png", PNG):
                 await asyncio.sleep(0.02)
             camera.say(False)
-            await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=False))
+            await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=False))
             with pytest.raises(DeviceRefused, match="off"):
                 await check_modules(bench)
 
@@ -150,13 +150,13 @@ class TestACameraOnABroker:
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(False)
-            await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=False))
+            await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=False))
             ordered: asyncio.Task[Report] = asyncio.create_task(bench.driver.execute(bench.order(panel, SwitchCamera(on=True))))
-            await bench.heard.until(lambda: len(camera.client.heard) == 1)
+            await bench.recorder.until(lambda: len(camera.client.received) == 1)
             camera.show(JPEG)
             driven = bench.driver._plants[PLANT][panel.module.id].module
             assert isinstance(driven, DrivenModule)
-            await bench.heard.until(lambda: driven.pictures is not None and driven.pictures._newest is not None)
+            await bench.recorder.until(lambda: driven.pictures is not None and driven.pictures._newest is not None)
             await asyncio.sleep(0.02)
             assert not ordered.done()
             camera.say(True)
@@ -176,7 +176,7 @@ class TestACameraOnABroker:
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(True)
-            await bench.heard.report_of(panel, lambda report: report.state == CameraState(on=True))
+            await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=True))
             waiting = asyncio.create_task(bench.driver.take_picture(PLANT, panel.module.id, bench.clock.now() + 30.0))
             await asyncio.sleep(0.05)
             await bench.attach()

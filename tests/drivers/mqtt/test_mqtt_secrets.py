@@ -15,7 +15,7 @@ from domogate.domain.faults import DeviceRefused
 from domogate.domain.reachability import AbsenceReason
 from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker
-from support.driver_bench import is_away
+from support.driver_bench import is_absent
 from support.mosquitto import mosquitto
 from support.mqtt_bench import attached, running, zigbee_lamp
 
@@ -39,7 +39,7 @@ class TestSecrets:
             heater = attached("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
             async with running(config) as bench:
                 await bench.attach(heater)
-                await bench.heard.until(lambda: bench.driver._sessions["main"].connection is not None)
+                await bench.recorder.until(lambda: bench.driver._sessions["main"].connection is not None)
 
     async def test_a_self_signed_certificate_is_not_trusted(self, tmp_path: Path) -> None:
         certificate(tmp_path)
@@ -48,7 +48,7 @@ class TestSecrets:
             lamp = zigbee_lamp("z")
             async with running(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
-                report = await bench.heard.report_of(lamp, is_away)
+                report = await bench.recorder.report_of(lamp, is_absent)
                 assert why(report) is AbsenceReason.CONNECTION_LOST
                 assert report.absence is not None
                 assert "certificate is not trusted" in report.absence.evidence
@@ -58,7 +58,7 @@ class TestSecrets:
             lamp = zigbee_lamp("z")
             async with running(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
                 await bench.attach(lamp)
-                report = await bench.heard.report_of(lamp, is_away)
+                report = await bench.recorder.report_of(lamp, is_absent)
                 assert why(report) is AbsenceReason.REFUSED
                 assert report.absence is not None
                 assert "not authorized" in report.absence.evidence or "bad user name" in report.absence.evidence

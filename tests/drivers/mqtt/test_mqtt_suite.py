@@ -62,20 +62,20 @@ class ZigbeeBench(MqttBench):
     async def measure(self, meter: AttachedModule, watts: float) -> None:
         self.bridge.change("plug", power=watts)
 
-    async def vanish(self, lamp: AttachedModule) -> None:
+    async def go_offline(self, lamp: AttachedModule) -> None:
         self.bridge.set_availability(self.name_of(lamp), "offline")
 
-    async def come_back(self, lamp: AttachedModule) -> None:
+    async def come_online(self, lamp: AttachedModule) -> None:
         self.bridge.set_availability(self.name_of(lamp), "online")
 
-    async def fall_silent(self, lamp: AttachedModule) -> None:
+    async def stop_answering(self, lamp: AttachedModule) -> None:
         self.bridge.silent.add(self.name_of(lamp))
 
     async def make_refuse(self, lamp: AttachedModule) -> Command:
         self.bridge.refusing.add(self.name_of(lamp))
         return SetLight(on=True)
 
-    def times_told(self, lamp: AttachedModule) -> int:
+    def count_commands(self, lamp: AttachedModule) -> int:
         return self.bridge.told.get(self.name_of(lamp), 0)
 
 
@@ -109,20 +109,20 @@ class TasmotaBench(MqttBench):
     async def measure(self, meter: AttachedModule, watts: float) -> None:
         self.of(meter).measure(watts)
 
-    async def vanish(self, lamp: AttachedModule) -> None:
+    async def go_offline(self, lamp: AttachedModule) -> None:
         self.of(lamp).client.publish(f"tele/{self.of(lamp).topic}/LWT", "Offline", retain=True)
 
-    async def come_back(self, lamp: AttachedModule) -> None:
+    async def come_online(self, lamp: AttachedModule) -> None:
         self.of(lamp).client.publish(f"tele/{self.of(lamp).topic}/LWT", "Online", retain=True)
 
-    async def fall_silent(self, lamp: AttachedModule) -> None:
+    async def stop_answering(self, lamp: AttachedModule) -> None:
         self.of(lamp).silent = True
 
     async def make_refuse(self, lamp: AttachedModule) -> Command:
         self.of(lamp).refusing = True
         return SetLight(on=True)
 
-    def times_told(self, lamp: AttachedModule) -> int:
+    def count_commands(self, lamp: AttachedModule) -> int:
         return self.of(lamp).told
 
 

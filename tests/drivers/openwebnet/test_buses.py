@@ -77,7 +77,7 @@ class TestEveryKind:
             assert isinstance(report.state, ThermostatState)
             assert report.state.mode is ThermostatMode.OFF
             await gateway.happen("*#4*3*0*0231##")
-            report = await house.heard.report_of(zone, lambda it: any(reading.value == 23.1 for _, reading in it.readings))
+            report = await house.recorder.report_of(zone, lambda it: any(reading.value == 23.1 for _, reading in it.readings))
             assert isinstance(report.state, ThermostatState)
             assert report.state.temperature is not None
             assert report.state.temperature.value == 23.1
@@ -111,7 +111,7 @@ class TestEveryKind:
                 state = report.state
                 return isinstance(state, EnergyMeterState) and state.power is not None and state.power.value == 650
 
-            assert dict((await house.heard.report_of(meter, shows_650)).readings)["power"].value == 650
+            assert dict((await house.recorder.report_of(meter, shows_650)).readings)["power"].value == 650
 
     async def test_a_lock_opens_and_closes_again_and_a_scenario_starts(self) -> None:
         scenarios = BusScenarios("01")

@@ -136,13 +136,13 @@ class Line:
     def __init__(self, gateway: BusGateway, password: str | None = None) -> None:
         self.clock = LoopClock()
         self.command_session = CommandSession(config(gateway, password), self.clock)
-        self.heard: list[Frame] = []
+        self.recorder: list[Frame] = []
 
     async def send(self, request: Any, within: float = 30.0) -> bool:
         return await self.exchange_by(self.clock.now() + within, request)
 
     async def exchange_by(self, deadline: float, request: Any) -> bool:
-        return await self.command_session.send(request, deadline, self.heard.append)
+        return await self.command_session.send(request, deadline, self.recorder.append)
 
 
 @asynccontextmanager
@@ -173,7 +173,7 @@ class TestCommandLine:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.disobedient.add("11")
             assert await dialling.send(STATUS) is True
-            assert dialling.heard == [OFF]
+            assert dialling.recorder == [OFF]
             assert await dialling.send(ON) is False
             assert gateway.sessions["0"] == 1, "one session will do"
 
@@ -228,7 +228,7 @@ class TestCommandLine:
                 await asyncio.wait_for(dialling.send(ON), 0.05)
             gateway.delay = 0
             assert await dialling.send(STATUS)
-            assert dialling.heard == [OFF] or dialling.heard == [ON]
+            assert dialling.recorder == [OFF] or dialling.recorder == [ON]
 
     async def test_a_gateway_that_hangs_up_is_not_told_again(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):

@@ -35,7 +35,7 @@ frames: st.SearchStrategy[Frame] = st.one_of(
     st.builds(Proof, st.text("0123456789", min_size=20, max_size=128), st.text("0123456789", min_size=1, max_size=128)),
     st.builds(Normal, whos, st.integers(0, 999_999), wheres, params),
     st.builds(StatusRequest, whos, wheres),
-    st.builds(DimensionRequest, whos, wheres, st.integers(0, 99_999), params),
+    st.builds(DimensionRequest, whos, wheres, st.integers(0, 99_999), params=params),
     st.builds(DimensionWriting, whos, wheres, st.integers(0, 99_999), values, params),
     st.builds(DimensionReading, whos, wheres, st.integers(0, 99_999), values, params),
 )
@@ -62,7 +62,7 @@ class TestOneFrame:
             ("*#1*12##", StatusRequest(1, "12")),
             ("*#4*#0##", StatusRequest(4, "#0")),
             ("*#13**1##", DimensionRequest(13, "", 1)),
-            ("*#18*51*52#26#11##", DimensionRequest(18, "51", 52, ("26", "11"))),
+            ("*#18*51*52#26#11##", DimensionRequest(18, "51", 52, params=("26", "11"))),
             ("*#13**#0*21*10*00*01##", DimensionWriting(13, "", 0, ("21", "10", "00", "01"))),
             ("*#18*71#0*#1200#1*65##", DimensionWriting(18, "71#0", 1200, ("65",), ("1",))),
             ("*#4*1*0*0215*3##", DimensionReading(4, "1", 0, ("0215", "3"))),

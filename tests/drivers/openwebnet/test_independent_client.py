@@ -70,10 +70,10 @@ def check_welcome(house: House, said: dict[str, Any]) -> None:
     assert (house.lamp.on, house.dimmer.level, house.shutter.moving, house.zone.set_point) == (True, 55, 1, "0225")
     assert house.told == COMMANDS
     assert house.asked == REQUESTS
-    heard = {event["frame"]: event["log"] for event in said["events"]}
-    assert heard["*1*1*11##"] == "Light 11 is switched on."
-    assert heard["*#1*12*1*155*255##"] == "Light 12 is switched on at 55%."
-    assert heard["*#2*21*10*11*40*000*0##"] == "Cover 21 is opening from initial position 40."
-    assert heard["*4*110#0225*3##"] == "Zone 3's mode is set to 'heat' at 22.5°C."
-    assert heard["*#4*3*0*0205##"] == "Zone 3's main sensor is reporting a temperature of 20.5°C."
-    assert heard[LAST] == "Sensor 1 is reporting an active power draw of 230 W."
+    recorder = {event["frame"]: event["log"] for event in said["events"]}
+    assert recorder["*1*1*11##"] == "Light 11 is switched on."
+    assert recorder["*#1*12*1*155*255##"] == "Light 12 is switched on at 55%."
+    assert recorder["*#2*21*10*11*40*000*0##"] == "Cover 21 is opening from initial position 40."
+    assert recorder["*4*110#0225*3##"] == "Zone 3's mode is set to 'heat' at 22.5°C."
+    assert recorder["*#4*3*0*0205##"] == "Zone 3's main sensor is reporting a temperature of 20.5°C."
+    assert recorder[LAST] == "Sensor 1 is reporting an active power draw of 230 W."

@@ -35,5 +35,5 @@ def test_it_has_every_kind_with_its_options() -> None:
 
 
 def test_it_has_every_field_of_a_gateway() -> None:
-    (fields,) = tables(section(TEXT, "Setting a gateway up"))
+    (fields,) = tables(section(TEXT, "Settings of a gateway"))
     assert [row["field"].strip("*") for row in fields] == list(OpenWebNetGateway.__struct_fields__)

@@ -63,20 +63,20 @@ class OpenWebNetBench(Bench):
         device.watts = round(watts)
         await self.gateway.happen(*(device.read("113") or ()))
 
-    async def vanish(self, lamp: AttachedModule) -> None:
+    async def go_offline(self, lamp: AttachedModule) -> None:
         await self.gateway.shut()
 
-    async def come_back(self, lamp: AttachedModule) -> None:
+    async def come_online(self, lamp: AttachedModule) -> None:
         await self.gateway.open()
 
-    async def fall_silent(self, lamp: AttachedModule) -> None:
+    async def stop_answering(self, lamp: AttachedModule) -> None:
         self.gateway.silent.add(lamp.module.options["where"])
 
     async def make_refuse(self, lamp: AttachedModule) -> Command:
         self.gateway.disobedient.add(lamp.module.options["where"])
         return SetLight(on=True)
 
-    def times_told(self, lamp: AttachedModule) -> int:
+    def count_commands(self, lamp: AttachedModule) -> int:
         return sum(frame.endswith(f"*{lamp.module.options['where']}##") for frame in self.gateway.told)
 
 

@@ -59,15 +59,15 @@ class TestTroubleOnTheBus:
         async with house_with(*lights) as (gateway, house):
             lamps = [place(DeviceKind.LIGHT, where=light.where) for light in lights]
             await house.attach(*lamps)
-            calls, said, begun = house.heard.calls, len(house.heard.reports), house.clock.now()
+            calls, said, begun = house.recorder.calls, len(house.recorder.reports), house.clock.now()
             for _ in range(20):
                 await gateway.happen(*(f"*1*{state}*{light.where}##" for light in lights for state in "10"))
             await gateway.happen(*(f"*1*1*{light.where}##" for light in lights))
             for lamp in lamps:
                 await house.shown(lamp, LightState(on=True))
             rounds = 2 + (house.clock.now() - begun) / 0.05
-            assert house.heard.calls - calls <= rounds * math.ceil(len(lights) / BATCH)
-            assert len(house.heard.reports) - said <= rounds * len(lights)
+            assert house.recorder.calls - calls <= rounds * math.ceil(len(lights) / BATCH)
+            assert len(house.recorder.reports) - said <= rounds * len(lights)
 
     async def test_a_device_that_never_answered_was_never_seen(self) -> None:
         async with house_with(BusLight("11")) as (gateway, house):
@@ -75,7 +75,7 @@ class TestTroubleOnTheBus:
             lamps = [place(DeviceKind.LIGHT, where="11"), place(DeviceKind.LIGHT, where="12")]
             await house.driver.attach(PLANT, lamps)
             for lamp in lamps:
-                report = await house.heard.report_of(lamp, lambda it: not it.reachable)
+                report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
                 assert report.absence is not None
                 assert report.absence.why is AbsenceReason.NEVER_SEEN
                 assert "no answer to *#1*1" in report.absence.evidence
@@ -91,19 +91,19 @@ class TestTroubleOnTheBus:
             lamp = place(DeviceKind.LIGHT, where="11")
             await house.attach(lamp)
             gateway.silent.add("11")
-            report = await house.heard.report_of(lamp, lambda it: not it.reachable)
+            report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
             assert report.absence.why is AbsenceReason.SILENT
             assert report.absence.since < report.at
             gateway.silent.clear()
             assert (await house.tell(lamp, SetLight(on=True))).state == LightState(on=True)
-            await house.heard.report_of(lamp, lambda it: it.reachable)
+            await house.recorder.report_of(lamp, lambda it: it.reachable)
 
     async def test_an_address_that_the_gateway_refuses_is_told_with_the_refusal(self) -> None:
         async with house_with(BusLight("11")) as (gateway, house):
             lamp, nowhere = place(DeviceKind.LIGHT, where="11"), place(DeviceKind.LIGHT, where="99")
             await house.attach(lamp, nowhere)
-            report = await house.heard.report_of(nowhere, lambda it: not it.reachable)
+            report = await house.recorder.report_of(nowhere, lambda it: not it.reachable)
             assert report.absence is not None
             assert (report.absence.why, report.absence.evidence) == (AbsenceReason.REFUSED, "NACK to *#1*99##")
             gateway.refused.add("11")

@@ -26,7 +26,7 @@ class TestTroubleWithTheGateway:
         async with BusGateway(BusLight("11"), password="12345") as gateway, living(config(gateway, password="54321")) as house:
             lamp = place(DeviceKind.LIGHT, where="11")
             await house.driver.attach(PLANT, [lamp])
-            report = await house.heard.report_of(lamp, lambda it: not it.reachable)
+            report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
             assert report.absence.why is AbsenceReason.REFUSED
             assert "refused the password" in report.absence.evidence
@@ -44,9 +44,9 @@ class TestTroubleWithTheGateway:
         async with BusGateway(password="12345") as gateway, living(config(gateway, password="54321")) as house:
             lamp = place(DeviceKind.LIGHT, where="11")
             await house.driver.attach(PLANT, [lamp])
-            await house.heard.report_of(lamp, lambda it: not it.reachable)
+            await house.recorder.report_of(lamp, lambda it: not it.reachable)
             gateway.password = "54321"
-            report = await house.heard.report_of(lamp, lambda it: it.absence is not None and "NACK" in it.absence.evidence)
+            report = await house.recorder.report_of(lamp, lambda it: it.absence is not None and "NACK" in it.absence.evidence)
             assert not report.reachable
 
     async def test_no_gateway_there_at_first_and_then_it_comes(self) -> None:
@@ -55,7 +55,7 @@ class TestTroubleWithTheGateway:
             async with living(config(gateway)) as house:
                 lamp = place(DeviceKind.LIGHT, where="11")
                 await house.driver.attach(PLANT, [lamp])
-                report = await house.heard.report_of(lamp, lambda it: not it.reachable)
+                report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
                 assert report.absence is not None
                 assert report.absence.why is AbsenceReason.CONNECTION_LOST
                 assert str(gateway.port) in report.absence.evidence
@@ -81,7 +81,7 @@ class TestTroubleWithTheGateway:
             await until(lambda: gateway.asked.count("*#13**15##") > 1)
             assert gateway.sessions["1"] == 1
             gateway.mute = True
-            report = await house.heard.report_of(lamp, lambda it: not it.reachable)
+            report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
             assert "does not answer requests" in report.absence.evidence
 
@@ -120,7 +120,7 @@ class TestTroubleWithTheGateway:
         async with living(*gateways) as house:
             lamp = place(DeviceKind.LIGHT, where="11", **options)
             await house.driver.attach(PLANT, [lamp])
-            report = await house.heard.report_of(lamp)
+            report = await house.recorder.report_of(lamp)
             assert report.absence is not None
             assert report.absence.why is AbsenceReason.MISCONFIGURED
             with pytest.raises(DeviceOffline, match=words):
@@ -140,7 +140,7 @@ class TestPlants:
             assert gateway.listeners == 1
             await house.driver.detach(PLANT)
             await until(lambda: not gateway._connections)
-            house.heard.reports.clear()
+            house.recorder.reports.clear()
             await house.attach(lamp)
             assert (await house.tell(lamp, SetLight(on=True))).state == LightState(on=True)
 

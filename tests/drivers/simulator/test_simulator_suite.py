@@ -21,7 +21,7 @@ class SimulatorBench(Bench):
     """The devices are the simulator's own: hands reach into them, and options say how they behave."""
 
     short = 0.01
-    silent_ones_are_told = False
+    counts_commands_to_silent_lamps = False
     driver: Simulator
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,13 +69,13 @@ class SimulatorBench(Bench):
         self.clock.pass_by(120)
         await self.driver.step()
 
-    async def vanish(self, lamp: AttachedModule) -> None:
+    async def go_offline(self, lamp: AttachedModule) -> None:
         await self._give_option(lamp, simulate="offline")
 
-    async def come_back(self, lamp: AttachedModule) -> None:
+    async def come_online(self, lamp: AttachedModule) -> None:
         await self._give_option(lamp, simulate="normal")
 
-    async def fall_silent(self, lamp: AttachedModule) -> None:
+    async def stop_answering(self, lamp: AttachedModule) -> None:
         await self._give_option(lamp, simulate="slow")
 
     async def make_refuse(self, lamp: AttachedModule) -> Command:
@@ -88,7 +88,7 @@ class SimulatorBench(Bench):
                 module = make_module(placed.module.kind, placed.module.id, options=options)
                 await self.attach(*(attached | {module.id: AttachedModule(module, placed.last)}).values(), plant_id=plant_id)
 
-    def times_told(self, lamp: AttachedModule) -> int:
+    def count_commands(self, lamp: AttachedModule) -> int:
         devices = [
             module.device
             for plant in self.driver._plants.values()

@@ -36,6 +36,7 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
+from domogate.drivers.bounds import check_bounds, check_light
 from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Properties, Unsupported
 
 UNITS: Mapping[str, Unit] = MappingProxyType(
@@ -129,18 +130,8 @@ def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> 
 # Commands
 
 
-def _bounded(what: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise Unsupported(f"{what} is {value:g}, outside {low:g}..{high:g}")
-
-
 def _light_command(command: SetLight) -> Properties:
-    if command.level is not None:
-        _bounded("level", command.level, 0, 100)
-    if command.color is not None:
-        _bounded("hue", command.color.hue, 0, 360)
-        _bounded("saturation", command.color.saturation, 0, 100)
-        _bounded("value", command.color.value, 0, 100)
+    check_light(command)
     level = command.level
     if level is None and command.color is not None:
         level = round(command.color.value)
@@ -160,7 +151,7 @@ def _light_command(command: SetLight) -> Properties:
 
 
 def _shutter_command(command: MoveShutter) -> Properties:
-    _bounded("position", command.position, 0, 100)
+    check_bounds("position", command.position, 0, 100)
     return Properties(position=command.position)
 
 
@@ -171,7 +162,7 @@ def _thermostat_command(command: SetThermostat) -> Properties:
         raise Unsupported("the thermostat takes no activation time")
     wanted = Properties()
     if command.set_point is not None:
-        _bounded("set point", command.set_point, 3, 40)
+        check_bounds("set point", command.set_point, 3, 40)
         wanted["set_point"] = command.set_point
     if command.mode is not None:
         wanted["mode"] = command.mode
@@ -202,7 +193,7 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 
 
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
-    """The properties that the command wants, without those that hold `always`. Raises Unsupported."""
+    """The properties that the command wants, without those that hold `always`. Raises Unsupported, DeviceRefused."""
     wanted, of = _COMMANDS_BY_KIND.get(kind, (None, None))
     if wanted is None or of is None or not isinstance(command, wanted):
         raise Unsupported(f"a {kind} does not take this command")

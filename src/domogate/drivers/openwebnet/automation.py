@@ -7,7 +7,8 @@ from domogate.domain.commands import Command, MoveShutter
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import AutomationState, State
-from domogate.drivers.openwebnet.device import Plan, PointDevice, check_bounds, to_numbers
+from domogate.drivers.bounds import check_bounds
+from domogate.drivers.openwebnet.device import Plan, PointDevice, to_numbers
 from domogate.drivers.openwebnet.frames import (
     DimensionRequest,
     DimensionWriting,

@@ -116,12 +116,6 @@ class PointDevice(Device):
         return address is not None and address.includes(self.where, self.groups)
 
 
-def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """A device refuses values outside its bounds (Spec 8). Raises DeviceRefused."""
-    if value is not None and not low <= value <= high:
-        raise DeviceRefused(f"{what} must be within {low:g}..{high:g}")
-
-
 def to_number(text: str) -> int | None:
     """None when it is not digits only."""
     return int(text) if text.isdigit() and len(text) <= 12 else None

@@ -11,51 +11,51 @@ import msgspec
 
 
 class _Frame(msgspec.Struct, frozen=True, gc=False):
-    """Base of all frames."""
+    """Base of all frames. `form` has the place of each field."""
+
+    form: ClassVar[str]
 
     def to_frame(self) -> str:
-        raise NotImplementedError
+        return self.form.format(self)
 
 
 class Ack(_Frame, frozen=True, gc=False):
     """The request was accepted, or the answer is complete."""
 
-    def to_frame(self) -> str:
-        return "*#*1##"
+    form: ClassVar[str] = "*#*1##"
 
 
 class Nack(_Frame, frozen=True, gc=False):
-    def to_frame(self) -> str:
-        return "*#*0##"
+    form: ClassVar[str] = "*#*0##"
 
 
 class Signal(_Frame, frozen=True, gc=False):
     """Opens a session: WHO 99 names its kind, WHO 98 the proof of the password that the gateway wants."""
 
+    form: ClassVar[str] = "*{0.who}*{0.what}##"
     who: int
     what: int
-
-    def to_frame(self) -> str:
-        return f"*{self.who}*{self.what}##"
 
 
 class Challenge(_Frame, frozen=True, gc=False):
     """Digits only: a nonce, the answer to one, or the proof of the gateway."""
 
+    form: ClassVar[str] = "*#{0.digits}##"
     digits: str
-
-    def to_frame(self) -> str:
-        return f"*#{self.digits}##"
 
 
 class Proof(_Frame, frozen=True, gc=False):
     """The nonce of the client, and its proof that it knows the password (HMAC)."""
 
+    form: ClassVar[str] = "*#{0.nonce}*{0.digest}##"
     nonce: str
     digest: str
 
-    def to_frame(self) -> str:
-        return f"*#{self.nonce}*{self.digest}##"
+
+class StatusRequest(_Frame, frozen=True, gc=False):
+    form: ClassVar[str] = "*#{0.who}*{0.where}##"
+    who: int
+    where: str
 
 
 class Normal(_Frame, frozen=True, gc=False):
@@ -67,51 +67,34 @@ class Normal(_Frame, frozen=True, gc=False):
     params: tuple[str, ...] = ()
 
     def to_frame(self) -> str:
-        return f"*{self.who}*{_with(str(self.what), self.params)}*{self.where}##"
+        return f"*{self.who}*{'#'.join((str(self.what), *self.params))}*{self.where}##"
 
 
-class StatusRequest(_Frame, frozen=True, gc=False):
-    """*#WHO*WHERE##"""
-
-    who: int
-    where: str
-
-    def to_frame(self) -> str:
-        return f"*#{self.who}*{self.where}##"
-
-
-class DimensionRequest(_Frame, frozen=True, gc=False):
-    """*#WHO*WHERE*DIMENSION##"""
+class _Dimension(_Frame, frozen=True, gc=False):
+    """*#WHO*WHERE*DIMENSION*VAL1*…*VALn##, with `mark` before DIMENSION."""
 
     who: int
     where: str
     dimension: int
-    params: tuple[str, ...] = ()
-
-    def to_frame(self) -> str:
-        return f"*#{self.who}*{self.where}*{_with(str(self.dimension), self.params)}##"
-
-
-class _DimensionValues(_Frame, frozen=True, gc=False):
-    who: int
-    where: str
-    dimension: int
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
     params: tuple[str, ...] = ()
     mark: ClassVar[str] = ""
 
     def to_frame(self) -> str:
-        return f"*#{self.who}*{self.where}*{self.mark}{_with(str(self.dimension), self.params)}*{'*'.join(self.values)}##"
+        dimension = "#".join((str(self.dimension), *self.params))
+        return f"*#{self.who}*{self.where}*{self.mark}{'*'.join((dimension, *self.values))}##"
 
 
-class DimensionWriting(_DimensionValues, frozen=True, gc=False):
-    """*#WHO*WHERE*#DIMENSION*VAL1*…*VALn##"""
+class DimensionRequest(_Dimension, frozen=True, gc=False):
+    """It has no values."""
 
+
+class DimensionWriting(_Dimension, frozen=True, gc=False):
     mark: ClassVar[str] = "#"
 
 
-class DimensionReading(_DimensionValues, frozen=True, gc=False):
-    """*#WHO*WHERE*DIMENSION*VAL1*…*VALn##"""
+class DimensionReading(_Dimension, frozen=True, gc=False):
+    """The answer of a device, or a change by itself."""
 
 
 Request = Normal | StatusRequest | DimensionRequest | DimensionWriting
@@ -164,15 +147,11 @@ def _dimension(match: re.Match[str]) -> Frame | None:
         return DimensionWriting(int(who), where, int(dimension), values, params) if values else None
     if values:
         return DimensionReading(int(who), where, int(dimension), values, params)
-    return DimensionRequest(int(who), where, int(dimension), params)
+    return DimensionRequest(int(who), where, int(dimension), params=params)
 
 
 def _params(text: str) -> tuple[str, ...]:
     return tuple(text.split("#")[1:])
-
-
-def _with(tag: str, params: tuple[str, ...]) -> str:
-    return "#".join((tag, *params))
 
 
 class FrameReader:

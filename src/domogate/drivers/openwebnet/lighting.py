@@ -8,7 +8,8 @@ from domogate.domain.commands import Activate, Command, OpenLock, SetLight, Swit
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import ActivationState, Color, HeaterState, LightState, LockState, PlugState, Reading, State
-from domogate.drivers.openwebnet.device import Key, Plan, PointDevice, check_bounds, to_numbers
+from domogate.drivers.bounds import check_light
+from domogate.drivers.openwebnet.device import Key, Plan, PointDevice, to_numbers
 from domogate.drivers.openwebnet.energy import Meter
 from domogate.drivers.openwebnet.frames import (
     DimensionReading,
@@ -133,11 +134,7 @@ class Light(Actuator):
     def plan(self, command: Command) -> Plan:
         if not isinstance(command, SetLight):
             raise self.refusal(command)
-        check_bounds("level", command.level, 0, 100)
-        if command.color is not None:
-            check_bounds("hue", command.color.hue, 0, 360)
-            check_bounds("saturation", command.color.saturation, 0, 100)
-            check_bounds("value", command.color.value, 0, 100)
+        check_light(command)
         if command == SetLight():
             return Plan((), lambda: True)  # nothing changes
         if command.on is False or command.level == 0:

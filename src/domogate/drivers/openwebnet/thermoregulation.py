@@ -7,8 +7,9 @@ from domogate.domain.commands import Command, SetThermostat
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import Reading, State, ThermostatFunction, ThermostatMode, ThermostatState, Unit
+from domogate.drivers.bounds import check_bounds
 from domogate.drivers.openwebnet.addresses import parse_zone
-from domogate.drivers.openwebnet.device import Device, Key, Plan, check_bounds, to_number
+from domogate.drivers.openwebnet.device import Device, Key, Plan, to_number
 from domogate.drivers.openwebnet.frames import (
     DimensionReading,
     DimensionRequest,

@@ -3,7 +3,8 @@
 from domogate.domain.commands import Command, MoveShutter, SetLight, SwitchHeater
 from domogate.domain.plants import Module
 from domogate.domain.states import AutomationState, Color, HeaterState, LightState
-from domogate.drivers.simulator.device import Device, Start, Transition, check_bounds
+from domogate.drivers.bounds import check_bounds, check_light
+from domogate.drivers.simulator.device import Device, Start, Transition
 
 _FULL_LIGHT = 9.0
 _HEATER = 1200.0
@@ -65,11 +66,7 @@ class Light(Device[LightState]):
     def execute(self, command: Command, now: float) -> None:
         if not isinstance(command, SetLight):
             raise self.refusal(command)
-        check_bounds("level", command.level, 0, 100)
-        if command.color is not None:
-            check_bounds("hue", command.color.hue, 0, 360)
-            check_bounds("saturation", command.color.saturation, 0, 100)
-            check_bounds("value", command.color.value, 0, 100)
+        check_light(command)
         # A value that the command does not name stays at the target of the running transition, not at its present value.
         target = self._to if self._transition is not None else self.state
         self._change_to(

@@ -164,9 +164,3 @@ class Transition:
         if now < self._began:  # the clock was set back
             self._began = now
         return 1.0 if self._lasts <= 0 else min((now - self._began) / self._lasts, 1.0)
-
-
-def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """A device refuses values outside its bounds (Spec 8). Raises DeviceRefused."""
-    if value is not None and not low <= value <= high:
-        raise DeviceRefused(f"{what} must be within {low}..{high}")

@@ -29,34 +29,13 @@ _VISIT = 120.0
 Color = tuple[int, int, int]
 
 
-class Ink(IntEnum):
-    """Palette indexes after those of the sky."""
-
-    STAR = _SKY
-    SUN = _SKY + 1
-    MOON = _SKY + 2
-    CLOUD = _SKY + 3
-    HILL = _SKY + 4
-    GRASS = _SKY + 5
-    PATH = _SKY + 6
-    JOINT = _SKY + 7
-    WALL = _SKY + 8
-    BRICK = _SKY + 9
-    ROOF = _SKY + 10
-    FRAME = _SKY + 11
-    DOOR = _SKY + 12
-    PANEL = _SKY + 13
-    BRASS = _SKY + 14
-    PANE = _SKY + 15
-    LAMP = _SKY + 16
-    HALO = _SKY + 17
-    LIT_WALL = _SKY + 18
-    SKIN = _SKY + 19
-    HAIR = _SKY + 20
-    COAT = _SKY + 21
-    BAND = _SKY + 22
-    TEXT = _SKY + 23
-
+Ink = IntEnum(
+    "Ink",
+    "STAR SUN MOON CLOUD HILL GRASS PATH JOINT WALL BRICK ROOF FRAME DOOR PANEL BRASS PANE LAMP HALO LIT_WALL SKIN HAIR COAT"
+    " BAND TEXT",
+    start=_SKY,
+)
+"""Palette indexes after those of the sky."""
 
 # Colours in full sun; they get darker with the daylight.
 _IN_SUN: dict[Ink, Color] = {

@@ -7,7 +7,8 @@ import msgspec
 from domogate.domain.commands import Command, SetThermostat
 from domogate.domain.plants import Module, ThermostatDetail
 from domogate.domain.states import Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
-from domogate.drivers.simulator.device import Device, Start, check_bounds
+from domogate.drivers.bounds import check_bounds
+from domogate.drivers.simulator.device import Device, Start
 from domogate.drivers.simulator.programs import SET_POINTS, Level, Period, period_at
 from domogate.drivers.simulator.rooms import Room
 from domogate.drivers.simulator.seeded_random import MeasureSchedule
