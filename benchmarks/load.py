@@ -1,4 +1,4 @@
-"""A load generator: keep-alive connections that send the same kinds of request again and again, and count what comes back."""
+"""A load generator: keep-alive connections that repeat requests, and count and time the answers."""
 
 import asyncio
 import itertools
@@ -17,7 +17,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Load(msgspec.Struct, frozen=True):
-    """What one round of load found."""
+    """The result of one round of load."""
 
     requests: int
     seconds: float
@@ -93,7 +93,7 @@ class _Connection(asyncio.Protocol):
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of all the process's threads."""
+    """User and system time of all threads of the process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICK
 
@@ -103,7 +103,7 @@ def resident_megabytes(pid: int) -> float:
 
 
 async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int, connections: int) -> Load:
-    """Send `total` requests, in turn from `requests`, over that many connections."""
+    """Send `total` requests, taken from `requests` in turn, over `connections` connections."""
     loop = asyncio.get_running_loop()
     cycle = itertools.cycle(requests)
     share = total // connections
@@ -123,7 +123,7 @@ async def run_load(port: int, pid: int, requests: Sequence[bytes], *, total: int
         requests=share * connections,
         seconds=time.perf_counter() - started,
         cpu_seconds=cpu_seconds(pid) - cpu,
-        # Not the first of each connection: it holds the making of the connection too.
+        # Without the first request of each connection, which includes the time to connect.
         latencies=[latency for protocol in protocols for latency in protocol.latencies[1:]],
         statuses=statuses,
     )

@@ -1,7 +1,7 @@
-"""A million readings: what they take on disk, and how long it takes to keep, to ask for and to summarise them."""
+"""A million readings: their size on disk, and the time to record, read and summarise them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +18,7 @@ _MILLION = 1_000_000
 _BEGIN = 1_800_000_000.0
 _MODULES = 500
 _EVERY = 10.0
-"""Seconds between two reports of a module, each with power and energy: a million is not quite three hours of them."""
+"""Seconds between two reports of a module, each with power and energy. A million readings are almost three hours."""
 _QUESTIONS = 200
 
 
@@ -28,7 +28,7 @@ class _Clock:
 
 
 class _TimedStore(SqlStore):
-    """Notes the longest time between two commits: for so long other writers wait."""
+    """Measures the longest time between two commits, which other writers wait for."""
 
     longest = 0.0
     _last = 0.0
@@ -42,18 +42,19 @@ class _TimedStore(SqlStore):
         self.longest, self._last = 0.0, time.perf_counter()
 
 
-async def million_readings() -> list[Row]:
+async def million_readings() -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "domogate.db"
         store = _TimedStore(sqlite_url(path), clock=_Clock(), gateway=False)
         await store.start()
         try:
-            return await _measure(store, path)
+            async for row in _measure(store, path):
+                yield row
         finally:
             await store.stop()
 
 
-async def _measure(store: _TimedStore, path: Path) -> list[Row]:
+async def _measure(store: _TimedStore, path: Path) -> AsyncIterator[Row]:
     house = build_plant(0, _MODULES)
     await store.import_estate(Estate(users=(USER,), plants=(house,)), prune=False)
     modules = [module.id for module in house.topology.every_module()]
@@ -65,25 +66,23 @@ async def _measure(store: _TimedStore, path: Path) -> list[Row]:
     for number in range(rounds):
         await store.record(_reports(house.plant.id, modules, number))
     recorded, recorded_cpu = time.perf_counter() - started, time.process_time() - cpu
-    await store.stop()  # what is still in the log goes into the file
+    await store.stop()  # moves the rest of the write-ahead log into the file
     size = path.stat().st_size - before
     await store.start()
+    yield at_most("a million readings: stored in", size / 1e6, 40, " MB")
+    yield Row("a million readings: recorded in", f"{recorded:.1f} s ({recorded_cpu:.1f} s CPU)")
 
     started = time.perf_counter()
     for number in range(_QUESTIONS):
         await store.list_summaries(modules[number % len(modules)], _BEGIN, until, 300.0, 1_000)
     asked = (time.perf_counter() - started) / _QUESTIONS
+    yield Row("three hours of a module's readings, in spans of five minutes", f"{asked * 1000:.1f} ms")
 
     store.begin()
     started = time.perf_counter()
     await store.summarise_readings(until + 3600.0)
     summarised = time.perf_counter() - started
-    return [
-        at_most("a million readings: kept in", size / 1e6, 40, " MB"),
-        Row("a million readings: recorded in", f"{recorded:.1f} s ({recorded_cpu:.1f} s CPU)"),
-        Row("a million readings: summarised in", f"{summarised:.1f} s (others wait {store.longest * 1000:.0f} ms at most)"),
-        Row("three hours of a module's readings, in spans of five minutes", f"{asked * 1000:.1f} ms"),
-    ]
+    yield Row("a million readings: summarised in", f"{summarised:.1f} s (others wait {store.longest * 1000:.0f} ms at most)")
 
 
 def _reports(plant_id: Id, modules: Sequence[Id], number: int) -> list[Report]:

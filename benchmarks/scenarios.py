@@ -1,14 +1,13 @@
-"""What is measured. Each scenario gives rows for the table: what, the figure, and what it must be."""
+"""The scenarios of reads and commands. A scenario yields the rows of the table, each as soon as it is measured."""
 
 import asyncio
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -25,15 +24,15 @@ _HOT_PLANTS = 10
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One line of the table. `holds` is None where nothing is demanded."""
+    """One row of the table. `holds` is None for a row without a limit."""
 
     what: str
     figure: str
-    demanded: str = ""
+    limit: str = ""
     holds: bool | None = None
 
 
-Scenario = Callable[[], Coroutine[Any, Any, list[Row]]]
+Scenario = Callable[[], AsyncIterator[Row]]
 
 
 def light_path(plant: int, number: int) -> str:
@@ -75,7 +74,7 @@ async def measure(server: Running, requests: Sequence[bytes], *, total: int = 6_
 
 
 async def ratio(one: Running, ones: Sequence[bytes], other: Running, others: Sequence[bytes]) -> tuple[float, Load]:
-    """Requests per CPU-second of `one` over those of `other`, the median of alternating rounds; and the last load of `one`."""
+    """The median ratio of requests per CPU-second of `one` to those of `other`, and the last load of `one`."""
     await measure(one, ones, total=2_000)
     await measure(other, others, total=2_000)
     found = []
@@ -100,8 +99,8 @@ def _latency(load: Load) -> str:
     )
 
 
-async def hot_reads() -> list[Row]:
-    """E8, E12, a large topology and 304, each against the bare server."""
+async def hot_reads() -> AsyncIterator[Row]:
+    """E8, E12, a large topology and 304, each compared with the bare server."""
     with TemporaryDirectory() as folder:
         await fill(Path(folder), plants=_HOT_PLANTS + 1, modules=100, large=True)
         with running("gateway", data=folder) as gateway:
@@ -113,21 +112,19 @@ async def hot_reads() -> list[Row]:
                 warm = [request("GET", thermostat_path(1 + n % 10, n % 8), gateway.headers()) for n in range(80)]
                 whole = [request("GET", topology_path(0), gateway.headers())]
                 known = [request("GET", topology_path(0), {**gateway.headers(), "If-None-Match": headers["etag"]})]
-                rows = []
                 for what, requests, bound in (
                     ("E8 hot read / bare server", hot, 0.55),
                     ("E12 hot read / bare server", warm, 0.50),
-                    ("E7 of 1,000 modules from kept bytes / bare server", whole, 0.2),
+                    ("E7 of 1,000 modules from cached bytes / bare server", whole, 0.2),
                     ("E7 answered 304 / bare server", known, 0.5),
                 ):
                     figure, load = await ratio(gateway, requests, bare, hot)
-                    rows.append(at_least(what, figure, bound, _latency(load)))
-                return rows
+                    yield at_least(what, figure, bound, _latency(load))
 
 
-async def durable_commands() -> list[Row]:
-    """E1 from 32 clients: how many commits, and how much faster than one commit each."""
-    rows, rates = [], {}
+async def durable_commands() -> AsyncIterator[Row]:
+    """E1 from 32 clients: the number of commits, and the speed compared with one commit per command."""
+    rates = {}
     for fsync in (0.0, 0.002):
         for one_commit_each in (True, False):
             with TemporaryDirectory() as folder:
@@ -148,18 +145,15 @@ async def durable_commands() -> list[Row]:
                     share = (gateway.commits() - commits) / load.requests
                     rates[fsync, one_commit_each] = load.per_second
                     if not one_commit_each and not fsync:
-                        rows.append(at_most("E1 from 32 clients: commits a command", share, 0.15))
-                        rows.append(
-                            Row("E1 from 32 clients: durable commands", f"{load.per_second:,.0f} a second{_latency(load)}")
-                        )
+                        yield at_most("E1 from 32 clients: commits a command", share, 0.15)
+                        yield Row("E1 from 32 clients: durable commands", f"{load.per_second:,.0f} a second{_latency(load)}")
         speedup = rates[fsync, False] / rates[fsync, True]
         what = "E1, shared commits / one commit each" + (f", with an fsync of {fsync * 1000:.0f} ms" if fsync else "")
-        rows.append(at_least(what, speedup, 8 if fsync else 1.8))
-    return rows
+        yield at_least(what, speedup, 8 if fsync else 1.8)
 
 
-async def growth() -> list[Row]:
-    """The same hot set with 100 and with 100,000 modules stored; memory, start-up and the cost of a miss."""
+async def growth() -> AsyncIterator[Row]:
+    """The same reads with 100 and with 100,000 modules stored; memory, start-up time and the cost of a cache miss."""
     with TemporaryDirectory() as small, TemporaryDirectory() as large:
         await fill(Path(small), plants=1, modules=100)
         await fill(Path(large), plants=1_000, modules=100)
@@ -167,24 +161,17 @@ async def growth() -> list[Row]:
             hot = [request("GET", light_path(0, number), few.headers()) for number in range(80)]
             same = [request("GET", light_path(0, number), many.headers()) for number in range(80)]
             cost, _ = await ratio(few, hot, many, same)
-            rows = [
-                at_most("E8 CPU with 100,000 modules stored / with 100", cost, 1.2),
-                at_most("start-up with 100,000 modules in 1,000 plants", many.started_in, 3.0, " s"),
-                at_most("memory with 100,000 modules in 1,000 plants stored", resident_megabytes(many.pid), 400, " MB"),
-            ]
+            yield at_most("E8 CPU with 100,000 modules stored / with 100", cost, 1.2)
+            yield at_most("start-up with 100,000 modules in 1,000 plants", many.started_in, 3.0, " s")
+            yield at_most("memory with 100,000 modules in 1,000 plants stored", resident_megabytes(many.pid), 400, " MB")
         with running("gateway", data=large, world_modules=1, simulator_awake_plants=1) as cold:
             spread = [request("GET", light_path(plant, 0), cold.headers()) for plant in range(1_000)]
             load = await measure(cold, spread, total=1_000, connections=8)
-            rows.append(
-                Row(
-                    "E8 on a plant of 100 modules that is not held (a miss)",
-                    f"{load.cpu_seconds / load.requests * 1000:.2f} ms CPU",
-                )
-            )
-        return rows
+            cost = load.cpu_seconds / load.requests
+            yield Row("E8 on a plant of 100 modules that is not cached", f"{cost * 1000:.2f} ms CPU")
 
 
-async def demo_memory() -> list[Row]:
+async def demo_memory() -> AsyncIterator[Row]:
     """Idle memory with the demo estate after warm-up."""
     with TemporaryDirectory() as folder:
         ready = Path(folder) / "ready.json"
@@ -214,7 +201,7 @@ async def demo_memory() -> list[Row]:
                 if user.get("id_token"):
                     _warm_up(found["base_url"], headers | {"Authorization": user["id_token"]})
             await asyncio.sleep(8)
-            return [at_most("idle memory with the demo estate", resident_megabytes(process.pid), 140, " MB")]
+            yield at_most("idle memory with the demo estate", resident_megabytes(process.pid), 140, " MB")
         finally:
             process.terminate()
             process.wait(30)

@@ -1,6 +1,6 @@
-"""What is measured, each in a process of its own: the bare server and the gateway.
+"""The servers that are measured, each in a separate process: the bare server and the gateway.
 
-The bare server is the same uvicorn with the same edge around it; behind the edge it answers constant bytes.
+The bare server is the same uvicorn with the same edge; behind the edge it answers constant bytes.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _TOKEN_LIFE = 86_400.0
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A server that answers."""
+    """A running server."""
 
     port: int
     pid: int
@@ -56,7 +56,7 @@ class Running(msgspec.Struct, frozen=True):
         }
 
     def commits(self) -> int:
-        """How many commits the store has made so far: the gateway writes it down ten times a second."""
+        """The number of commits so far. The gateway writes it to a file ten times a second."""
         return int(Path(self.commits_file).read_text())
 
 
@@ -148,7 +148,7 @@ async def _run_gateway(
 
 
 class _BenchStore(SqlStore):
-    """The store, with what the benchmark varies: how many callers share a commit, and how long a trip to the disk takes."""
+    """A store with a configurable number of callers per commit and a configurable time for each commit."""
 
     shared = 256
     fsync = 0.0

@@ -1,4 +1,4 @@
-"""`./dev soak`: runs one campaign after the other within a given time, and says what it does and what came of it."""
+"""`./dev soak`: runs the campaigns one after the other within a given time, and prints each result at once."""
 
 import argparse
 import random
@@ -8,7 +8,7 @@ import time
 import traceback
 from pathlib import Path
 
-# The campaigns use the tests' own gateway, clients and witnesses.
+# The campaigns use the gateway, clients and checks of the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from soak.campaigns import CAMPAIGNS, Campaign, Soak
@@ -16,8 +16,8 @@ from soak.campaigns import CAMPAIGNS, Campaign, Soak
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev soak", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--minutes", type=float, default=20.0, help="how long all campaigns together may take (20)")
-    parser.add_argument("--seed", type=int, help="repeat a run; without one it is chosen, and said")
+    parser.add_argument("--minutes", type=float, default=20.0, help="time for all campaigns together (20)")
+    parser.add_argument("--seed", type=int, help="repeat a run; without it a seed is chosen and printed")
     parser.add_argument("--only", nargs="+", choices=sorted(CAMPAIGNS), metavar="NAME", help=", ".join(sorted(CAMPAIGNS)))
     arguments = parser.parse_args()
     if arguments.minutes <= 0:
@@ -26,18 +26,18 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run(name: str, campaign: Campaign, seconds: float, seed: int, directory: Path) -> bool:
-    """Whether it held."""
+    """Returns whether the campaign passed."""
     say(f"== {name}: {campaign.about} ({seconds:.0f} s)")
-    begun = time.monotonic()
+    started = time.monotonic()
     directory.mkdir()
     try:
         result = campaign.run(Soak(directory, time.monotonic() + seconds, seed, lambda text: say(f"   {text}")))
     except Exception as failure:
         if not isinstance(failure, AssertionError):
             traceback.print_exc()
-        say(f"   FAILED after {time.monotonic() - begun:.0f} s: {failure}")
+        say(f"   FAILED after {time.monotonic() - started:.0f} s: {failure}")
         return False
-    say(f"   held: {result}")
+    say(f"   passed: {result}")
     return True
 
 
@@ -58,7 +58,7 @@ def main() -> int:
             for name, campaign in chosen.items()
             if not run(name, campaign, arguments.minutes * 60 * campaign.share / shares, seed, Path(folder) / name)
         ]
-    say(f"FAILED: {', '.join(failed)}" if failed else f"All held: {', '.join(chosen)}")
+    say(f"FAILED: {', '.join(failed)}" if failed else f"All passed: {', '.join(chosen)}")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""The campaigns, and which share of the time each gets."""
+"""The campaigns, and the share of the time that each gets."""
 
 import random
 import time
@@ -23,14 +23,14 @@ from support.gateway import Gateway, running, serve_estate, start
 from support.kill_rounds import killing
 
 READY_WITHIN = 3.0
-"""Seconds, in the median: what is promised of a gateway that was killed."""
+"""Seconds: the limit for the median start time after a kill."""
 # The tokens of a ready file must outlive the campaign.
 LASTING = {"DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400", "DOMOGATE_ID_TOKEN_LIFETIME": "86400"}
 
 
 @dataclass(frozen=True)
 class Soak:
-    """What a campaign is given: a folder of its own, an end, a seed, and somebody to tell how it goes."""
+    """The arguments of a campaign: its folder, its end, a seed, and a function that prints progress."""
 
     directory: Path
     end: float
@@ -47,7 +47,7 @@ class Soak:
 
 @dataclass(frozen=True)
 class Campaign:
-    """One kind of long run. It raises when something does not hold, and else says in a line what was done."""
+    """One kind of long run. It raises when a check fails; otherwise it returns one line about what it did."""
 
     about: str
     share: float
@@ -62,7 +62,7 @@ def kill_again_and_again(soak: Soak) -> str:
                 rounds.check_history()
                 soak.say(rounds.summary)
         rounds.check_history()
-        assert rounds.cut_off > 0, "no order was ever under way when the gateway was killed"
+        assert rounds.cut_off > 0, "no order was in progress at any kill"
         typical = median(rounds.lives.start_times)
         assert typical <= READY_WITHIN, f"{rounds.summary}: more than {READY_WITHIN:g} s"
         return rounds.summary
@@ -82,7 +82,7 @@ def fuzz_every_document(soak: Soak) -> str:
                 assert not outcome.failures, f"{slug} with seed {number}: {len(outcome.failures)}\n{outcome.failures[0]}"
                 requests, documents = requests + outcome.requests, documents + 1
                 soak.say(f"{slug}: {outcome.requests} requests")
-    return f"{requests} requests made from {documents} documents"
+    return f"{requests} requests generated from {documents} documents"
 
 
 def change_rights(soak: Soak) -> str:
@@ -144,14 +144,14 @@ def stall_again_and_again(soak: Soak) -> str:
 
 
 CAMPAIGNS = {
-    "kills": Campaign("kill -9 in the middle of commands", 0.5, kill_again_and_again),
-    "fuzzing": Campaign("requests made from the OpenAPI documents by chance", 0.2, fuzz_every_document),
+    "kills": Campaign("kill -9 during commands", 0.5, kill_again_and_again),
+    "fuzzing": Campaign("random requests generated from the OpenAPI documents", 0.2, fuzz_every_document),
     "rights": Campaign("users, plants and changing rights", 0.1, change_rights),
-    "properties": Campaign("estates, logins and stores in states made up by chance", 0.1, try_every_property),
-    "memory": Campaign("mixed load, and memory that stays flat", 0.15, watch_memory),
-    "mqtt": Campaign("a broker that talks without end, reads that stay quick, memory that stays flat", 0.15, flood_by_mqtt),
-    "streams": Campaign("two thousand listeners, two hundred changes a second, and reads that stay quick", 0.1, stream_events),
-    "webhooks": Campaign("kill -9 with deliveries under way to many receivers", 0.15, kill_between_deliveries),
-    "stalls": Campaign("the tests on a machine that stands still for moments", 0.15, stall_again_and_again),
-    "bodies": Campaign("request bodies without end, and memory that stays flat", 0.05, send_bodies_without_end),
+    "properties": Campaign("properties of estates, logins and stores, with many examples", 0.1, try_every_property),
+    "memory": Campaign("mixed load; memory stays flat", 0.15, watch_memory),
+    "mqtt": Campaign("a flood of MQTT messages; reads stay fast, memory stays flat", 0.15, flood_by_mqtt),
+    "streams": Campaign("2,000 listeners and 200 changes a second; reads stay fast", 0.1, stream_events),
+    "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
+    "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
+    "bodies": Campaign("endless request bodies; memory stays flat", 0.05, send_bodies_without_end),
 }

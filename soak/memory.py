@@ -1,4 +1,4 @@
-"""Memory that must not grow: under load of every kind, and under requests that never end."""
+"""Memory must not grow under mixed load, nor under requests that never end."""
 
 import http.client
 import json
@@ -24,7 +24,7 @@ from support.spec_operations import E1, E7, E8, E20, OPERATIONS, Operation
 MB = 1_000_000
 CLIENTS = 4
 WARM_UP = 0.4
-"""The part of the time after which caches are full and memory is what it will be."""
+"""The share of the time after which the caches are full."""
 MAY_GROW = 8 * MB
 MAY_GROW_BY_BODIES = 24 * MB
 BODIES = 12
@@ -37,7 +37,7 @@ _KNOWN_TARGETS = 40
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that the process holds now."""
+    """The resident memory of the process in bytes."""
     status = Path(f"/proc/{pid}/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
@@ -47,7 +47,7 @@ def resident(pid: int) -> int:
 
 @dataclass
 class Watch:
-    """Looks at a process's memory now and then, from a thread of its own."""
+    """Samples the memory of a process from a thread."""
 
     pid: int
     seen: list[int] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Watch:
 
 @dataclass
 class Visitor:
-    """A client that does a bit of everything: reads, orders, and what must be refused."""
+    """A client that sends reads, commands and requests that must be refused."""
 
     gateway: Gateway
     chance: random.Random
@@ -91,7 +91,7 @@ class Visitor:
                         break
                     self._ask(connection, *self.chance.choice(known))
             except (OSError, http.client.HTTPException) as error:
-                self.broken.append(f"the gateway hung up: {error!r}")
+                self.broken.append(f"the gateway closed the connection: {error!r}")
             finally:
                 connection.close()
 
@@ -105,20 +105,20 @@ class Visitor:
             "Authorization": f"Bearer {self.gateway.people[who].token_for(operation)}",
         }
         method, url, body = str(operation.method), operation.url(target), operation.body
-        whim = self.chance.randrange(20)
-        if whim == 0:
+        choice = self.chance.randrange(20)
+        if choice == 0:
             headers[KEY_HEADER] = secrets.token_urlsafe(24)
-        elif whim == 1:
+        elif choice == 1:
             headers["Authorization"] = (
                 f"Bearer {secrets.token_urlsafe(8)}.{secrets.token_urlsafe(60)}.{secrets.token_urlsafe(20)}"
             )
-        elif whim == 2:
+        elif choice == 2:
             url = self.chance.choice((E7, E8, E1)).url(
                 {"plant": str(uuid.uuid4()), "module": str(uuid.uuid4()), "ambient": "x"}
             )
-        elif whim == 3:
+        elif choice == 3:
             url += f"/{secrets.token_urlsafe(12)}"
-        elif whim == 4:
+        elif choice == 4:
             method = self.chance.choice(("PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"))
         elif operation is E20:
             body = json.dumps({secrets.token_hex(4): "x" * self.chance.randrange(4000), "maxSpeed": 1}).encode()
@@ -133,7 +133,7 @@ class Visitor:
 
 
 def load_evenly(gateway: Gateway, seconds: float, chance: random.Random, say: Callable[[str], None]) -> str:
-    """Memory at the end is what it was once warm. Raises AssertionError."""
+    """Check that memory at the end is not higher than after the warm-up. Raises AssertionError."""
     visitors = [Visitor(gateway, random.Random(chance.random())) for _ in range(CLIENTS)]  # noqa: S311 - no secret
     begin = resident(gateway.process.pid)
     end = time.monotonic() + seconds
@@ -147,7 +147,7 @@ def load_evenly(gateway: Gateway, seconds: float, chance: random.Random, say: Ca
     quarter = max(1, len(warm) // 4)
     first, last = median(warm[:quarter]), median(warm[-quarter:])
     summary = (
-        f"{sum(visitor.asked for visitor in visitors)} requests; memory at first {begin / MB:.1f} MB, "
+        f"{sum(visitor.asked for visitor in visitors)} requests; memory at the start {begin / MB:.1f} MB, "
         f"warm {first / MB:.1f} MB, at the end {last / MB:.1f} MB"
     )
     say(summary)
@@ -155,31 +155,31 @@ def load_evenly(gateway: Gateway, seconds: float, chance: random.Random, say: Ca
     return summary
 
 
-# Bodies without end
+# Endless bodies
 
 
 def send_endless_bodies(gateway: Gateway, seconds: float) -> str:
-    """However much is sent, little is kept, and each is told so or cut off in time. Raises AssertionError."""
+    """Check that endless bodies are refused or cut off in time and use little memory. Raises AssertionError."""
     before = resident(gateway.process.pid)
     end = time.monotonic() + seconds
     watch = Watch(gateway.process.pid)
-    fates: dict[str, int] = {}
+    outcomes: dict[str, int] = {}
     sent = 0
     with watch.watching(), ThreadPoolExecutor(BODIES) as pool:
-        while time.monotonic() < end or not fates:
-            for fate, size in pool.map(lambda number: _send_without_end(gateway, number), range(BODIES)):
-                fates[fate] = fates.get(fate, 0) + 1
+        while time.monotonic() < end or not outcomes:
+            for outcome, size in pool.map(lambda number: _send_endless_body(gateway, number), range(BODIES)):
+                outcomes[outcome] = outcomes.get(outcome, 0) + 1
                 sent += size
     peak = max(watch.seen)
-    summary = f"{sent / MB:.0f} MB sent, fates {fates}; memory {before / MB:.1f} MB before, {peak / MB:.1f} MB at most"
-    assert NEVER_ENDED not in fates, f"a body without end was taken without end: {summary}"
-    assert {"413", "401"} <= fates.keys(), f"not everybody was told why: {summary}"
-    assert peak - before <= MAY_GROW_BY_BODIES, f"memory grows with what is sent: {summary}"
+    summary = f"{sent / MB:.0f} MB sent, outcomes {outcomes}; memory {before / MB:.1f} MB before, {peak / MB:.1f} MB at most"
+    assert NEVER_ENDED not in outcomes, f"an endless body was not cut off: {summary}"
+    assert {"413", "401"} <= outcomes.keys(), f"some clients got no status: {summary}"
+    assert peak - before <= MAY_GROW_BY_BODIES, f"memory grows with the bytes that are sent: {summary}"
     return summary
 
 
-def _send_without_end(gateway: Gateway, number: int) -> tuple[str, int]:
-    """Chunk after chunk, with and without credentials, until the gateway hangs up; what it said, and after how much."""
+def _send_endless_body(gateway: Gateway, number: int) -> tuple[str, int]:
+    """Send chunks until the gateway closes the connection. Returns its status and the number of bytes sent."""
     operation = E1 if number % 2 else E20
     who, target = gateway.case(operation)
     lines = [f"POST {operation.url(target)} HTTP/1.1", f"Host: {host_of(gateway.base_url)}", "Transfer-Encoding: chunked"]
@@ -188,16 +188,16 @@ def _send_without_end(gateway: Gateway, number: int) -> tuple[str, int]:
         lines += [f"{KEY_HEADER}: {gateway.subscription_key}", f"Authorization: Bearer {token}"]
     piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
     sent, answer = 0, b""
-    patience = time.monotonic() + CUT_WITHIN
-    with connect(gateway.base_url, timeout=5) as connection, suppress(OSError):  # a reset is how it hangs up
+    deadline = time.monotonic() + CUT_WITHIN
+    with connect(gateway.base_url, timeout=5) as connection, suppress(OSError):  # the gateway may reset the connection
         connection.sendall("\r\n".join([*lines, "", ""]).encode())
-        while time.monotonic() < patience:
+        while time.monotonic() < deadline:
             readable, writable, _ = select.select([connection], [connection], [], 1)
             if readable:
-                said = connection.recv(4096)
-                if not said:
+                received = connection.recv(4096)
+                if not received:
                     break
-                answer += said
+                answer += received
             if writable:
                 connection.sendall(piece)
                 sent += len(piece)

@@ -1,4 +1,4 @@
-"""The costly properties and state machines of the tests, tried ten times as often as there and with other examples."""
+"""The costly properties and state machines of the tests, with ten times as many and other examples."""
 
 import os
 import random
@@ -21,20 +21,20 @@ FILES = (
     "tests/stores/test_authorization_machine.py",
     "tests/stores/test_estate_roundtrip.py",
 )
-_PATIENCE = 3600
+_TIMEOUT = 3600
 
 
 def try_properties(time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
-    """One file after the other, in any order, at least one."""
+    """Run one file after the other, in random order, at least one."""
     tried = 0
     while True:
         for file in chance.sample(FILES, len(FILES)):
             if tried and time_is_up():
-                return f"{tried} times the properties of a file"
+                return f"{tried} runs of a file of properties"
             seed = chance.randrange(2**32)
             done = subprocess.run(  # noqa: S603 - our own tests
                 [
-                    *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", f"timeout={_PATIENCE}"),
+                    *(sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-o", f"timeout={_TIMEOUT}"),
                     *(f"--hypothesis-seed={seed}", file),
                 ],
                 cwd=ROOT,

@@ -1,7 +1,6 @@
-"""The tests on a machine that stalls: their processes are stopped for moments, as a busy host does to its guests.
+"""The tests while their processes are paused for short times, as a busy host does with its virtual machines.
 
-What fails then counts on a quick machine: mostly a test, sometimes the gateway, which held against others what it had itself
-kept them waiting for.
+A test that fails then depends on a fast machine. Sometimes the gateway is at fault: it counted its own delay as the client's.
 """
 
 import os
@@ -25,33 +24,33 @@ _SHORTEST, _LONGEST = 0.05, 0.7
 
 
 def try_while_stalling(time_is_up: Callable[[], bool], chance: random.Random, say: Callable[[str], None]) -> str:
-    """One folder after the other, in any order, at least one."""
+    """Run one folder after the other, in random order, at least one."""
     tried = stalls = 0
     while True:
         for folder in chance.sample(FOLDERS, len(FOLDERS)):
             if tried and time_is_up():
-                return f"{tried} folders of tests, {stalls} stalls"
+                return f"{tried} folders of tests, {stalls} pauses"
             command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", f"tests/{folder}"]
             tests = subprocess.Popen(  # noqa: S603 - our own tests
                 command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
             with _stalling(tests, chance) as count:
-                said, _ = tests.communicate()
-            assert tests.returncode == 0, f"tests/{folder}:\n{said[-8000:]}"
+                output, _ = tests.communicate()
+            assert tests.returncode == 0, f"tests/{folder}:\n{output[-8000:]}"
             tried, stalls = tried + 1, stalls + count()
-            say(f"tests/{folder}: {said.splitlines()[-1]}")
+            say(f"tests/{folder}: {output.splitlines()[-1]}")
 
 
 @contextmanager
 def _stalling(process: "subprocess.Popen[str]", chance: random.Random) -> Iterator[Callable[[], int]]:
-    """Gives who says how often they were stopped so far."""
+    """Yields a function that returns the number of pauses so far."""
     over = threading.Event()
     stops: list[int] = []
 
     def stall() -> None:
         while not over.wait(chance.expovariate(1 / _EVERY)):
             family = list(_family_of(process.pid))
-            # All at once, as a host does it; or one alone, whose peers go on meanwhile.
+            # All processes, as a host does it, or one alone while the others continue.
             stopped = family if chance.random() < 0.5 else [chance.choice(family)]
             _send(stopped, signal.SIGSTOP)
             over.wait(chance.uniform(_SHORTEST, _LONGEST))
@@ -74,7 +73,7 @@ def _send(pids: list[int], number: signal.Signals) -> None:
 
 
 def _family_of(pid: int) -> Iterator[int]:
-    """It and all that it started, and what those started."""
+    """The process and all its descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Streams as promised: thousands listen, hundreds of changes a second, everyone hears all of it once, and reads stay quick."""
+"""Event streams with thousands of listeners: each gets every event once, and reads stay fast."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two hundred receivers and a gateway that is killed again and again: nobody misses an event, nobody gets them out of order."""
+"""Two hundred receivers and a gateway that is killed repeatedly: no event is lost, and each module's events stay in order."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 from support.webhook_rounds import delivering
 
 EACH = 50
-"""For each of four plants."""
+"""Receivers for each of four plants."""
 SETTLE = 180.0
 """Seconds in which everything must have arrived after the last kill."""
 CHECK_EVERY = 10
@@ -18,9 +18,9 @@ def kill_with_webhooks(directory: Path, seconds: float, seed: int, say: Callable
     end = time.monotonic() + seconds
     with delivering(directory, seed) as deliveries:
         deliveries.add(EACH)
-        time.sleep(6)  # other processes' registrations are looked for every five seconds
+        time.sleep(6)  # the gateway looks for registrations of other processes every five seconds
         while True:
-            # Where everything has arrived, nobody has to be waited for who is no more: that kill is in the middle of attempts.
+            # After a check everything has arrived. Then the receivers stop answering, so that the kill hits running attempts.
             all_arrived = deliveries.rounds.done % CHECK_EVERY == 0
             deliveries.rounds.run_one(deliveries.fall_silent if all_arrived else lambda: None)
             deliveries.receiver.answering.set()
