@@ -10,7 +10,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.edge.logs import BLOT, redact, redact_text, setup_logs
+from domogate.edge.logs import REDACTED, redact, redact_text, setup_logs
 
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl-_x"
 
@@ -48,7 +48,7 @@ class TestRedaction:
         redacted = redact_text(text)
         assert "hidden" not in redacted
         assert JWT[:30] not in redacted
-        assert BLOT in redacted
+        assert REDACTED in redacted
 
     @pytest.mark.parametrize(
         "text", ["plant 4c0a listed", "http://127.0.0.1:8080/auth/jwks", "the token is missing", "12:30:01", "secretary"]
@@ -91,7 +91,7 @@ class TestSetup:
         assert len(lines) == 3
         assert "ours" in lines[0]
         assert "p1" in lines[0]
-        assert BLOT in lines[1]
+        assert REDACTED in lines[1]
         assert JWT not in stream.getvalue()
         if format == "json":
             first = json.loads(lines[0])

@@ -1,4 +1,4 @@
-"""The gateway: everything wired, and the order in which all start and stop."""
+"""The gateway: builds all parts, and starts and stops them in order."""
 
 import gc
 from datetime import date
@@ -56,7 +56,7 @@ from domogate.settings import Settings
 
 
 class Gateway:
-    """Everything wired: one store, one read model, nine families, and what stands around them."""
+    """All parts of a gateway: one store, one read model, nine families and the other surfaces."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -78,7 +78,7 @@ class Gateway:
             others=self._issuers,
             own=settings.own_issuer,
         )
-        # What is asked under /auth is about our own tokens only, whoever else's open the families.
+        # /auth accepts only our own tokens; the families also accept those of other issuers.
         self._own_verifier = TokenVerifier(self.keyring, self.store, self.clock, settings.auth_url, settings.base_url)
         self.audit = AuditLog(self.store, self.clock)
         self.people = build_people(settings, self.store, self.hasher, self.clock, self.audit)
@@ -145,13 +145,14 @@ class Gateway:
         self._register_metrics()
 
     async def start(self) -> ASGIApp:
-        """The application, ready to be served."""
+        """Start all parts. Returns the ASGI application."""
         self.store.listen(self.read_model.apply)
         for listener in (
             self.keyring,
             self.verifier,
             self._own_verifier,
             self.admission,
+            self.identities,
             self.origins,
             self.driving,
             self.fault_expiry,
@@ -177,19 +178,19 @@ class Gateway:
         self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
         await self._echo.start()
         application = self._build_asgi(self._echo, await find_successor_secret(self.store))
-        # What stands now stands until the end: it need not be walked through at every full collection.
+        # Objects that exist now live until the end, so full garbage collections can skip them.
         gc.collect()
         gc.freeze()
         self._ready = True
         return application
 
     def drain(self) -> None:
-        """No longer ready: what runs is finished, streams end, nothing new should be sent here."""
+        """Stop being ready, and end the streams. Running requests still finish."""
         self._ready = False
         self.hub.drain()
 
     async def stop(self) -> None:
-        """In the reverse order of the start; the store last, so that everything is on disk."""
+        """Stop all parts in the reverse order of the start. The store is last, so that everything is on disk."""
         self._ready = False
         await self.hub.stop()
         await self.dispatcher.stop()
@@ -256,7 +257,7 @@ class Gateway:
         )
 
     def _build_identity(self, successor_secret: bytes) -> dict[bytes, ASGIApp]:
-        """What people and operators meet: /auth, its description at the root, and the management API."""
+        """/auth, its discovery documents under /.well-known, and the management API."""
         settings = self.settings
         authorization = Authorization(
             self.store,

@@ -1,4 +1,4 @@
-"""Who fulfils each port, by the settings: what the gateway and the command line both build."""
+"""Builds parts from the settings, for the gateway and for the command line."""
 
 import hashlib
 import time
@@ -36,13 +36,13 @@ def sqlite_file(settings: Settings) -> Path:
 def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
     if settings.database is not None:
         return SqlStore(settings.database, clock=clock, gateway=gateway)
-    # For its owner only: it holds the signing keys.
+    # Readable only by its owner, because the store has the signing keys.
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     return SqlStore(sqlite_url(sqlite_file(settings)), clock=clock, gateway=gateway)
 
 
 def build_keyring(settings: Settings, store: Store, clock: Clock) -> KeyRing:
-    # A retired key must outlive every token it signed.
+    # A retired key must be kept until all tokens that it signed have expired.
     retired_kept = max(DAY, settings.access_token_lifetime, settings.id_token_lifetime)
     return KeyRing(store, clock, algorithm=settings.signing_algorithm, retired_kept=retired_kept)
 
@@ -97,7 +97,9 @@ def build_history(settings: Settings, store: Store, clock: Clock) -> History:
 
 
 async def find_successor_secret(store: Store) -> bytes:
-    """What refresh tokens are derived with: from the oldest signing key, which is kept for ever and known to every gateway."""
+    """The secret from which refresh tokens are derived. It comes from the oldest signing key, which is never removed and is
+    the same for all gateways.
+    """
     oldest = min(await store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
     return hashlib.sha256(b"domogate refresh tokens " + oldest.jwk.encode()).digest()
 
@@ -105,13 +107,13 @@ async def find_successor_secret(store: Store) -> bytes:
 def new_subscription(
     name: str, rate: str | None, daily_quota: int | None, expires_at: float | None, now: float
 ) -> tuple[str, Subscription]:
-    """A new key, to be shown once, and the subscription that keeps its hash. Raises ValueError."""
+    """A new key, which is shown once, and the subscription with its hash. Raises ValueError."""
     key = new_key()
     return key, _new_subscription(name, key, now, rate=rate, daily_quota=daily_quota, expires_at=expires_at)
 
 
 class SigningKeyAdministration(msgspec.Struct, frozen=True):
-    """The signing keys as an operator sees them."""
+    """Lists and rotates signing keys, for operators."""
 
     store: Store
     clock: Clock

@@ -1,4 +1,4 @@
-"""Serves until it is told to stop."""
+"""Runs a gateway until it is stopped."""
 
 from collections.abc import Awaitable, Callable
 
@@ -14,7 +14,7 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
     """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted."""
     setup_logs(settings.log_level, settings.log_format)
     async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
-        # A port that was picked is part of the issuer of every token, so it must be known before anything is wired.
+        # The port is part of the issuer of every token, so it must be known before the gateway is built.
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port))
         application = await gateway.start()
 

@@ -1,4 +1,4 @@
-"""Enough for the command line, without serving."""
+"""The parts that the command line needs, without a server."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ from domogate.stores import restore
 
 
 class Tools(msgspec.Struct, frozen=True):
-    """The store and what works on it, opened beside a gateway that may be running."""
+    """The store and the services that work on it. A gateway may run on the same store at the same time."""
 
     settings: Settings
     clock: Clock
@@ -84,13 +84,13 @@ async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation
 
 
 def openapi_document(slug: str, settings: Settings) -> dict[str, Any]:
-    """Raises KeyError for a family that is not there."""
+    """Raises KeyError for an unknown family."""
     family = {family.slug: family for family in FAMILIES}[slug]
     return _openapi_document(family, base_url=settings.base_url, version=__version__)
 
 
 async def restore_backup(settings: Settings, backup: Path) -> None:
-    """Raises ValueError or FileExistsError with what to do about it."""
+    """Raises ValueError or FileExistsError; the message tells what to do."""
     if settings.database is not None:
         raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
     target = sqlite_file(settings)

@@ -1,5 +1,5 @@
-"""What is true of a house: plants, people, devices, and what can go wrong. Standard library and msgspec only.
+"""The domain: plants, people, devices and faults. It uses only the standard library and msgspec.
 
-What there may be many of is declared with gc=False: frozen values hold no cycles, and a collector that need not walk through
-hundreds of thousands of them does not hold a request up.
+Classes with many instances have gc=False: frozen values have no reference cycles, and the garbage collector then does not
+delay requests by visiting hundreds of thousands of them.
 """

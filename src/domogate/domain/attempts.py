@@ -1,7 +1,7 @@
-"""Attempts at proving who one is: how they are counted, and how long somebody who failed often has to wait.
+"""Login attempts: how they are counted, and how long a person must wait after many failures.
 
-An attempt counts as failed from its start until it has succeeded, so that many at once gain nothing. Beyond its allowance each
-further one doubles the wait, up to a bound; what is counted halves with time. Attempts during a wait are turned away uncounted.
+An attempt counts as failed from its start until it succeeds, so parallel attempts have no advantage. After the allowance each
+failure doubles the wait, up to a limit. The count halves over time. Attempts during a wait are refused and not counted.
 """
 
 import math
@@ -10,14 +10,14 @@ import msgspec
 
 
 class Count(msgspec.Struct, frozen=True):
-    """How many, as of when."""
+    """The number of failed attempts at a given time."""
 
     number: float
     at: float
 
 
 class Limit(msgspec.Struct, frozen=True):
-    """How many attempts are free, and what follows then."""
+    """The number of attempts without a wait, and the waits after that."""
 
     allowance: int
     first_wait: float
@@ -25,30 +25,31 @@ class Limit(msgspec.Struct, frozen=True):
     half_life: float
 
     def wait(self, count: Count | None, now: float) -> float:
-        """Seconds until the next attempt; 0 or less: go on."""
+        """Seconds until the next attempt; 0 or less means now."""
         if count is None or count.number <= self.allowance:
             return 0.0
         wait = min(self.longest_wait, self.first_wait * 2 ** (count.number - self.allowance - 1))
-        # A clock that was set back must not make anybody wait longer.
+        # A clock that was set back must not make the wait longer.
         return min(count.at, now) + wait - now
 
     def one_more(self, count: Count | None, now: float) -> Count:
         if count is None:
             return Count(1.0, now)
         decayed = count.number * 0.5 ** (max(0.0, now - count.at) / self.half_life)
-        # More would only make it take longer to be forgotten.
+        # A higher count would only delay the time at which it is forgotten.
         most = self.allowance + 1 + math.log2(self.longest_wait / self.first_wait)
         return Count(min(most, decayed + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
-        """When less than half an attempt is left of it, and no wait."""
+        """The time at which the count is below one half and no wait is left."""
         return count.at + max(self.longest_wait, self.half_life * (1 + math.log2(max(1.0, count.number))))
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One attempt at an account from an address, by keys that tell neither.
+    """One attempt to log in to an account from an address. The keys are hashes, so they do not reveal either.
 
-    From where an account's owner got in before it is counted apart (`familiar`), so that strangers cannot keep them out.
+    Attempts from addresses where the owner logged in before are counted separately (`familiar`), so that strangers cannot
+    lock the owner out.
     """
 
     account: str

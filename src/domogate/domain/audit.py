@@ -1,4 +1,4 @@
-"""Who did what, when, from where, with what result: append-only, each record chained to the one before by its hash."""
+"""The audit log: append-only records, each chained to the previous one by its hash."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ GENESIS = "0" * 64
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
-    """What happened. `who` is a pseudonym, a client, a subscription or the command line; never a name or an e-mail."""
+    """One event. `who` is a pseudonym, a client, a subscription or the command line, but never a name or an e-mail."""
 
     at: float
     action: str
@@ -20,7 +20,7 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 class AuditRecord(msgspec.Struct, frozen=True):
-    """An entry in its place in the chain."""
+    """An entry with its number and hash in the chain."""
 
     number: int
     entry: AuditEntry
@@ -31,18 +31,18 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def chain(previous: str, number: int, entry: AuditEntry) -> str:
-    """The hash of an entry that follows the one with the hash `previous`."""
+    """The hash of an entry; `previous` is the hash of the entry before it."""
     return hashlib.sha256(previous.encode() + str(number).encode() + _encode(entry)).hexdigest()
 
 
-# --- removing what was kept long enough ---------------------------------------------------------------------------------
+# --- removing old records -----------------------------------------------------------------------------------------------
 
 REMOVED = "entries removed"
 _UP_TO, _HASH = "up_to", "hash"
 
 
 class UnreadableRecord(ValueError):
-    """What is kept under this number was so changed that it is no entry any more."""
+    """The record with this number was changed so that it cannot be decoded."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"the audit record {number} cannot be read")
@@ -50,9 +50,9 @@ class UnreadableRecord(ValueError):
 
 
 class Removal(msgspec.Struct, frozen=True):
-    """That all records up to this number are gone, and the hash of the last of them: what the first kept one follows.
+    """All records up to this number were removed. `hash` is the hash of the last removed record.
 
-    It is an entry of the chain itself, so that nobody can move the log's beginning without breaking it.
+    A removal is itself an entry of the chain, so the beginning of the log cannot be moved without breaking the chain.
     """
 
     up_to: int
@@ -64,7 +64,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 def find_removal(entry: AuditEntry) -> Removal | None:
-    """What the entry says was removed; None when it is about something else."""
+    """The removal that this entry records; None for other entries."""
     up_to = entry.detail.get(_UP_TO, "")
     if entry.action != REMOVED or not (up_to.isascii() and up_to.isdigit()):
         return None

@@ -1,6 +1,6 @@
-"""How a person lets an application in: sessions in a browser, codes, refresh tokens, one-time links.
+"""Authorization: browser sessions, authorization codes, refresh tokens and one-time links.
 
-What a holder shows (cookie, code, refresh token, link) has at least 128 random bits and is kept as its SHA-256 only.
+These secrets (cookie, code, refresh token, link) have at least 128 random bits. The store keeps only their SHA-256.
 """
 
 from enum import StrEnum
@@ -12,7 +12,7 @@ from domogate.domain.people import Grant
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A browser in which a person is logged in. `auth_time` is when they last proved who they are."""
+    """A browser in which a person is logged in. `auth_time` is the time of the last authentication."""
 
     id: Id
     token_hash: str
@@ -24,25 +24,25 @@ class Session(msgspec.Struct, frozen=True):
     address: str = ""
     agent: str = ""
     factors: tuple[str, ...] = ("pwd",)
-    """How they proved it, in the words of RFC 8176: pwd, otp."""
+    """The authentication methods, as in RFC 8176: pwd, otp."""
 
 
 class AuthorizationCode(msgspec.Struct, frozen=True):
-    """Redeemed once, within a minute, by the client it was made for (RFC 6749 §4.1.2)."""
+    """An authorization code. Its client can redeem it once, within a minute (RFC 6749 §4.1.2)."""
 
     code_hash: str
     grant_id: Id
     client_id: str
     expires_at: float
     redirect_uri: str | None = None
-    """As the authorization request named it; None when it left it out."""
+    """The redirect URI of the authorization request; None when the request had none."""
     code_challenge: str | None = None
     """S256 (RFC 7636); None only for a client that is exempt."""
     nonce: str | None = None
 
 
 class RedeemedCode(msgspec.Struct, frozen=True):
-    """What came of redeeming a code. Not `first`: it was redeemed before, and its grant is revoked now (RFC 6749 §4.1.2)."""
+    """The result of redeeming a code. If `first` is False, its grant was revoked, because the code was used before."""
 
     code: AuthorizationCode
     grant: Grant
@@ -50,7 +50,7 @@ class RedeemedCode(msgspec.Struct, frozen=True):
 
 
 class RefreshToken(msgspec.Struct, frozen=True):
-    """One of the family that a grant's refresh tokens are. Exactly one successor is ever made of it."""
+    """A refresh token of a grant. It has at most one successor."""
 
     token_hash: str
     grant_id: Id
@@ -63,16 +63,16 @@ class RefreshToken(msgspec.Struct, frozen=True):
 class RotationOutcome(StrEnum):
     ROTATED = "rotated"
     REPEATED = "repeated"
-    """The immediate predecessor again, within the grace period: the same successor is handed out again."""
+    """The direct predecessor was presented again within the grace period; it gets the same successor."""
     REUSED = "reused"
-    """Any other refresh token that was replaced: the grant is revoked."""
+    """Another replaced refresh token was presented; the grant is revoked."""
     EXPIRED = "expired"
     UNKNOWN = "unknown"
-    """No such token, one of another client, or one whose grant is revoked."""
+    """The token does not exist, belongs to another client, or its grant is revoked."""
 
 
 class Rotation(msgspec.Struct, frozen=True):
-    """What came of presenting a refresh token. The grant is there for ROTATED and REPEATED."""
+    """The result of presenting a refresh token. ROTATED and REPEATED have a grant."""
 
     outcome: RotationOutcome
     grant: Grant | None = None
@@ -84,11 +84,11 @@ class LinkPurpose(StrEnum):
 
 
 class OneTimeLink(msgspec.Struct, frozen=True):
-    """Lets its holder set a user's password, once."""
+    """A link with which its holder can set a user's password once."""
 
     token_hash: str
     user_id: Id
     purpose: LinkPurpose
     expires_at: float
     sent_to: str | None = None
-    """The e-mail it was sent to, and shown to nobody else: whoever has it reads that mailbox (Decision 0029)."""
+    """The e-mail address that got the link. The holder of the link can read that mailbox (Decision 0029)."""

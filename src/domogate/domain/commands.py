@@ -1,4 +1,4 @@
-"""Wishes: what a module can be told to do."""
+"""Commands to modules, and orders: commands with a deadline and a state."""
 
 from enum import StrEnum
 
@@ -10,7 +10,7 @@ from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
 
 
 class _Command(msgspec.Struct, frozen=True, gc=False, tag_field="do", kw_only=True):
-    """Base of all commands: the tag `do` tells them apart where they are stored or carried."""
+    """Base of all commands. The field `do` holds the type when a command is stored or sent."""
 
 
 class SwitchPlug(_Command, tag="switch plug", frozen=True, gc=False):
@@ -27,7 +27,7 @@ class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
 
 
 class SetLight(_Command, tag="set light", frozen=True, gc=False):
-    """What is None stays as it is."""
+    """Fields that are None do not change."""
 
     on: bool | None = None
     level: int | None = None
@@ -39,7 +39,7 @@ class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
 
 
 class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
-    """What is None stays as it is; the set point is in Celsius."""
+    """Fields that are None do not change. The set point is in Celsius."""
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None
@@ -71,7 +71,7 @@ class SceneStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
-    """A command on its way: for one module, never to be carried out after its deadline nor twice under the same id."""
+    """A command for one module. It is never executed after its deadline, nor twice with the same id."""
 
     id: str
     plant_id: Id
@@ -85,19 +85,19 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
 
 class OrderState(StrEnum):
-    """Where an order is in its life. The last four are ends."""
+    """The state of an order. The last four are final."""
 
     QUEUED = "queued"
-    """On disk, not sent yet."""
+    """Stored, not sent yet."""
     SENT = "sent"
-    """On disk as sent, before the device is told: it is never sent again."""
+    """Stored as sent before the device gets it; it is never sent again."""
     CONFIRMED = "confirmed"
     FAILED = "failed"
     """The device refused, or could not be reached."""
     EXPIRED = "expired"
-    """Its deadline passed: before it was sent, or (`sent_at` is there) without the device confirming it."""
+    """Its deadline passed before it was sent, or (if `sent_at` is set) before the device confirmed it."""
     UNKNOWN = "unknown"
-    """Sent, and the outcome was lost with the process."""
+    """It was sent, but the process ended before the outcome was known."""
 
     @property
     def is_end(self) -> bool:
@@ -110,7 +110,7 @@ def end_after(fault: Fault) -> OrderState:
 
 
 class OrderRecord(msgspec.Struct, frozen=True, gc=False):
-    """An order and what became of it so far."""
+    """An order with its current state."""
 
     order: Order
     state: OrderState
@@ -118,11 +118,11 @@ class OrderRecord(msgspec.Struct, frozen=True, gc=False):
     sent_at: float | None = None
     ended_at: float | None = None
     problem: str = ""
-    """For an order that failed: the device's or driver's words."""
+    """For a failed order: the message of the device or driver."""
 
 
 class OrderEnd(msgspec.Struct, frozen=True, gc=False):
-    """How an order ended. It is written once: a second end of the same order changes nothing."""
+    """The end of an order. It is stored once; a second end of the same order changes nothing."""
 
     order_id: str
     state: OrderState

@@ -1,7 +1,7 @@
-"""Kinds of devices, and the one catalogue of hardware that says what each kind is by default.
+"""Kinds of devices, and the catalogue with the default hardware of each kind.
 
-Metrics, capabilities, deviceType and hw_type are *not shown* in the specification; they come from here and an estate
-may override them for a module (Decision 0012).
+The specification does not give values for metrics, capabilities, deviceType and hw_type. They come from this catalogue, and an
+estate can override them for a module (Decision 0012).
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ import msgspec
 
 
 class DeviceKind(StrEnum):
-    """What a module is. Families spell and select these by tables of their own."""
+    """The kind of a module. Each family has a table with its own names for the kinds it shows."""
 
     LIGHT = "light"
     AUTOMATION = "automation"
@@ -46,7 +46,7 @@ class Metric(msgspec.Struct, frozen=True, gc=False):
 
 
 class Capability(msgspec.Struct, frozen=True, gc=False):
-    """Something a module can be told, asked, or heard about (Spec 2.5)."""
+    """Something that a module can be commanded to do, asked for, or report (Spec 2.5)."""
 
     name: str
     command: bool
@@ -55,7 +55,7 @@ class Capability(msgspec.Struct, frozen=True, gc=False):
 
 
 class Hardware(msgspec.Struct, frozen=True, gc=False):
-    """What a module is built as, as far as a client is told."""
+    """The hardware of a module, as clients see it."""
 
     hw_type: str
     device_type: str

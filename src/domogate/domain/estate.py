@@ -1,4 +1,4 @@
-"""All that one gateway serves, as one value: what an estate file says, checked, and what the store imports and exports."""
+"""An estate: all plants and people of a gateway as one checked value. The store imports and exports it."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ from domogate.domain.states import State
 
 
 class FirstState(msgspec.Struct, frozen=True):
-    """A module's state as the estate gives it; taken only where the gateway knows none yet."""
+    """A module's state in the estate. It is used only when the store has no state for the module yet."""
 
     module_id: Id
     state: State | None = None
@@ -24,7 +24,7 @@ class EstatePlant(msgspec.Struct, frozen=True):
 
 
 class Estate(msgspec.Struct, frozen=True):
-    """Passwords, client secrets and subscription keys are hashed already."""
+    """An estate. Its passwords, client secrets and subscription keys are already hashed."""
 
     users: tuple[User, ...] = ()
     subscriptions: tuple[Subscription, ...] = ()

@@ -1,4 +1,4 @@
-"""Facts: what was committed. One growing cursor for all of them feeds the read model, the streams and the webhooks."""
+"""Events: committed changes. They have one increasing cursor and feed the read model, the streams and the webhooks."""
 
 from enum import StrEnum
 
@@ -10,11 +10,11 @@ from domogate.domain.states import State
 
 
 class _Event(msgspec.Struct, frozen=True, gc=False, tag_field="was", kw_only=True):
-    """Base of all events: the tag `was` tells them apart where they are stored."""
+    """Base of all events. The field `was` holds the type when an event is stored."""
 
 
 class StateChanged(_Event, tag="state", frozen=True, gc=False):
-    """A module reported; `state` is what it is in now, None when it never reported one."""
+    """A module reported. `state` is its current state; None when it never reported one."""
 
     plant_id: Id
     module_id: Id
@@ -23,22 +23,22 @@ class StateChanged(_Event, tag="state", frozen=True, gc=False):
     at: float
     absence: Absence | None = None
     turned: bool = False
-    """Whether it can be reached changed with this."""
+    """True when this event changed whether the module can be reached."""
 
 
 class PlantAspect(StrEnum):
-    """What of a plant changed."""
+    """The part of a plant that changed."""
 
     FACTS = "facts"
-    """Its name, its status, what stands in it."""
+    """Its name, its status, its topology."""
     PEOPLE = "people"
-    """Who may see it."""
+    """Its members and invitations."""
     FAULTS = "faults"
-    """Which faults are injected: nothing an application is told of."""
+    """Its injected faults. Applications get no notice of them."""
 
 
 class PlantChanged(_Event, tag="plant", frozen=True, gc=False):
-    """A plant's facts, people or topology changed. `user_ids` are all whose list of plants may differ now."""
+    """A plant changed. `user_ids` are the users whose list of plants may have changed."""
 
     plant_id: Id
     user_ids: tuple[Id, ...]
@@ -82,7 +82,7 @@ Event = (
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One committed event and its place in the order of all."""
+    """A committed event and its position in the order of all events."""
 
     cursor: int
     at: float

@@ -1,13 +1,13 @@
-"""What went wrong, without any status code: each family says it in its own words (Decision 0002).
+"""Faults: the reasons for a refusal, without status codes. Each family chooses the status and the shape (Decision 0002).
 
-`code` is stable and documented (docs/errors.md); it is what home control prints as errors[].code (Spec 7).
+`code` is stable and documented (docs/errors.md). Home control prints it as errors[].code (Spec 7).
 """
 
 from typing import ClassVar
 
 
 class Fault(Exception):
-    """A refusal. The message is for the developer of a client: what to fix, and nothing about anyone else."""
+    """A refusal. The message tells the developer of a client what to fix. It reveals nothing about other users."""
 
     code: ClassVar[int]
 
@@ -17,24 +17,24 @@ class Fault(Exception):
 
 
 def sentence(message: str) -> str:
-    """A fault's message as a full sentence: a capital first letter and a full stop."""
+    """A fault's message as a full sentence, with a capital letter and a full stop."""
     return f"{message[:1].upper()}{message[1:]}."
 
 
-# Who is calling
+# The caller
 
 
 class KeyRefused(Fault):
-    """No subscription key, two of them, or one that is unknown, revoked or expired: the same answer for all."""
+    """The subscription key is missing, doubled, unknown, revoked or expired. All cases get the same answer."""
 
     code = 1001
 
     def __init__(self) -> None:
-        super().__init__("the header Ocp-Apim-Subscription-Key must be there once, with a subscription key that is valid")
+        super().__init__("the header Ocp-Apim-Subscription-Key is needed once, with a valid subscription key")
 
 
 class TokenRefused(Fault):
-    """No token (`given` is False), two of them, or one that is not valid here now."""
+    """The token is missing (`given` is False), doubled, or not valid."""
 
     code = 1002
 
@@ -52,7 +52,7 @@ class ScopeMissing(Fault):
 
 
 class TooManyRequests(Fault):
-    """The key's rate or daily quota is used up for now; `headers` are ready-made and say what remains of each."""
+    """The key's rate or daily quota is used up. `headers` are the response headers that tell what remains."""
 
     code = 1004
 
@@ -70,7 +70,7 @@ class TermsToAccept(Fault):
     code = 1006
 
 
-# What they asked for
+# The target of the request
 
 
 class NotYourPlant(Fault):
@@ -82,7 +82,7 @@ class NoSuchPlant(Fault):
 
 
 class NoSuchModule(Fault):
-    """No such module, one of another plant, or one of another kind."""
+    """The module does not exist, is in another plant, or is of another kind."""
 
     code = 2003
 
@@ -102,7 +102,7 @@ class NotASite(Fault):
 
 
 class UnknownReference(Fault):
-    """No unit reference of that name is known (E19)."""
+    """The unit reference is not known (E19)."""
 
     code = 2007
 
@@ -120,7 +120,7 @@ class WrongMethod(Fault):
 
 
 class NoSuchSubscription(Fault):
-    """No such subscription, one of another plant, or another application's (X8)."""
+    """The subscription does not exist, or belongs to another plant or application (X8)."""
 
     code = 2010
 
@@ -131,7 +131,7 @@ class SubscriptionExists(Fault):
     code = 2011
 
 
-# How they asked
+# The form of the request
 
 
 class MalformedId(Fault):
@@ -139,13 +139,13 @@ class MalformedId(Fault):
 
 
 class MalformedRequest(Fault):
-    """A body, header or parameter that cannot be read at all."""
+    """A body, header or parameter that cannot be parsed."""
 
     code = 3002
 
 
 class ValueOutOfRange(Fault):
-    """A well-formed value outside its enumeration or bounds."""
+    """A well-formed value that is outside its enumeration or range."""
 
     code = 3003
 
@@ -159,12 +159,12 @@ class BodyTooLarge(Fault):
 
 
 class OrderKeyTaken(Fault):
-    """An idempotency key that was used before, for another command."""
+    """An idempotency key that was used before for another command."""
 
     code = 3006
 
 
-# What the device said
+# The device
 
 
 class DeviceOffline(Fault):
@@ -176,12 +176,12 @@ class DeviceTimeout(Fault):
 
 
 class DeviceRefused(Fault):
-    """The device answered, and would not."""
+    """The device answered that it does not execute the command."""
 
     code = 4003
 
 
-# Ourselves, and what stands behind us
+# The gateway and its backends
 
 
 class EchoUnreachable(Fault):

@@ -1,4 +1,4 @@
-"""One identity, two spellings.
+"""Identifiers, and their two spellings on the wire.
 
 Inside the gateway every plant, floor, ambient and module has one `Id`: a lower-case dashed UUID. Home control spells it as
 32 hexadecimal characters, every other family as a dashed UUID (Spec 2, Spec 8). Both accept upper case and print lower case.
@@ -41,7 +41,7 @@ def _print_hex32(identity: Id) -> str:
 
 
 class IdSpelling(msgspec.Struct, frozen=True):
-    """How a family writes an identity: `parse_id` gives None for anything else."""
+    """How a family writes ids. `parse_id` returns None for a text that is not such an id."""
 
     name: str
     pattern: str

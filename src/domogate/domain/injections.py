@@ -1,4 +1,4 @@
-"""Faults on demand: what an operator or the developer of an app has a plant or module suffer (docs/operating-devices.md)."""
+"""Injected faults: faults that an operator or a developer adds to a plant or module (docs/operating-devices.md)."""
 
 from enum import StrEnum
 
@@ -9,32 +9,32 @@ from domogate.domain.states import State
 
 
 class InjectedFault(StrEnum):
-    """What can be injected. The numbers are faults of the gateway itself, told by the status their ladder begins with."""
+    """The faults that can be injected. A number is the first status of the ladder of that fault."""
 
     OFFLINE = "offline"
-    """Cannot be reached, and is known not to be."""
+    """The module is offline, and the gateway knows it."""
     SLOW = "slow"
-    """Says nothing by itself, and never answers in time."""
+    """The module sends no reports and never answers in time."""
     REFUSING = "refusing"
-    """Can be read, obeys nothing."""
+    """The module can be read but refuses all commands."""
     BATTERY = "battery"
-    """Reports the battery level that `value` names (Spec 2.12)."""
+    """The module reports the battery level in `value` (Spec 2.12)."""
     FAILURE = "failure"
-    """Reports the failure type that `value` names (Spec 2.15)."""
+    """The module reports the failure type in `value` (Spec 2.15)."""
     TIMEOUT = "408"
-    """No device answers in time, at once."""
+    """The gateway answers at once as if the device had not answered in time."""
     PASSWORD = "469"
-    """The companion password of whoever asks is to be renewed."""
+    """The gateway answers as if the user had to renew the password."""
     TERMS = "470"
-    """The companion terms are to be accepted."""
+    """The gateway answers as if the user had to accept the terms."""
     INTERNAL = "500"
-    """The gateway fails."""
+    """The gateway answers as if it had failed."""
 
 
 class Injection(msgspec.Struct, frozen=True):
-    """One fault of one module, or of the whole plant (`module_id` None), until a time or until it is cleared.
+    """One injected fault of a module, or of a plant (`module_id` is None). It ends at `until` or when it is cleared.
 
-    There is one of each fault for each module: injecting it again replaces it.
+    Injecting the same fault into the same module again replaces the first.
     """
 
     fault: InjectedFault
@@ -42,7 +42,7 @@ class Injection(msgspec.Struct, frozen=True):
     value: str = ""
     until: float | None = None
     covers: State | None = None
-    """BATTERY and FAILURE of a module: the state it had before. The store keeps it; drivers go on from it after a restart."""
+    """For BATTERY and FAILURE: the state under the fault. The store keeps it, and drivers continue from it after a restart."""
 
     def holds(self, now: float) -> bool:
         return self.until is None or now < self.until

@@ -1,4 +1,4 @@
-"""The logbook of a site's emergency lighting, as EN 50172 asks for one: what was tested, what failed, what was done."""
+"""The logbook of a site's emergency lighting (EN 50172): tests, failures and maintenance."""
 
 from enum import StrEnum
 from typing import Any
@@ -12,16 +12,16 @@ from domogate.domain.states import EmergencyState
 
 
 class LogbookKind(StrEnum):
-    """What an entry is of. The first are made by the gateway as units report; the last are written by people."""
+    """The kind of an entry. The gateway writes the first group from reports; people write the second."""
 
     TEST = "test"
     FAILURE = "failure"
     REPAIR = "repair"
-    """A failure is gone."""
+    """A failure ended."""
     SILENCE = "silence"
-    """A unit or controller cannot be reached any more."""
+    """A unit or controller went offline."""
     CONTACT = "contact"
-    """It can be reached again."""
+    """A unit or controller is online again."""
     ALERT = "alert"
     ALERT_ENDED = "alert ended"
 
@@ -48,7 +48,7 @@ _BY_HAND = frozenset(
 
 
 class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One line. It is never changed and outlives the module it speaks of; `module` is what that was called then."""
+    """One entry. It never changes and outlives its module. `module` is the name of the module at that time."""
 
     plant_id: Id
     at: float
@@ -59,16 +59,16 @@ class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
     failure: FailureType | None = None
     words: str = ""
     by: str = ""
-    """Who wrote it, in their own words; empty: the gateway."""
+    """The person who wrote it, as entered; empty for the gateway."""
 
 
 _SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
 def entries_of(before: EmergencyState | None, event: StateChanged, module: str) -> list[LogbookEntry]:
-    """What is to be logged of a unit or controller that was last in `before` (None: it never said) and reports this.
+    """The entries for a report of a unit or controller. `before` is its previous state; None when it never reported.
 
-    A test is told apart by its kind and when it began, a failure by its type: what was known before is no news.
+    A test is identified by its kind and start time, a failure by its type. Those in `before` give no entry.
     """
     entries: list[LogbookEntry] = []
 
@@ -81,7 +81,7 @@ def entries_of(before: EmergencyState | None, event: StateChanged, module: str) 
     now = event.state if isinstance(event.state, EmergencyState) else was
     for known, test in ((was.function_test, now.function_test), (was.duration_test, now.duration_test)):
         if test is not None and (known is None or known.began_at != test.began_at):
-            # When it was, not when it was heard of; but never in the future, whatever the unit's clock says.
+            # The time of the test, not of the report; but not in the future when the unit's clock is wrong.
             log(LogbookKind.TEST, min(test.ended_at, event.at), test=test, failure=test.failure)
     known_types, types = _failing(was), _failing(now)
     for failure in types:
@@ -99,5 +99,5 @@ def entries_of(before: EmergencyState | None, event: StateChanged, module: str) 
 
 
 def _failing(state: EmergencyState) -> dict[FailureType, None]:
-    """Each type once, in the order they are told."""
+    """Each failure type once, in the order of the report."""
     return {failure.type: None for failure in state.failures if failure.type not in _SAYS_OK}

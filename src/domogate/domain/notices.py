@@ -1,4 +1,4 @@
-"""Notices: committed changes as applications are told of them, by streams and webhooks alike."""
+"""Notices: the committed changes that streams and webhooks send to applications."""
 
 from enum import StrEnum
 
@@ -10,22 +10,22 @@ from domogate.domain.ids import Id
 
 
 class NoticeKind(StrEnum):
-    """What an application can ask to be told of. Members are the words on the wire."""
+    """The kinds of notices that an application can subscribe to. The values are those on the wire."""
 
     STATE = "state"
-    """A module reported what it is in now."""
+    """A module reported its state."""
     REACHABILITY = "reachability"
-    """A module went away or came back."""
+    """A module went offline or online."""
     SAFETY = "safety"
     """An emergency light or its controller reported: failures, tests, alert."""
     PLANT = "plant"
-    """A plant's facts or what stands in it changed: read it anew."""
+    """A plant's facts or topology changed; read it again."""
     PEOPLE = "people"
-    """Who may see a plant changed."""
+    """The members of a plant changed."""
 
 
 class Notice(msgspec.Struct, frozen=True, gc=False):
-    """A change that somebody may want to hear of. `kinds` are all it is one of; the first is what it is called."""
+    """A change for applications. It can have several kinds; the first is its name on the wire."""
 
     cursor: int
     at: float
@@ -49,7 +49,7 @@ _OF_PLANTS: dict[PlantAspect, tuple[NoticeKind, ...]] = {
 
 
 def kinds_of_state(event: StateChanged, kind: DeviceKind) -> tuple[NoticeKind, ...]:
-    """A module that turned up with a new state is told to those who want states as well."""
+    """The kinds of a module's report. A report that changes reachability also counts as a state."""
     reported = NoticeKind.SAFETY if kind in EMERGENCY_KINDS else NoticeKind.STATE
     return (NoticeKind.REACHABILITY, reported) if event.turned else (reported,)
 

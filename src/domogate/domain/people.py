@@ -1,4 +1,4 @@
-"""People, the applications they let in, and what those may do."""
+"""People, the applications that they authorize, and the rights of these applications."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from domogate.domain.ids import Id
 
 
 class Standing(StrEnum):
-    """What the companion application still wants of a user (469, 470)."""
+    """What the user still has to do in the companion application (469, 470)."""
 
     GOOD = "good"
     PASSWORD_EXPIRED = "password expired"
@@ -25,7 +25,7 @@ class Standing(StrEnum):
 
 
 class User(msgspec.Struct, frozen=True):
-    """A person. Active once a password is set; only then do invitations become memberships."""
+    """A person. A user is active once a password is set; only then invitations become memberships."""
 
     id: Id
     email: str
@@ -35,9 +35,9 @@ class User(msgspec.Struct, frozen=True):
     operator: bool = False
     """May use the management API."""
     totp_secret: str | None = None
-    """Base32; a second factor is asked for when it is there (RFC 6238)."""
+    """Base32. When it is set, a second factor is needed to log in (RFC 6238)."""
     email_verified: bool = False
-    """They set a password by a link that was sent to it (Decision 0029)."""
+    """True when the user set the password with a link that was sent to this address (Decision 0029)."""
 
     @property
     def active(self) -> bool:
@@ -45,9 +45,9 @@ class User(msgspec.Struct, frozen=True):
 
 
 class Scope(StrEnum):
-    """What an application may be let in for (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
+    """A scope that an application can get (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
 
-    Members are the words on the wire.
+    The values are those on the wire.
     """
 
     PLUG_READ = "plug.read"
@@ -64,11 +64,11 @@ class Scope(StrEnum):
 
 
 MANAGE_SCOPE = "gateway.manage"
-"""Opens the management API, to operators only; no operation of a family."""
+"""Allows operators to use the management API. It allows no operation of a family."""
 
 
 class IdentityScope(StrEnum):
-    """Scopes of OpenID Connect: about the person, not about a plant. They open no operation of a family."""
+    """Scopes of OpenID Connect. They concern the person, not plants, and allow no operation of a family."""
 
     OPENID = "openid"
     PROFILE = "profile"
@@ -98,7 +98,7 @@ class Client(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] = ()
     access_token_everywhere: bool = False
     pkce_exempt: bool = False
-    """A confidential client of the past that knows no PKCE."""
+    """True for an old confidential client that does not support PKCE."""
     post_logout_redirect_uris: tuple[str, ...] = ()
 
     @property
@@ -107,7 +107,7 @@ class Client(msgspec.Struct, frozen=True):
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """That a user let a client in, for some scopes. Every token belongs to one; revoking it ends them all."""
+    """A user's authorization of a client for some scopes. Every token belongs to a grant and ends with it."""
 
     id: Id
     user_id: Id
@@ -117,9 +117,9 @@ class Grant(msgspec.Struct, frozen=True):
     created_at: float = 0.0
     revoked_at: float | None = None
     auth_time: float | None = None
-    """When the person had proved who they are (OpenID Connect Core §2)."""
+    """The time of the authentication (OpenID Connect Core §2)."""
     factors: tuple[str, ...] = ()
-    """How they had proved it, in the words of RFC 8176: what `amr` says."""
+    """The authentication methods, as in RFC 8176; the claim `amr`."""
 
 
 class TokenKind(StrEnum):
@@ -128,7 +128,7 @@ class TokenKind(StrEnum):
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What a token says, its signature, times, issuer and audience proven; whether its grant still lives is not yet."""
+    """The claims of a token after its signature, times, issuer and audience were checked. Its grant is not checked yet."""
 
     kind: TokenKind
     user_id: Id
@@ -139,7 +139,7 @@ class Claims(msgspec.Struct, frozen=True):
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """A verified user, the client acting for them, and what it may do."""
+    """A verified user, the client that acts for the user, and its scopes."""
 
     user_id: Id
     client_id: str
@@ -153,14 +153,14 @@ class Principal(msgspec.Struct, frozen=True):
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """A caller's subscription key, kept as the SHA-256 of the key. `hint` is its first characters, to recognise it by."""
+    """A subscription key, stored as its SHA-256. `hint` is its first characters, to recognise it."""
 
     id: Id
     name: str
     key_hash: str
     hint: str
     rate: str | None = None
-    """As '10/second' or '600/minute'; None is no limit."""
+    """For example '10/second' or '600/minute'; None means no limit."""
     daily_quota: int | None = None
     created_at: float = 0.0
     expires_at: float | None = None

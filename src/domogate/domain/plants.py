@@ -1,4 +1,4 @@
-"""Plants, and what stands in them."""
+"""Plants and their contents: floors, ambients and modules."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -31,13 +31,13 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
 
 class Invitation(msgspec.Struct, frozen=True, gc=False):
-    """Becomes a membership by itself once a user with that e-mail is active."""
+    """An invitation. It becomes a membership once a user with that e-mail is active."""
 
     email: str
 
 
 class Plant(msgspec.Struct, frozen=True, gc=False):
-    """An installation and its people: everything a list of plants shows. What stands in it is its Topology."""
+    """An installation and its people, as lists of plants show it. Its contents are its Topology."""
 
     id: Id
     internal_id: Id
@@ -50,12 +50,12 @@ class Plant(msgspec.Struct, frozen=True, gc=False):
     zip_code: str | None = None
     address: str | None = None
     emergency_lighting: bool = False
-    """True for a site: marked so, or holding emergency controllers. The store derives it."""
+    """True for a site: a plant that is marked as one or has emergency controllers. The store computes it."""
     allowed: tuple[Member, ...] = ()
     invited: tuple[Invitation, ...] = ()
 
     def is_of(self, user_id: Id) -> bool:
-        """Owner and allowed users both count as owning (Spec 7, Decision 0010)."""
+        """True for the owner and for allowed users (Spec 7, Decision 0010)."""
         return user_id == self.owner.user_id or any(member.user_id == user_id for member in self.allowed)
 
 
@@ -88,7 +88,7 @@ Detail = SceneDetail | ThermostatDetail | ControllerDetail | UnitDetail
 
 
 class Module(msgspec.Struct, frozen=True, gc=False):
-    """A device, or a scene. `detail` is what only its kind has; `options` is what only its driver understands."""
+    """A device or a scene. `detail` has data of its kind; `options` are for its driver."""
 
     id: Id
     internal_id: Id
@@ -103,11 +103,11 @@ class Module(msgspec.Struct, frozen=True, gc=False):
     detail: Detail | None = None
     options: dict[str, Any] = {}
     controller_id: Id | None = None
-    """For an emergency unit: the controller it hangs on."""
+    """For an emergency unit: the controller it is connected to."""
 
     @property
     def hardware(self) -> Hardware:
-        """The catalogue's entry for the kind, with what the estate says otherwise."""
+        """The catalogue's entry for the kind, with the estate's overrides."""
         default = HARDWARE[self.kind]
         return Hardware(
             hw_type=default.hw_type if self.hw_type is None else self.hw_type,
@@ -135,7 +135,7 @@ class Floor(msgspec.Struct, frozen=True, gc=False):
 
 
 class Topology(msgspec.Struct, frozen=True, gc=False):
-    """What stands where: floors with rooms, rooms on no floor, modules in no room."""
+    """The contents of a plant: floors with ambients, ambients without a floor, modules without an ambient."""
 
     floors: tuple[Floor, ...] = ()
     ambients: tuple[Ambient, ...] = ()

@@ -1,4 +1,4 @@
-"""Why a module cannot be reached, and what shows it: for the operator, who has to go and look."""
+"""The reason why a module is offline, and the evidence for it, for operators."""
 
 from enum import StrEnum
 
@@ -6,28 +6,28 @@ import msgspec
 
 
 class AbsenceReason(StrEnum):
-    """The reason a module is offline. Each is something a driver has seen, not guessed."""
+    """The reason a module is offline. A driver reports only what it has observed."""
 
     NEVER_SEEN = "never seen"
-    """Nothing was ever heard of it since the gateway began to listen."""
+    """The gateway has received nothing from it since the driver started."""
     SILENT = "silent"
-    """It used to report and has not for too long."""
+    """It has not reported for too long."""
     SAID_SO = "said so"
-    """It, or whoever speaks for it, announced that it is gone: a last will, an availability message."""
+    """The module, or a bridge for it, announced that it is offline: a last will, an availability message."""
     CONNECTION_LOST = "connection lost"
-    """What leads to it is gone: the broker, the bus gateway."""
+    """The connection to its broker or bus gateway is lost."""
     REFUSED = "refused"
-    """The bus or broker would not have it: no such address, not allowed."""
+    """The bus or broker refused it: no such address, not allowed."""
     MISCONFIGURED = "misconfigured"
-    """Its driver or options do not say how to reach it."""
+    """Its driver or options do not define how to reach it."""
     INJECTED = "injected"
-    """A fault was injected, to see what clients make of it."""
+    """An offline fault is injected."""
     SIMULATED = "simulated"
-    """A simulated module that plays offline."""
+    """The simulator simulates an offline module."""
 
 
 class Absence(msgspec.Struct, frozen=True, gc=False):
-    """Since when a module cannot be reached, why, and what shows it (a topic, an address, the words of a refusal)."""
+    """Since when and why a module is offline, and the evidence (a topic, an address, the text of a refusal)."""
 
     why: AbsenceReason
     since: float

@@ -29,7 +29,8 @@ class FailureType(StrEnum):
     REMOTE_OUT_SUPERVISION = "REMOTE.STATUS.OUT_SUPERVISION"
 
 
-# The flags are not shown in the specification: one bit a failure, blocks and remotes apart, zero for "OK" (Decision 0012).
+# The specification does not give the flags. Each failure has one bit, with zero for "OK"; blocks and remotes are separate
+# (Decision 0012).
 FLAGS: dict[FailureType, str] = {
     FailureType.BLOCK_OK: "0x0000",
     FailureType.BLOCK_FAULTY_COMMUNICATION: "0x0001",
@@ -58,7 +59,7 @@ _NO_FAILURE = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """One failure as the unit or controller reports it; without a flag of its own it has the catalogue's."""
+    """A failure that a unit or controller reports. Without a flag of its own it has the flag of the table."""
 
     type: FailureType
     flag: str | None = None
@@ -69,29 +70,29 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
 
 def in_failure(failures: tuple[Failure, ...]) -> bool:
-    """Any failure other than the two that say OK."""
+    """True when there is a failure other than the two OK types."""
     return any(failure.type not in _NO_FAILURE for failure in failures)
 
 
 class EmergencyTestKind(StrEnum):
-    """The tests that a unit makes of itself (EN 62034)."""
+    """The self-tests of a unit (EN 62034)."""
 
     FUNCTION = "function"
-    """Does it light at all? Monthly, for some seconds."""
+    """Checks that the lamp lights. Monthly, for some seconds."""
     DURATION = "duration"
-    """Does it light for as long as it is rated? Yearly, on a battery that has charged for 24 hours."""
+    """Checks that the lamp lights for its rated time. Yearly, after the battery has charged for 24 hours."""
 
 
 class EmergencyTest(msgspec.Struct, frozen=True, gc=False):
-    """One test of a unit, over and done: an entry of the site's logbook."""
+    """A finished test of a unit. It becomes an entry of the site's logbook."""
 
     kind: EmergencyTestKind
     began_at: float
     ended_at: float
     lit: float
-    """For how many seconds the lamp was lit."""
+    """The seconds for which the lamp was lit."""
     failure: FailureType | None = None
-    """What the test brought to light; None: it was passed."""
+    """The failure that the test found; None when it passed."""
 
     @property
     def passed(self) -> bool:
@@ -104,7 +105,7 @@ class SparePartType(StrEnum):
 
 
 class SparePart(msgspec.Struct, frozen=True, gc=False):
-    """A part that can be ordered for a unit (E19). The quantity is text, as the contract has it."""
+    """A part that can be ordered for a unit (E19). The quantity is a text, as in the contract."""
 
     reference: str
     type: SparePartType
@@ -112,7 +113,7 @@ class SparePart(msgspec.Struct, frozen=True, gc=False):
 
 
 class SpareParts(msgspec.Struct, frozen=True, gc=False):
-    """The spare parts of one unit reference; none at all is a known reference without parts."""
+    """The spare parts of a unit reference. A known reference can have no parts."""
 
     unit: str
     parts: tuple[SparePart, ...] = ()

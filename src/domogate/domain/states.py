@@ -1,4 +1,4 @@
-"""What a module reports now. A State carries its latest Readings; older readings are history."""
+"""States of modules. A state has the latest readings; older readings are in the history."""
 
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure
 
 
 class Unit(StrEnum):
-    """What a reading is measured in."""
+    """The unit of a reading."""
 
     WATT = "watt"
     WATT_HOUR = "watt_hour"
@@ -19,7 +19,7 @@ class Unit(StrEnum):
 
 
 class Reading(msgspec.Struct, frozen=True, gc=False):
-    """A dated measure. Times are seconds since the epoch everywhere in the core."""
+    """A measured value with its time. Times in the core are seconds since the epoch."""
 
     value: float
     unit: Unit
@@ -27,9 +27,9 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
-    """What was measured in a span of time that begins at `at`: how it moved, and how often it was looked at.
+    """A summary of the readings in a span of time that starts at `at`.
 
-    `last` is the reading nearest to the span's end: for a counter such as energy it is the one that matters.
+    `last` is the last reading of the span. For a counter such as energy it is the important value.
     """
 
     measure: str
@@ -43,7 +43,7 @@ class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True):
-    """Base of all states: the tag `of` tells them apart where they are stored."""
+    """Base of all states. The field `of` holds the type when a state is stored."""
 
 
 class Color(msgspec.Struct, frozen=True, gc=False):
@@ -125,7 +125,7 @@ class ThermostatMode(StrEnum):
 
 
 class ThermostatState(_State, tag="chronothermostat", frozen=True, gc=False):
-    """The set point is kept in Celsius; `scale` is how the thermostat displays and measures (Decision 0011)."""
+    """The set point is in Celsius. `scale` is the scale of the thermostat's display and readings (Decision 0011)."""
 
     function: ThermostatFunction
     mode: ThermostatMode
@@ -145,23 +145,23 @@ class MultisocketState(_State, tag="multisocket", frozen=True, gc=False):
 
 
 class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
-    """What an emergency controller or unit says of itself: its failures, BLOCK.OK or REMOTE.STATUS.OK included.
+    """The state of an emergency controller or unit: its failures, including BLOCK.OK and REMOTE.STATUS.OK.
 
-    `alert` and `alert_changed_at` are a controller's; the gateway derives them from its units and keeps when they changed.
+    `alert` and `alert_changed_at` belong to controllers. The gateway computes them from the controller's units.
     """
 
     failures: tuple[Failure, ...] = ()
     alert: bool | None = None
     alert_changed_at: float | None = None
     charge: int | None = None
-    """A unit's battery, 0..100 percent."""
+    """The charge of a unit's battery in percent, 0..100."""
     charging_since: float | None = None
-    """Since when that battery has been charging or full, without having been used."""
+    """The time since which the battery has been charging or full without being used."""
     testing: EmergencyTestKind | None = None
-    """The test that is under way."""
+    """The running test."""
     function_test: EmergencyTest | None = None
     duration_test: EmergencyTest | None = None
-    """The last of each that came to its end."""
+    """The last finished test of each kind."""
 
 
 State = (
@@ -182,9 +182,9 @@ State = (
 
 
 class Report(msgspec.Struct, frozen=True, gc=False):
-    """What a driver says of one module: its state (None: unchanged or unknown) and whether it can be reached.
+    """A driver's report about one module: its state (None means unchanged or unknown) and whether it can be reached.
 
-    `readings` are dated measures to be kept as history, keyed by what they measure (power, energy, temperature, humidity).
+    `readings` go into the history. Their keys are the measures: power, energy, temperature, humidity.
     """
 
     plant_id: str
@@ -194,4 +194,4 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     reachable: bool = True
     readings: tuple[tuple[str, Reading], ...] = ()
     absence: Absence | None = None
-    """Only when it cannot be reached: why, and what shows it."""
+    """The reason, when the module cannot be reached."""

@@ -1,4 +1,4 @@
-"""Webhooks: where an application wants to be told of a plant's notices, and what could not be told yet."""
+"""Webhooks: URLs to which the gateway sends a plant's notices, and deliveries that are pending."""
 
 from enum import StrEnum
 
@@ -10,19 +10,19 @@ from domogate.domain.notices import NoticeKind
 
 
 class WebhookFormat(StrEnum):
-    """In what form an event is sent."""
+    """The format in which events are sent."""
 
     CLOUDEVENTS = "cloudevents"
     THERMOSTAT = "thermostat"
-    """As the thermostat family's own clients expect it; states of thermostats only."""
+    """The format of the thermostat family's subscriptions; states of thermostats only."""
 
 
 class TooManyWebhooks(Exception):
-    """An application has as many for this user and plant as it may."""
+    """The application has reached the limit of webhooks for this user and plant."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """One application's wish, for one user and plant. What it may be told is decided by the grant, at every delivery."""
+    """A webhook of an application for one user and plant. Every delivery checks the rights of its grant."""
 
     id: Id
     client_id: str
@@ -31,30 +31,30 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     plant_id: Id
     url: str
     secret: str
-    """What deliveries are signed with (HMAC-SHA256), `whsec_` and Base64. Shown when it is made, and never again."""
+    """The key that signs deliveries (HMAC-SHA256): `whsec_` and Base64. It is shown only when the webhook is created."""
     kinds: tuple[NoticeKind, ...] = ()
-    """Only these; none at all is every kind."""
+    """The kinds to send; empty means all kinds."""
     form: WebhookFormat = WebhookFormat.CLOUDEVENTS
     created_at: float
     position: int
-    """Everything up to this cursor is delivered, parked, or none of its business."""
+    """All changes up to this cursor are delivered, pending, or not for this webhook."""
     failing_since: float | None = None
-    """Since when the receiver has not been reached at all; None: it answered the last time."""
+    """The time since which the receiver cannot be reached; None when the last attempt was answered."""
     failures: int = 0
-    """How often in a row."""
+    """The number of failed attempts in a row."""
     next_at: float = 0.0
-    """Not to be tried before."""
+    """The time of the next attempt."""
     problem: str = ""
-    """What went wrong the last time, for whoever looks after the receiver."""
+    """The problem of the last attempt, for the operator of the receiver."""
     ended_at: float | None = None
     ended_why: str = ""
-    """Why nothing is delivered any more: the right was withdrawn, the receiver said 410."""
+    """The reason for the end: the rights ended, or the receiver answered 410."""
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that a receiver answered but did not take. It is tried again, and is a dead letter once `dead_at` is set.
+    """A change that the receiver refused. It is retried; once `dead_at` is set it is a dead letter.
 
-    Later changes of the same module wait behind it, so that each module's are delivered in order.
+    Later changes of the same module wait for it, so that each module's changes are delivered in order.
     """
 
     webhook_id: Id

@@ -1,4 +1,4 @@
-"""How much and how long a client may take, and the sweep over all connections that sees to it."""
+"""Size and time limits for clients, and the sweep that enforces the time limits on all connections."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much and how long a client may take; bytes and seconds."""
+    """Limits for clients, in bytes and seconds."""
 
     max_header: int = 32_768
     header_deadline: float = 10.0
@@ -16,7 +16,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(Exception):
-    """What a client gets that is not understood, or not waited for."""
+    """The answer to a request that cannot be parsed or takes too long."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -25,22 +25,22 @@ class Refusal(Exception):
 
 
 class Guarded(ABC):
-    """A connection that keeps a deadline."""
+    """A connection with a deadline."""
 
     @abstractmethod
     def extend(self, seconds: float) -> None:
-        """So much later."""
+        """Move the deadline by this many seconds."""
 
     @abstractmethod
     def is_due(self, moment: float) -> bool: ...
 
     @abstractmethod
     def expire(self, now: float) -> None:
-        """Its time is up."""
+        """Called when the deadline has passed."""
 
 
 class Guards:
-    """What all connections of one server share: limits, a coarse clock, and the sweep."""
+    """The state that all connections of a server share: limits, a coarse clock and the sweep."""
 
     def __init__(self, limits: Limits, on_refused: Callable[[int], None] | None = None) -> None:
         self.limits = limits
@@ -50,9 +50,9 @@ class Guards:
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
 
     def sweep(self, connections: Iterable[object], now: float) -> None:
-        """Cut what is overdue, or would be before the next sweep: a limit is a promise, not an average.
+        """Expire the connections whose deadline has passed or passes before the next sweep.
 
-        A sweep that comes late tells that nothing was read meanwhile either: that time is not held against the clients.
+        A late sweep means that the loop was busy and read nothing. That time does not count against the clients.
         """
         late = now - self.now - self.sweep_interval if self.now else 0.0
         self.now = now

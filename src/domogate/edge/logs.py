@@ -1,7 +1,6 @@
-"""One log for everything: structlog's own lines and those of the standard library's loggers, as text for people or as JSON.
+"""The log: lines of structlog and of the standard library's loggers, as text or as JSON.
 
-What looks like a token, a key or a password is blotted out before it is written. Nothing should log one in the first place;
-this is for the day something does.
+Texts that look like a token, a key or a password are redacted. No code should log a secret; this is a second safeguard.
 """
 
 import logging
@@ -14,7 +13,7 @@ import structlog
 
 from domogate.edge.request_ids import current_request_id
 
-BLOT = "[redacted]"
+REDACTED = "[redacted]"
 
 _SECRET_WORD = (
     r"(?:pass(?:word|wd|phrase)?|secret|client[-_]?secret|authorization|(?:access|id|refresh|bearer)[-_]?token|token|ticket"
@@ -22,19 +21,19 @@ _SECRET_WORD = (
 )
 _SECRET_NAME = re.compile(rf"(?:.*[-_.])?{_SECRET_WORD}", re.IGNORECASE)
 _SECRET_TEXT = (
-    # a JWT, wherever it stands
-    (re.compile(r"eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){1,4}"), BLOT),
-    (re.compile(r"\b(bearer|basic)(\s+|%20)[^\s'\",;]+", re.IGNORECASE), rf"\1 {BLOT}"),
+    # a JWT, anywhere in the text
+    (re.compile(r"eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){1,4}"), REDACTED),
+    (re.compile(r"\b(bearer|basic)(\s+|%20)[^\s'\",;]+", re.IGNORECASE), rf"\1 {REDACTED}"),
     # name=value, name: value, "name": "value", (b'name', b'value')
     (
         re.compile(
             rf"({_SECRET_WORD}['\"]?\s*[=:,]\s*(?:b?['\"])?)(?!\[redacted\])(?:bearer\s+|basic\s+)?[^\s'\",;&)\]}}]+",
             re.IGNORECASE,
         ),
-        rf"\1{BLOT}",
+        rf"\1{REDACTED}",
     ),
     # user:password@ in a URL
-    (re.compile(r"(://[^\s/:@]*:)[^\s/@]+@"), rf"\1{BLOT}@"),
+    (re.compile(r"(://[^\s/:@]*:)[^\s/@]+@"), rf"\1{REDACTED}@"),
 )
 
 EventDict = MutableMapping[str, Any]
@@ -54,7 +53,7 @@ def _redact(value: Any, depth: int = 0) -> Any:
     if depth > 5:
         return redact_text(repr(value))
     if isinstance(value, Mapping):
-        return {key: BLOT if _is_secret(key) else _redact(item, depth + 1) for key, item in value.items()}
+        return {key: REDACTED if _is_secret(key) else _redact(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_redact(item, depth + 1) for item in value]
     return redact_text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
@@ -65,10 +64,10 @@ def _is_secret(name: object) -> bool:
 
 
 def redact(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """A structlog processor; it runs last before the line is written, tracebacks included."""
+    """A structlog processor. It runs last, so it sees the whole line, tracebacks included."""
     for name, value in event.items():
         if not name.startswith("_"):
-            event[name] = BLOT if _is_secret(name) and value is not None else _redact(value)
+            event[name] = REDACTED if _is_secret(name) and value is not None else _redact(value)
     return event
 
 
@@ -80,7 +79,7 @@ def add_request_id(_logger: Any, _method: str, event: EventDict) -> EventDict:
 
 
 def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None = None) -> None:
-    """Route every logger of the process to `stream` (standard error), in one format, from `level` up."""
+    """Send all loggers of the process to `stream` (default: standard error) in one format, from `level` up."""
     stream = stream or sys.stderr
     shared: list[Any] = [
         add_request_id,
@@ -109,7 +108,7 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
         logger.setLevel(logging.NOTSET)
-    # uvicorn tells its own life at info, and we tell ours, and alembic what it is made of; their warnings stay
+    # uvicorn and alembic log details at level info that we do not need; their warnings stay
     for name in ("uvicorn.error", "alembic.runtime.plugins"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     structlog.configure(

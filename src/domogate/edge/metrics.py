@@ -1,7 +1,7 @@
-"""Prometheus figures of this process, in a registry of its own, served by a tiny ASGI app on a bind of its own.
+"""Prometheus metrics of this process, in their own registry, served by a small ASGI app on its own port.
 
-Requests are counted in plain Python numbers and become metric families when somebody asks: the event loop is one thread, so
-prometheus_client's locks would cost more than the counting.
+Requests are counted in plain Python numbers, which become metrics only when they are scraped. The event loop is one thread,
+so the locks of prometheus_client are not needed and would cost more than the counting.
 """
 
 from bisect import bisect_left
@@ -15,11 +15,11 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 Labelled = Mapping[tuple[str, ...], float]
-"""Values by their labels' values, in the order the label names were given."""
+"""Values by the values of their labels, in the order of the label names."""
 
 
 class Durations:
-    """How long the requests of one operation took."""
+    """The durations of the requests of one operation."""
 
     __slots__ = ("buckets", "total")
 
@@ -40,7 +40,7 @@ class Durations:
 
 
 class Metrics:
-    """Counts requests, and shows what others have to show."""
+    """Counts requests, and shows the gauges and counters of other parts."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -55,7 +55,7 @@ class Metrics:
         self.gauge("domogate_requests_in_flight", "Requests being answered now", lambda: self.in_flight)
 
     def count_request(self, operation: str, status: int, seconds: float | None) -> None:
-        """`seconds`: None for one whose length is not to be measured."""
+        """`seconds` is None for a request whose duration is not measured."""
         key = (operation, status)
         self._counts[key] = self._counts.get(key, 0) + 1
         if seconds is None:
@@ -66,19 +66,19 @@ class Metrics:
         durations.add(seconds)
 
     def count_refused(self, status: int) -> None:
-        """For `server.run(on_refused=…)`: what the HTTP parser and the protocol guards turned away."""
+        """Count a request that the HTTP parser or the protocol refused; for `server.run(on_refused=…)`."""
         self._refused[status] = self._refused.get(status, 0) + 1
 
     def gauge(
         self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
     ) -> None:
-        """Show what `value` says at the moment somebody asks; with `labels`, it answers a mapping."""
+        """Register a gauge. `value` is called at each scrape; with `labels` it returns a mapping."""
         self._register(GaugeMetricFamily, name, text, value, labels)
 
     def counter(
         self, name: str, text: str, value: Callable[[], float] | Callable[[], Labelled], labels: tuple[str, ...] = ()
     ) -> None:
-        """As `gauge`, for a number that only grows."""
+        """Register a counter: as `gauge`, for a number that only grows."""
         self._register(CounterMetricFamily, name, text, value, labels)
 
     def _register(self, family: Any, name: str, text: str, value: Callable[[], Any], labels: tuple[str, ...]) -> None:
@@ -106,7 +106,7 @@ class Metrics:
         yield refused
 
     async def app(self, scope: Any, _receive: Any, send: Any) -> None:
-        """GET /metrics; nothing else lives here."""
+        """Serves GET /metrics and nothing else."""
         if scope["type"] != "http":
             return
         if scope["path"] != "/metrics":
@@ -121,7 +121,7 @@ class Metrics:
 
 
 class _Collector:
-    """What prometheus_client wants of something that is asked at scrape time."""
+    """A collector of prometheus_client that is called at each scrape."""
 
     def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
         self.collect = collect

@@ -1,8 +1,8 @@
-"""What uvicorn's HTTP parser lets through and we do not, without a timer or a second look at the bytes per request.
+"""HTTP checks in addition to those of uvicorn's parser: Host, size, framing and time limits.
 
-A connection keeps one deadline; the server sweeps all connections now and then (`Guards.sweep`). Bytes are counted per read,
-headers only when a read was large enough to matter. Whatever is refused here never reached a family and answers in plain
-text, in its turn behind earlier pipelined requests, and the connection is closed.
+For speed there is no timer per request. A connection has one deadline, and the server sweeps all connections regularly
+(`Guards.sweep`). Bytes are counted per read, and headers only after a large read. A request that is refused here does not
+reach a family. The answer is plain text, after the answers to earlier pipelined requests, and the connection is closed.
 """
 
 import re
@@ -28,14 +28,14 @@ STATUS_LINE.update(
 )
 
 _LINGER = 2.0
-"""How long input is read and dropped after a refusal: closing at once would reset the connection under the answer."""
+"""Seconds for which input is read and dropped after a refusal. Closing at once could lose the answer."""
 
 STREAM = "domogate.stream"
-"""Scope key by which an inner app says that its answer has no end of its own; it ends it when the server drains."""
+"""Scope key that an inner app sets for an answer without an end. The app ends it when the server drains."""
 TAKEN = "domogate.taken"
-"""Scope key of what waits until the client has taken enough of what was written: ASGI's own `send` writes after it waited."""
-_FAREWELL = 1.0
-"""How long such an answer's last words may take to reach a client that perhaps does not read at all."""
+"""Scope key of a function that waits until the client has read enough. ASGI's `send` would first wait and then write."""
+_STREAM_END = 1.0
+"""Seconds that the end of a stream may take to reach a client that perhaps does not read."""
 
 _IDLE, _HEAD, _BODY = range(3)
 _CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding"))
@@ -44,14 +44,14 @@ _CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding"))
 _find_host = re.compile(
     rb"(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2}){1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0,5})?"
 ).fullmatch
-# RFC 9110 §9.1: a method is a token. llhttp knows a fixed list; others are parsed under a name it knows.
+# RFC 9110 §9.1: a method is a token. llhttp accepts a fixed list; other methods are parsed under a name that it accepts.
 _find_method = re.compile(rb"(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ").match
 _STAND_IN_METHOD = b"SEARCH"
 _ALLOW = b"allow: GET, HEAD, POST, OPTIONS\r\n"
 
 
 class GuardedConfig(uvicorn.Config):
-    """uvicorn's configuration, and the guards its connections obey."""
+    """uvicorn's configuration with the guards of its connections."""
 
     def __init__(self, app: Any, guards: Guards, **options: Any) -> None:
         super().__init__(app, http=GuardedProtocol, ws="none", interface="asgi3", **options)
@@ -59,7 +59,7 @@ class GuardedConfig(uvicorn.Config):
 
 
 class _Flow(FlowControl):
-    """uvicorn's, and says when it is read again: what a client could not send meanwhile is not held against it."""
+    """uvicorn's flow control with a callback when reading resumes: time without reading does not count against the client."""
 
     def __init__(self, transport: Any, on_read_again: Callable[[], None]) -> None:
         super().__init__(transport)
@@ -72,7 +72,7 @@ class _Flow(FlowControl):
 
 
 class GuardedProtocol(HttpToolsProtocol, Guarded):
-    """One connection: uvicorn's, plus Host, size, framing and time."""
+    """One connection: uvicorn's protocol plus checks of Host, size, framing and time."""
 
     def __init__(self, config: GuardedConfig, *args: Any, **options: Any) -> None:
         super().__init__(config, *args, **options)
@@ -85,7 +85,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         self._seen = 0
         self._chunk = 0
         self._refusal: Refusal | None = None
-        self._hanging_up = False
+        self._closing = False
         self._upgrade_asked = False
         self._unknown_method: bytes | None = None
         self._host: bytes | None = None
@@ -113,7 +113,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
             except httptools.HttpParserInvalidMethodError:
                 renamed = self._restart_with_known_method(data)
                 if renamed is None:
-                    at_the_start = self._seen == len(data)  # and yet no method: this is not HTTP at all
+                    at_the_start = self._seen == len(data)  # without a method: this is not HTTP
                     self._refuse(
                         Refusal(400, "This is not HTTP.") if at_the_start else Refusal(405, "This method is not known.")
                     )
@@ -133,13 +133,13 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         phase = self._phase or _HEAD
         if self._watching != phase:
             self._watching = phase
-            self.deadline = self.loop.time() + self._patience()
+            self.deadline = self.loop.time() + self._time_limit()
 
     def _read_again(self) -> None:
         if self._watching:
-            self.deadline = self.loop.time() + self._patience()
+            self.deadline = self.loop.time() + self._time_limit()
 
-    def _patience(self) -> float:
+    def _time_limit(self) -> float:
         return self.limits.body_deadline if self._watching == _BODY else self.limits.header_deadline
 
     def _too_large(self) -> Refusal:
@@ -150,7 +150,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
     def _restart_without_upgrade(self) -> bytes:
-        """The head again, as if no Upgrade were asked (RFC 9110 §7.8): llhttp would take the body for the new protocol."""
+        """The head again without Upgrade (RFC 9110 §7.8). Otherwise llhttp would treat the body as the new protocol."""
         version = self.parser.get_http_version().encode()
         head = [b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)]
         head += [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
@@ -159,7 +159,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         return b"".join([*head, b"\r\n"])
 
     def _restart_with_known_method(self, data: bytes) -> bytes | None:
-        """So that a method nobody knows is answered by the family whose URL it is: 405, its shape, its Allow."""
+        """Parse again with a known method, so that the family of the URL answers 405 in its shape with its Allow."""
         match = _find_method(data) if self._seen == len(data) and self._unknown_method is None else None
         if match is None:
             return None
@@ -167,7 +167,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         self._new_parser()
         return _STAND_IN_METHOD + data[match.end(1) :]
 
-    # --- what the parser says -----------------------------------------------------------------------------------------
+    # --- callbacks of the parser --------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         self._phase = _HEAD
@@ -176,7 +176,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._phase == _BODY:
-            return  # a trailer: never a header of the request that is already being served (RFC 9110 §6.5.1)
+            return  # a trailer is not a header of the running request (RFC 9110 §6.5.1)
         name = name.lower()
         if name in _CHECKED_HEADERS:
             self._check_header(name, value)
@@ -194,7 +194,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         elif name == b"expect":
             self.expect_100_continue = value.lower() == b"100-continue"
         elif value.lower() != b"chunked":
-            raise Refusal(501, "The only transfer coding known here is chunked (RFC 9112, section 6.1).")
+            raise Refusal(501, "The only supported transfer coding is chunked (RFC 9112, section 6.1).")
         elif self.parser.get_http_version() != "1.1":
             raise Refusal(400, "Transfer-Encoding needs HTTP/1.1 (RFC 9112, section 6.1).")
 
@@ -204,9 +204,9 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
             raise self._too_large()
         version = parser.get_http_version()
         if version != "1.1" and version != "1.0":
-            raise Refusal(400, "HTTP/1.1 is spoken here.")
+            raise Refusal(400, "Only HTTP/1.1 is supported.")
         if self._host is None and version == "1.1":
-            # HTTP/1.0 knew no Host, and health probes still speak it: only 1.1 must have one (RFC 9112 §3.2)
+            # HTTP/1.0 has no Host, and some health probes still use it: only 1.1 must have one (RFC 9112 §3.2)
             raise Refusal(400, "A request needs a Host header (RFC 9112, section 3.2).")
         if b"#" in self.url:
             raise Refusal(400, "A request target has no fragment (RFC 9112, section 3.2).")
@@ -216,7 +216,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
             self._upgrade_asked = True
             return
         super().on_headers_complete()
-        scope: Any = self.scope  # ASGI's typed dict knows only its own keys
+        scope: Any = self.scope  # ASGI's typed dict has only its own keys
         scope[TAKEN] = self.flow.drain
         if self._unknown_method is not None:
             self.scope["method"] = self._unknown_method.decode()
@@ -242,7 +242,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
     # --- answers out --------------------------------------------------------------------------------------------------
 
     def on_response_complete(self) -> None:
-        """As uvicorn's, with the deadline in the place of its timer."""
+        """As uvicorn's method, with a deadline instead of a timer."""
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
@@ -252,7 +252,7 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         elif self._refusal is not None:
             self._send_refusal(self._refusal)
         elif self._phase == _BODY:
-            # Answered before its body was there: what still comes is read and dropped, but not for long.
+            # Answered before the body was complete: the rest is read and dropped, but not for long.
             self.deadline = min(self.deadline, self.loop.time() + _LINGER)
             self._watching = _BODY
         elif not self._watching:
@@ -276,53 +276,53 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
         return self.deadline <= moment or self.write_deadline <= moment
 
     def expire(self, now: float) -> None:
-        if self._hanging_up or self.write_deadline <= self.deadline:
+        if self._closing or self.write_deadline <= self.deadline:
             self.transport.abort()
         elif self._watching and self.flow.read_paused:
-            self.deadline = now + self._patience()  # it is we who do not read
+            self.deadline = now + self._time_limit()  # the gateway itself has paused reading
         elif self._watching == _HEAD:
             self._refuse(Refusal(408, "The header section did not arrive in time."))
         elif self._watching == _BODY:
             self._refuse(Refusal(408, "The body did not arrive in time."))
         else:
-            # Nobody asked anything, so nobody is told 408: some clients would take it for the answer to their next request.
-            self._hang_up(now)
+            # An idle connection gets no 408: some clients would take it as the answer to their next request.
+            self._close_slowly(now)
 
     def shutdown(self) -> None:
-        if self._hanging_up:
+        if self._closing:
             self.transport.abort()
             return
         super().shutdown()
         scope: Any = self.scope  # None before the first request
         if scope and scope.get(STREAM):
-            self.loop.call_later(_FAREWELL, self.transport.abort)
+            self.loop.call_later(_STREAM_END, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(Refusal(400, msg))
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Take no more input; answer now, or once what came before is answered."""
+        """Read no more input. Answer now, or after the earlier requests are answered."""
         self._refusal = refusal
         self.deadline = inf
         if self.guards.on_refused is not None:
             self.guards.on_refused(refusal.status)
-        cycle: Any = self.cycle  # None before the first request, whatever uvicorn's annotation says
+        cycle: Any = self.cycle  # None before the first request, unlike uvicorn's annotation
         if self._phase == _BODY:
             self._refuse_running(refusal)
         elif cycle is None or cycle.response_complete:
             self._send_refusal(refusal)
 
     def _refuse_running(self, refusal: Refusal) -> None:
-        """The request is already with its family, which must learn that its body will not come."""
+        """The family already handles the request. Tell it that the body will not come."""
         cycle = self.cycle
         if self.pipeline:
-            self.pipeline.popleft()  # it waits behind others and now never runs; they are answered first
+            self.pipeline.popleft()  # it waits for earlier requests and now never runs
             return
         answered = cycle.response_started
         cycle.disconnected = True
         cycle.message_event.set()
         if answered:
-            self._hang_up(self.loop.time())
+            self._close_slowly(self.loop.time())
         else:
             self._send_refusal(refusal)
 
@@ -335,11 +335,11 @@ class GuardedProtocol(HttpToolsProtocol, Guarded):
             content.append(_ALLOW)
         content.append(b"content-length: %d\r\nconnection: close\r\n\r\n" % len(body))
         self.transport.write(b"".join([*content, body]))
-        self._hang_up(self.loop.time())
+        self._close_slowly(self.loop.time())
 
-    def _hang_up(self, now: float) -> None:
-        """Close, but not so abruptly that the last answer is lost; `expire` does the rest."""
-        self._hanging_up = True
+    def _close_slowly(self, now: float) -> None:
+        """Close so that the last answer is not lost; `expire` does the rest."""
+        self._closing = True
         self.deadline = now + _LINGER
         if self._refusal is not None and self.transport.can_write_eof():
             self.flow.resume_reading()

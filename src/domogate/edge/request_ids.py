@@ -1,4 +1,4 @@
-"""Every answer carries an X-Request-Id, so that a caller and a log line can find each other."""
+"""Request ids: every answer has an X-Request-Id, which is also in the log lines of the request."""
 
 import re
 import secrets
@@ -7,9 +7,9 @@ from contextvars import ContextVar
 from itertools import count
 
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
-"""The id of the request this task is about; the log adds it to every line."""
+"""The id of the request that this task handles. The log adds it to every line."""
 
-# Short and harmless in a header, a log line, a shell and a file name: anything else from outside is not taken over.
+# An id from a client is used only if it is short and safe in a header, a log line, a shell and a file name.
 find_safe = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch
 
 # The random prefix differs in each process, the number in each request. This needs no system call and no lock.

@@ -1,4 +1,4 @@
-"""Builds and runs uvicorn inside the caller's event loop: binds, tells when it listens, drains, and cuts what does not end."""
+"""Runs uvicorn inside the caller's event loop: binds the ports, calls back when ready, drains, and aborts after a timeout."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ _BACKLOG = 2048
 
 
 class CannotListen(OSError):
-    """The gateway cannot start like this; the message names the setting."""
+    """The gateway cannot listen. The message names the setting."""
 
     def __init__(self, message: str, number: int = 0) -> None:
         super().__init__(number, message)
@@ -36,7 +36,7 @@ class CannotListen(OSError):
 
 
 class Listening(msgspec.Struct, frozen=True):
-    """Ports that are ours, but accept nothing before `run`: `port` is the one picked when 0 was asked for."""
+    """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the actual port."""
 
     host: str
     port: int
@@ -46,14 +46,14 @@ class Listening(msgspec.Struct, frozen=True):
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """Files in PEM: the certificate with its chain, and its key."""
+    """PEM files: the certificate with its chain, and the key."""
 
     certificate: Path
     key: Path
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """For asyncio.Runner: uvloop where there is one."""
+    """For asyncio.Runner: uvloop if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -63,11 +63,11 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 @contextlib.asynccontextmanager
 async def listen(host: str, port: int, metrics_host: str, metrics_port: int | None) -> AsyncIterator[Listening]:
-    """Take the ports, so that the real one is known before anything is wired. Raises CannotListen."""
+    """Bind the ports, so that the actual port is known before the gateway is built. Raises CannotListen."""
     with contextlib.ExitStack() as opened:
         sockets = await _bind(host, port, "port", opened)
-        beside = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
-        yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(beside) if beside else None, tuple(beside))
+        metrics = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
+        yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(metrics) if metrics else None, tuple(metrics))
 
 
 async def run(
@@ -84,9 +84,9 @@ async def run(
     on_refused: Callable[[int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Serve until SIGTERM, SIGINT or `stop`, then drain: finish what runs, close what is idle, cut after `drain` seconds.
+    """Serve until SIGTERM, SIGINT or `stop`, then drain: finish running requests and close idle connections.
 
-    A second signal cuts at once. `on_ready` is called when requests are accepted. Raises CannotListen before that.
+    After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are accepted. Raises CannotListen before that.
     """
     limits = limits or Limits()
     config = GuardedConfig(
@@ -102,13 +102,13 @@ async def run(
     _load(config)
     ready = None if on_ready is None else functools.partial(on_ready, listening)
     server = DrainingServer(config, on_ready=ready, on_drain=on_drain)
-    beside: DrainingServer | None = None
+    metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
-        beside = DrainingServer(GuardedConfig(metrics, Guards(limits), timeout_graceful_shutdown=1, **_COMMON))
+        metrics_server = DrainingServer(GuardedConfig(metrics, Guards(limits), timeout_graceful_shutdown=1, **_COMMON))
     for listener in (*listening.sockets, *listening.metrics_sockets):
         _accept(listener)
     with _stopped_by_signals(server):
-        await _serve_together(server, listening, beside, stop)
+        await _serve_together(server, listening, metrics_server, stop)
 
 
 _COMMON: dict[str, Any] = {
@@ -122,7 +122,7 @@ _COMMON: dict[str, Any] = {
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn's server; signals are ours, connections are swept, and a drain that takes too long ends in a cut."""
+    """uvicorn's server with a sweep of its connections and a limited drain. It does not handle signals itself."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class DrainingServer(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Drain; asked a second time, cut."""
+        """Drain; the second call aborts."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -150,10 +150,10 @@ class DrainingServer(uvicorn.Server):
             await super().serve(sockets)
         finally:
             sweeper.cancel()
-            # Only when the caller was cancelled is anything left here.
+            # Something is left here only when the caller was cancelled.
             for listening in getattr(self, "servers", ()):
                 listening.close()
-            self._cut()
+            self._abort_all()
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -165,7 +165,7 @@ class DrainingServer(uvicorn.Server):
         if self._on_ready is None:
             await super().main_loop()
             return
-        # Beside the main loop, not before it: a stop must be heard while the caller is still busy being told.
+        # In parallel with the main loop, so that a stop works while `on_ready` still runs.
         ready = asyncio.ensure_future(self._on_ready())
         ready.add_done_callback(self._stop_if_failed)
         await super().main_loop()
@@ -179,37 +179,37 @@ class DrainingServer(uvicorn.Server):
             self.should_exit = True
 
     failure: BaseException | None = None
-    """What `on_ready` raised."""
+    """The exception that `on_ready` raised."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._on_drain is not None:
             self._on_drain()
         await super().shutdown(sockets)
-        self._cut()
-        # Cancelled requests end here and not in the middle of their caller's tear-down.
+        self._abort_all()
+        # Wait for cancelled requests, so that they do not run while the caller shuts down.
         if self.server_state.tasks:
             await asyncio.wait(self.server_state.tasks, timeout=1)
 
-    def _cut(self) -> None:
+    def _abort_all(self) -> None:
         for connection in list(self.server_state.connections):
             connection.transport.abort()
 
 
 async def _serve_together(
-    server: DrainingServer, listening: Listening, beside: DrainingServer | None, stop: asyncio.Event | None
+    server: DrainingServer, listening: Listening, metrics_server: DrainingServer | None, stop: asyncio.Event | None
 ) -> None:
-    """The server beside lives as long as the first one, its drain included."""
+    """Serve both. The server for metrics runs until the first one has drained."""
     helpers = []
-    if beside is not None:
-        helpers.append(asyncio.create_task(beside.serve(list(listening.metrics_sockets))))
+    if metrics_server is not None:
+        helpers.append(asyncio.create_task(metrics_server.serve(list(listening.metrics_sockets))))
     watcher = asyncio.create_task(_stop_when(stop, server)) if stop is not None else None
     try:
         await server.serve(list(listening.sockets))
     finally:
         if watcher is not None:
             watcher.cancel()
-        if beside is not None:
-            beside.stop()
+        if metrics_server is not None:
+            metrics_server.stop()
             await asyncio.wait(helpers)
     if server.failure is not None:
         raise server.failure
@@ -222,7 +222,7 @@ async def _stop_when(stop: asyncio.Event, server: DrainingServer) -> None:
 
 @contextlib.contextmanager
 def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
-    """SIGTERM and SIGINT drain, a second one cuts. Only the main thread can hear them."""
+    """SIGTERM and SIGINT drain; a second signal aborts. Only the main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -262,7 +262,7 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError) as error:
-        raise CannotListen(f"{host_setting}: {host!r} is no address or name known here{_hint(host_setting)}.") from error
+        raise CannotListen(f"{host_setting}: {host!r} is not a known address or host name{_hint(host_setting)}.") from error
     sockets: list[socket.socket] = []
     for family, kind, protocol, _, address in dict.fromkeys(found):
         try:
@@ -270,7 +270,7 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
         except OSError:
             continue  # a machine without IPv6
         listener.setblocking(False)
-        if port:  # with one that is picked, it would allow another process to be given the same
+        if port:  # with port 0 it would allow another process to get the same port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -290,7 +290,7 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
 def _accept(listener: socket.socket) -> None:
     try:
         listener.listen(_BACKLOG)
-    except OSError as error:  # two gateways that started at the same moment both got this far
+    except OSError as error:  # two gateways that start at the same time can both get this far
         host, port = listener.getsockname()[:2]
         raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error
 

@@ -1,6 +1,6 @@
-"""Around all surfaces, as one pure ASGI app: request id, CORS, HEAD, health, counting, and the last-resort answer.
+"""The outermost ASGI app, around all surfaces: request id, CORS, HEAD, health, metrics, and the answer to unexpected errors.
 
-Every request passes here, so it costs one look at the headers and one wrapped `send`; what is rare lives in functions below.
+Every request passes through it. For speed it reads the headers once and wraps `send` once; rare cases have functions below.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,13 +20,13 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 OPERATION = "domogate.operation"
-"""Scope key by which an inner app names its operation ('E8') for the metrics; a small, fixed set of names."""
+"""Scope key in which an inner app stores the name of its operation ('E8') for the metrics."""
 REQUEST_ID = "domogate.request_id"
 
-_NOTED = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
+_READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
 _HEALTH = frozenset(("/healthz", "/readyz"))
 _CLIENT_GONE = 499
-"""Counted, never sent: the inner app ended without an answer because there was nobody left to answer."""
+"""Counted but never sent: the client disconnected before the inner app had an answer."""
 
 _VARY_ORIGIN: Header = (b"vary", b"Origin")
 _EXPOSED: Header = (
@@ -45,7 +45,7 @@ _PREFLIGHT: tuple[Header, ...] = (
 )
 _JSON: Header = (b"content-type", b"application/json")
 _NO_STORE: Header = (b"cache-control", b"no-store")
-_BROKEN = b'{"statusCode":500,"message":"The gateway failed on this request. Its X-Request-Id finds the reason in the log."}'
+_BROKEN = b'{"statusCode":500,"message":"The gateway failed on this request. The log has the reason under its X-Request-Id."}'
 
 log = structlog.stdlib.get_logger("domogate.edge")
 access = structlog.stdlib.get_logger("domogate.access")
@@ -64,7 +64,7 @@ class Edge:
         access_log: bool,
         surfaces: frozenset[str] = frozenset(),
     ) -> None:
-        """`surfaces`: first path segments that may name a request in the metrics when no operation does."""
+        """`surfaces` are the first path segments that name a request in the metrics when it has no operation."""
         self._app = app
         self._is_allowed_origin = is_allowed_origin
         self._is_ready = is_ready
@@ -82,7 +82,7 @@ class Edge:
             metrics.in_flight += 1
         origin = wanted_method = given_id = None
         for name, value in scope["headers"]:
-            if name in _NOTED:
+            if name in _READ_HEADERS:
                 if name == b"origin":
                     origin = value
                 elif name == b"x-request-id":
@@ -92,16 +92,16 @@ class Edge:
         request_id = given_id if given_id is not None and find_safe(given_id) else next_request_id()
         scope[REQUEST_ID] = text_id = request_id.decode()
         current_request_id.set(text_id)
-        # An answer to a request without Origin varies by it as well: a cache must not hand it to one that has an Origin.
+        # Also for requests without Origin: a cache must not use that answer for a request with an Origin.
         added: tuple[Header, ...] = ((b"x-request-id", request_id), _VARY_ORIGIN)
         allowed = origin is not None and await self._is_allowed_origin(origin)
         if origin is not None and allowed:
-            # Never a wildcard, never credentials: tokens and keys travel in headers, not in cookies.
+            # Not a wildcard and no credentials: tokens and keys are in headers, not in cookies.
             added += ((b"access-control-allow-origin", origin), _EXPOSED)
         status = 0
 
         def tagged_send(message: Any) -> Any:
-            # Not a coroutine function: it hands on the server's own awaitable, which saves a frame a message.
+            # Not a coroutine function: it returns the server's awaitable, which is faster.
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -116,7 +116,7 @@ class Edge:
             elif scope["path"] in _HEALTH:
                 await self._answer_health(scope, tagged_send)
             elif method == "HEAD":
-                # A copy: the server must still know that it was HEAD.
+                # A copy, because the server needs the original method.
                 inner = {**scope, "method": "GET"}
                 await self._app(inner, receive, _bodiless(tagged_send))
                 scope[OPERATION] = inner.get(OPERATION)
@@ -124,20 +124,20 @@ class Edge:
                 await self._app(scope, receive, tagged_send)
         except Exception:
             if status:
-                raise  # half an answer is out: the server logs it and closes the connection
+                raise  # a part of the answer was sent: the server logs the error and closes the connection
             log.exception("request failed", method=scope["method"], path=_printable_path(scope))
             await _answer(tagged_send, 500, (_JSON, _NO_STORE), b"" if scope["method"] == "HEAD" else _BROKEN)
         finally:
             seconds = perf_counter() - started
             if metrics is not None:
                 metrics.in_flight -= 1
-                # How long a stream was open says nothing of how quick we are.
+                # The duration of a stream does not measure the speed of the gateway.
                 took = None if scope.get(STREAM) else seconds
                 metrics.count_request(scope.get(OPERATION) or self._surface_of(scope), status or _CLIENT_GONE, took)
             if self._access_log:
                 self._log_access(scope, status or _CLIENT_GONE, seconds)
         if not status:
-            await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)  # the server drops it if the client is gone
+            await _answer(tagged_send, 500, (_JSON, _NO_STORE), _BROKEN)  # the server drops it if the client disconnected
 
     # --- health -------------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class Edge:
         return segment if segment in self._surfaces else "other"
 
     def _log_access(self, scope: Scope, status: int, seconds: float) -> None:
-        """Never the query string or a header: that is where keys and tokens are."""
+        """Log a request without its query string and headers, because these can have keys and tokens."""
         client = scope.get("client")
         access.info(
             "request",
@@ -188,13 +188,13 @@ async def _nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def _printable_path(scope: Scope) -> str:
-    """As it came, percent-encoded: decoded, it could hold line ends and terminal sequences."""
+    """The percent-encoded path. The decoded path could have line ends and terminal sequences."""
     raw: bytes = scope.get("raw_path") or b""
     return raw.decode("ascii", "replace")
 
 
 def _bodiless(send: Send) -> Send:
-    """The answer to HEAD: all of a GET's headers and none of its body, complete even where GET would go on streaming."""
+    """Wraps `send` for HEAD: the headers of GET without its body. The answer is complete even if GET is a stream."""
     complete = False
 
     async def send_head(message: Any) -> None:
