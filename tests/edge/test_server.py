@@ -261,7 +261,7 @@ class TestDrain:
         assert gate.cancelled
 
     async def test_a_stream_that_nobody_reads_does_not_hold_it_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(protocol, "_FAREWELL", 0.1)
+        monkeypatch.setattr(protocol, "_STREAM_END", 0.1)
         stop, drained, stuck, ended = asyncio.Event(), asyncio.Event(), asyncio.Event(), asyncio.Event()
 
         async def stream(scope: Any, receive: Any, send: Any) -> None:

@@ -86,7 +86,8 @@ async def run(
 ) -> None:
     """Serve until SIGTERM, SIGINT or `stop`, then drain: finish running requests and close idle connections.
 
-    After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are accepted. Raises CannotListen before that.
+    After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are
+    accepted. Raises CannotListen before that.
     """
     limits = limits or Limits()
     config = GuardedConfig(
