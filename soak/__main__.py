@@ -49,7 +49,8 @@ def say(text: str) -> None:
 def main() -> int:
     arguments = parse_arguments()
     seed = random.SystemRandom().randrange(2**32) if arguments.seed is None else arguments.seed
-    chosen = {name: campaign for name, campaign in CAMPAIGNS.items() if arguments.only is None or name in arguments.only}
+    names = arguments.only or [name for name, campaign in CAMPAIGNS.items() if not campaign.on_request]
+    chosen = {name: campaign for name, campaign in CAMPAIGNS.items() if name in names}
     shares = sum(campaign.share for campaign in chosen.values())
     say(f"Soaking for {arguments.minutes:g} minutes; --seed {seed}")
     with tempfile.TemporaryDirectory(prefix="domogate-soak-") as folder:

@@ -13,6 +13,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from end_to_end.test_rights import KEY, Beside, Rights, first_estate
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
+from soak.mutations import try_mutants
 from soak.properties import try_properties
 from soak.stalls import try_while_stalling
 from soak.streams import stream_to_thousands
@@ -52,6 +53,8 @@ class Campaign:
     about: str
     share: float
     run: Callable[[Soak], str]
+    on_request: bool = False
+    """True for a campaign that runs only when `--only` names it."""
 
 
 def kill_again_and_again(soak: Soak) -> str:
@@ -143,6 +146,10 @@ def stall_again_and_again(soak: Soak) -> str:
     return try_while_stalling(soak.time_is_up, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
 
 
+def change_the_code(soak: Soak) -> str:
+    return try_mutants(soak.time_is_up, soak.directory, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+
+
 CAMPAIGNS = {
     "kills": Campaign("kill -9 during commands", 0.5, kill_again_and_again),
     "fuzzing": Campaign("random requests generated from the OpenAPI documents", 0.2, fuzz_every_document),
@@ -154,4 +161,5 @@ CAMPAIGNS = {
     "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
     "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
     "bodies": Campaign("endless request bodies; memory stays flat", 0.05, send_bodies_without_end),
+    "mutations": Campaign("small changes of the code that a test must notice", 1.0, change_the_code, on_request=True),
 }
