@@ -1,4 +1,4 @@
-"""The gateways that these tests speak with."""
+"""The gateways that these tests use."""
 
 from support.gateway import demo, web, workshop
 

@@ -1,4 +1,4 @@
-"""What every answer carries beside its body: request id, deprecation, validators, CORS, authentication challenges."""
+"""Headers of every answer: request id, deprecation, validators, CORS, authentication challenges."""
 
 from datetime import UTC, datetime
 from urllib.parse import urlsplit

@@ -26,7 +26,7 @@ def mint(gateway: Gateway, operation: Operation) -> tuple[httpx.Response, str, d
 
 
 def verified(gateway: Gateway, ticket: str) -> dict[str, Any]:
-    """The claims, by an independent library and the published keys."""
+    """The claims, verified by an independent library with the published keys."""
     keys = jwt.PyJWKSet.from_dict(gateway.api.http.get(f"{gateway.auth_url}/jwks").raise_for_status().json())
     header = jwt.get_unverified_header(ticket)
     key = keys[header["kid"]]

@@ -11,7 +11,7 @@ from support.spec_operations import E20
 
 
 def echoed(gateway: Gateway, body: object) -> ElementTree.Element:
-    """The XML that came back, parsed by an independent parser."""
+    """The XML answer, parsed by an independent parser."""
     answer = gateway.send(E20, body=json.dumps(body).encode())
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].split(";")[0] == "application/xml"

@@ -1,4 +1,4 @@
-"""Every status that an operation lists is reached by a real request, or it is said why it has no cause."""
+"""Every status that an operation lists is reached by a real request, or the table says why it cannot occur."""
 
 from collections.abc import Callable
 

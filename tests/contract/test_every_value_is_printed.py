@@ -19,7 +19,7 @@ Places = dict[int, str]
 
 
 def expected(schema: Schema, path: str, places: Places) -> Iterator[str]:
-    """Everything that a schema can say, as `path` and `path=value`."""
+    """All properties and values of a schema, as `path` and `path=value`."""
     if "properties" in schema and places.setdefault(id(schema), path) != path:
         return
     for name, inner in schema.get("properties", {}).items():
@@ -33,7 +33,7 @@ def expected(schema: Schema, path: str, places: Places) -> Iterator[str]:
 
 
 def printed(schema: Schema, path: str, body: Any, places: Places) -> Iterator[str]:
-    """Everything that this body says."""
+    """All properties and values of this body."""
     path = places.get(id(schema), path)
     for name, inner in schema.get("properties", {}).items():
         if name in body:

@@ -1,4 +1,4 @@
-"""X1 to X5: what there is beyond the specification (docs/extensions.md); X6 to X8 are tested with webhooks."""
+"""X1 to X5: the extensions (docs/extensions.md). X6 to X8 are tested with webhooks."""
 
 import json
 from datetime import datetime, timedelta
@@ -87,7 +87,7 @@ class TestX1SetChronothermostat:
     )
     def test_what_is_wrong_is_400_and_changes_nothing(self, workshop: Gateway, order: Any) -> None:
         who, target = workshop.case(X1)
-        # By hand, so that no program sets it meanwhile.
+        # In manual mode, so that no program changes it during the test.
         expect_done(X1, tell(workshop, X1, who, target, {"mode": "manual", "setPoint": {"value": "20", "unit": "C"}}))
         told = ("function", "mode", "setPoint", "programs", "activationTime")
         before = {name: read_thermostat(workshop, who, target).get(name) for name in told}
@@ -134,7 +134,7 @@ class TestX2SetLight:
     )
     def test_what_is_wrong_is_400_and_changes_nothing(self, workshop: Gateway, order: Any) -> None:
         who, target = workshop.case(X2)
-        # Once it has come to where it was told to go.
+        # After it has reached the level.
         expect_done(X2, tell(workshop, X2, who, target, {"status": "on", "level": 35}))
         before = settled_light(workshop, who, target, {"status": "on", "level": 35})
         expect_refusal(X2, tell(workshop, X2, who, target, order), 400)
@@ -151,7 +151,7 @@ class TestX2SetLight:
 
 
 def settled_light(gateway: Gateway, who: str, target: Target, wanted: dict[str, Any]) -> dict[str, Any]:
-    """A light may take a moment to get there; what it confirmed is where it is going."""
+    """A light needs some time to reach the level that it confirmed."""
     eventually(lambda: wanted.items() <= read_light(gateway, who, target).items(), f"the light is {wanted}")
     return read_light(gateway, who, target)
 

@@ -1,4 +1,4 @@
-"""Whatever estate there is, every operation answers by the specification; and an export is the same estate."""
+"""For any estate every operation answers as specified, and an export is the same estate."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ from support.spec_operations import (
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600"}
-# A failing example is written down as found: shrinking would import hundreds of estates.
+# A failing example is reported as found: shrinking would import hundreds of estates.
 FEW = settings(
     max_examples=examples(4),
     deadline=None,
@@ -45,14 +45,14 @@ FEW = settings(
 
 @pytest.fixture(scope="module")
 def canvas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """One gateway into which one estate after the other is imported."""
+    """One gateway. The tests import one estate after the other into it."""
     gateway = serve_estate(base_estate(), tmp_path_factory.mktemp("canvas"), STILL)
     with running(gateway):
         yield let_in(gateway, KEY)
 
 
 def everything(gateway: Gateway, estate: EstateView) -> Iterator[tuple[Operation, str, Target]]:
-    """All that can be asked: each operation about each thing, as owner, guest and stranger."""
+    """All calls: each operation for each plant and module, as owner, guest and stranger."""
     for operation in OPERATIONS:
         for who in PEOPLE:
             if operation.name in ("E6", "E10", "E14", "E17", "E20"):
@@ -65,13 +65,13 @@ def everything(gateway: Gateway, estate: EstateView) -> Iterator[tuple[Operation
 
 
 def installed(estate: EstateView) -> set[str]:
-    """References of units that stand somewhere: known, with spare parts or without."""
+    """References of installed units, with or without spare parts."""
     controllers = [module for plant in estate.plants for module in plant.modules("emergency controller")]
     return {unit["reference"] for controller in controllers for unit in controller["units"]}
 
 
 def check(gateway: Gateway, estate: EstateView, operation: Operation, who: str, target: Target) -> Any:
-    """One call, judged by the specification and the estate alone; the body for comparison."""
+    """One call, checked against the specification and the estate. Returns the body for comparison."""
     answer = gateway.send(operation, target, who=who)
     if "plant" in target:
         plant = estate.plant(target["plant"])
@@ -119,7 +119,7 @@ VOLATILE = {
 
 
 def lasting(body: Any) -> Any:
-    """The body without what moves by itself."""
+    """The body without values that change over time."""
     if isinstance(body, dict):
         return {key: lasting(value) for key, value in body.items() if key not in VOLATILE}
     return [lasting(item) for item in body] if isinstance(body, list) else body
@@ -135,7 +135,7 @@ class TestExportAndImport:
         self.compare(canvas, tmp_path_factory.mktemp("copy"), EstateView(document), PEOPLE)
 
     def test_the_demo_estate_survives_it_too(self, tmp_path: Path) -> None:
-        # A demo of its own, whose batteries do not drain between the export and the last answer.
+        # A separate demo, whose batteries do not discharge between the export and the last answer.
         with running(start("demo", tmp_path / "demo", STILL)) as still:
             self.compare(still, tmp_path / "copy", still.export(), tuple(still.people))
 

@@ -40,7 +40,7 @@ class TestE5RunScene:
         assert seen
 
     def effect(self, gateway: Gateway, who: str, plant: PlantView, step: dict[str, Any]) -> Callable[[], bool] | None:
-        """How to see through the contract that this step was carried out; None for what no operation shows."""
+        """A check through the contract that this step was executed; None if no operation shows it."""
         target = {"plant": plant.id, "module": step["module"]}
 
         def light_is_set() -> bool:

@@ -1,4 +1,4 @@
-"""What of a report is to be logged: everything that is news, once, and nothing else."""
+"""Every new fact of a report is logged once, and nothing else."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -127,14 +127,14 @@ _TYPES = st.sampled_from(
 
 @st.composite
 def _tests(draw: st.DrawFn, kind: EmergencyTestKind) -> list[EmergencyTest]:
-    """The tests of one kind that a unit makes, one after the other."""
+    """The tests of one kind that a unit runs, one after the other."""
     begins = draw(st.lists(st.integers(1, 1000), unique=True, max_size=5).map(sorted))
     return [EmergencyTest(kind, float(at), at + 0.5, 0.5, draw(st.none() | _TYPES)) for at in begins]
 
 
 @st.composite
 def _stories(draw: st.DrawFn) -> list[EmergencyState]:
-    """What a unit is in, step by step; a test that ended stays told until the next of its kind."""
+    """The states of a unit, step by step. A finished test stays in the state until the next of its kind."""
     told: dict[str, list[EmergencyTest]] = {
         "function_test": draw(_tests(EmergencyTestKind.FUNCTION)),
         "duration_test": draw(_tests(EmergencyTestKind.DURATION)),
@@ -162,7 +162,7 @@ def tell(story: Sequence[EmergencyState]) -> list[LogbookEntry]:
 
 
 class TestAStory:
-    """Each property holds for the same stories: making them up is what takes the time."""
+    """All properties use the same stories, because generating them takes the time."""
 
     @given(_stories())
     def test_is_told_entry_by_entry_and_once(self, story: list[EmergencyState]) -> None:
@@ -178,7 +178,7 @@ class TestAStory:
         assert {test for test in logged if test is not None} == happened
 
     def failures_and_repairs_add_up(self, story: list[EmergencyState], entries: list[LogbookEntry]) -> None:
-        """To what is failing at its end."""
+        """Their sum is the set of failures at the end."""
         failing_now: set[FailureType | None] = set()
         for entry in entries:
             if entry.kind is LogbookKind.FAILURE:

@@ -1,4 +1,4 @@
-"""Everything on sockets runs on the event loop of production, and where transports differ, on asyncio's own as well."""
+"""Socket tests run on uvloop, as in production. Where transports differ they also run on asyncio's loop."""
 
 import asyncio
 from collections.abc import Callable

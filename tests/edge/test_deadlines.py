@@ -1,4 +1,4 @@
-"""Who is given up on, and when; and that a slow gateway, or a slow answer before theirs, is held against nobody."""
+"""Timeouts of clients. Delays by the gateway, or by an earlier answer, do not count against a client."""
 
 import asyncio
 import json
@@ -103,7 +103,7 @@ class TestDeadlines:
 
     async def test_a_slow_app_is_not_cut(self) -> None:
         async def slow(scope: Any, receive: Any, send: Any) -> None:
-            await asyncio.sleep(1.0)  # longer than all that is QUICK
+            await asyncio.sleep(1.0)  # longer than all limits of QUICK
             await respond(send, 200)
 
         async with serving(slow, QUICK) as bound:
@@ -148,7 +148,7 @@ class TestDeadlines:
             assert (await connection.read_answer())[0] == 200
 
     async def test_the_time_in_which_the_gateway_stood_still_is_not_counted(self) -> None:
-        limits = msgspec.structs.replace(QUICK, header_deadline=1.0)  # six sweeps, of which at most four are used up here
+        limits = msgspec.structs.replace(QUICK, header_deadline=1.0)  # six sweeps; at most four happen here
         async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
             await connection.send(GET[:10])
             await asyncio.sleep(2 * Guards(limits).sweep_interval)
@@ -215,7 +215,7 @@ class TestSweeps:
     def test_a_gateway_that_is_always_late_still_cuts(self) -> None:
         assert self.sweep(Watched(110.0), count(100.0, 2.0)) == 138.0
 
-    def test_one_leaves_alone_what_is_none_of_its_own(self) -> None:
+    def test_one_ignores_other_connections(self) -> None:
         Guards(Limits()).sweep([object()], 1e9)
 
 

@@ -1,4 +1,4 @@
-"""One log, two formats, and no secret in it."""
+"""The log has two formats and no secrets."""
 
 import io
 import json

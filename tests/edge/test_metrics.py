@@ -1,4 +1,4 @@
-"""Figures for Prometheus, asked at scrape time."""
+"""Metrics for Prometheus, computed at each scrape."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the server refuses before any family sees it, byte by byte."""
+"""Requests that the server refuses before a family sees them, byte by byte."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Binding, TLS, proxies, the metrics bind and the drain, over real sockets."""
+"""Binding, TLS, proxies, the metrics port and the drain, over real sockets."""
 
 import asyncio
 import datetime
@@ -28,7 +28,7 @@ GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
 
 
 async def describe(scope: Any, receive: Any, send: Any) -> None:
-    """Answers with who it takes the client for."""
+    """Answers with the address of the client."""
     await receive()
     body = json.dumps({"client": scope["client"][0], "scheme": scope["scheme"]}).encode()
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
@@ -36,7 +36,7 @@ async def describe(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Gate:
-    """An app that answers only when the test lets it."""
+    """An app that answers only when the test allows it."""
 
     def __init__(self) -> None:
         self.entered = asyncio.Event()

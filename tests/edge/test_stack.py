@@ -1,4 +1,4 @@
-"""What surrounds every answer: ids, CORS, HEAD, health, counting, the last resort, and the access log."""
+"""The edge: request ids, CORS, HEAD, health, metrics, unexpected errors and the access log."""
 
 import asyncio
 import io
@@ -24,7 +24,7 @@ async def is_friend(origin: bytes) -> bool:
 
 
 class Inner:
-    """A surface that answers with what it was asked."""
+    """A surface that answers with its request."""
 
     def __init__(self) -> None:
         self.scopes: list[dict[str, Any]] = []

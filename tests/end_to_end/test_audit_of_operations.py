@@ -1,4 +1,4 @@
-"""What is done and refused through the families is in the audit log, by pseudonym."""
+"""Commands and refusals of the families are in the audit log, with pseudonyms."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""E20 and the HTTP service behind it: what it is sent, and what becomes of its failures."""
+"""E20 and its HTTP backend: the requests it gets, and the answers to its failures."""
 
 import threading
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 class Backend(ThreadingHTTPServer):
-    """An echo service that can be told to misbehave."""
+    """An echo service that can be set to fail."""
 
     daemon_threads = True
     behaviour = "well"
@@ -28,7 +28,7 @@ class Backend(ThreadingHTTPServer):
         self.given_up_on = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A gateway that gives up on us is what some tests want."""
+        """Some tests expect that the gateway closes the connection."""
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -53,7 +53,7 @@ class Answer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ LIMIT = 65_536
 
 
 def refused_without_a_trace(gateway: Gateway, operation: Operation, status: int, body: bytes, **how: object) -> object:
-    """Send it as someone who may; the plugs of the plant are the witness that nothing moved."""
+    """Send it as an allowed user. The plugs of the plant show that nothing changed."""
     who, target = gateway.case(operation)
     plant = gateway.estate.plant((target or gateway.case(E1)[1])["plant"])
     witness = plant if plant.modules("plug") else gateway.estate.plant(gateway.case(E1)[1]["plant"])
@@ -29,13 +29,13 @@ def refused_without_a_trace(gateway: Gateway, operation: Operation, status: int,
 
 
 def switched_off(gateway: Gateway) -> None:
-    """So that a wrongly obeyed `on` would show."""
+    """Switch all plugs off, so that a wrong `on` would be visible."""
     who, target = gateway.case(E1)
     assert gateway.send(E1, target, who=who, body=b'{"status": "off"}').status_code == 200
 
 
 def let_scenes_end(gateway: Gateway) -> None:
-    """A scene's steps are carried out after its answer: the next test must not take them for its own doing."""
+    """Wait until the scene is finished: its steps run after its answer and would disturb the next test."""
     eventually(lambda: not order_states(gateway.data).keys() & {"queued", "sent"}, "no order is on its way")
 
 
@@ -89,7 +89,7 @@ class TestE5Values:
 
 
 def padded(operation: Operation, extra: bytes) -> bytes:
-    """The operation's own good body with one more member."""
+    """A valid body of the operation with one more member."""
     assert operation.body is not None
     return operation.body[:-1] + b", " + extra + b"}"
 
@@ -230,7 +230,7 @@ class TestSize:
         ]
 
     def pour(self, connection: socket.socket, chunk: bytes, chunks: int) -> int:
-        """Send until the server answers; the status of the answer."""
+        """Send until the server answers. Returns the status."""
         for _ in range(chunks):
             answered, _, _ = select.select([connection], [], [], 0)
             if answered:

@@ -19,7 +19,7 @@ every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 
 @pytest.fixture(scope="module")
 def dead_keys(workshop: Gateway) -> dict[str, str]:
-    """Keys that were good once, by what became of them."""
+    """Keys that were valid before, by the reason why they no longer are."""
     revoked, expired = issue_key(workshop), issue_key(workshop, life=0.5)
     assert workshop.send(E6, key=revoked).status_code == 200
     revoke_key(workshop, revoked)
@@ -94,7 +94,7 @@ class TestLimits:
         assert self.remaining(answers[0]) > self.remaining(answers[1])
 
     def remaining(self, answer: httpx.Response) -> int:
-        """What any of its headers say remains."""
+        """The remaining requests, from any of its headers."""
         told = [int(value) for name, value in answer.headers.items() if "remaining" in name and value.isdigit()]
         assert told, f"no header says what remains: {dict(answer.headers)}"
         return told[0]

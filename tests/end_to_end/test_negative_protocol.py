@@ -1,4 +1,4 @@
-"""Methods, paths and HTTP itself: what no well-behaved client sends."""
+"""Wrong methods, paths and HTTP that no correct client sends."""
 
 import http.client
 import json
@@ -42,7 +42,7 @@ class TestMethods:
         _, target = demo.case(operation)
         others = {"GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"} - {operation.method}
         if operation in (E8, E12):
-            others.remove("POST")  # their paths have one, by an extension
+            others.remove("POST")  # an extension has this method on their paths
         for method in sorted(others):
             with case(method):
                 answer = ask(demo, operation, operation.url(target), method)
@@ -53,7 +53,7 @@ class TestMethods:
 
     @pytest.mark.parametrize("method", ["FOO", "get", "GETT", "G E T", ""])
     def test_a_method_that_is_none_is_refused(self, demo: Gateway, method: str) -> None:
-        with suppress(http.client.HTTPException, ConnectionError):  # hung up on: a refusal too
+        with suppress(http.client.HTTPException, ConnectionError):  # a closed connection is a refusal too
             assert ask(demo, E6, E6.path, method).status_code in (400, 405)
 
     def test_trace_never_echoes_the_request(self, demo: Gateway) -> None:
@@ -154,7 +154,7 @@ class TestHost:
 
 
 class TestFraming:
-    """Requests that two servers would read differently."""
+    """Requests that two servers would parse differently."""
 
     @pytest.mark.parametrize(
         "framing",
@@ -185,7 +185,7 @@ class TestFraming:
         try:
             answer = raw_exchange(demo.base_url, request_bytes("POST", E1.url(target), headers, b'{"status": "on"}'))
         except (http.client.HTTPException, ConnectionError):
-            pass  # hung up on: a refusal too
+            pass  # a closed connection is a refusal too
         else:
             assert answer.status_code in (400, 411, 501)
         assert demo.plug_states(plant) == before
@@ -195,7 +195,7 @@ class TestFraming:
         good = request_bytes("GET", E6.path, plain_headers(demo, host_of(demo.base_url)))
         head, _, rest = good.partition(b"\r\n")
         request = head + b"\r\n" + line.encode("latin-1") + b"\r\n" + rest
-        with suppress(http.client.HTTPException, ConnectionError):  # hung up on: a refusal too
+        with suppress(http.client.HTTPException, ConnectionError):  # a closed connection is a refusal too
             assert raw_exchange(demo.base_url, request).status_code == 400
 
     def test_headers_over_the_limit_are_refused(self, demo: Gateway) -> None:
@@ -225,10 +225,10 @@ class TestFraming:
 
 
 class TestSlowClients:
-    """The workshop's deadlines are 3 s for headers, 4 s for bodies and 8 s of silence instead of 10 s, 30 s and 75 s."""
+    """The workshop's limits are 3 s for headers, 4 s for bodies, 8 s for idle connections, not 10 s, 30 s, 75 s."""
 
     def drip(self, gateway: Gateway, head: bytes, drop: bytes) -> bytes:
-        """Send a byte now and then until the server hangs up; what it said."""
+        """Send a byte from time to time until the server closes the connection. Returns its answer."""
         with connect(gateway.base_url) as connection:
             deadline = time.monotonic() + PATIENCE
             try:

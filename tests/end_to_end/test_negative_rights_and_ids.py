@@ -1,4 +1,4 @@
-"""Other people's plants, other plants' modules, and ids that are none."""
+"""Plants of other people, modules of other plants, and malformed ids."""
 
 import subprocess
 from urllib.parse import quote
@@ -224,7 +224,7 @@ def malformed_cases() -> list[object]:
 
 class TestMalformedIds:
     @pytest.mark.parametrize(("operation", "parameter"), malformed_cases())
-    def test_an_id_that_is_none_is_refused_and_the_parameter_named(
+    def test_a_malformed_id_is_refused_and_the_parameter_named(
         self, demo: Gateway, operation: Operation, parameter: str
     ) -> None:
         who, target = demo.case(operation)
@@ -235,7 +235,7 @@ class TestMalformedIds:
                 path = operation.fill({**words, parameter: bad})
                 answer = raw_call(demo.api, operation, path, token=demo.people[who].token_for(operation))
                 if "{" in bad and answer.status_code == 400 and "json" not in (answer.headers["content-type"] or ""):
-                    continue  # refused by the HTTP parser itself: there is no path yet to choose a family by
+                    continue  # refused by the HTTP parser, before a family is chosen
                 body = expect_refusal(operation, answer, malformed_id(operation))
                 assert "x-evil" not in {name.lower() for name in answer.headers}
                 assert any(word in message_of(operation, body).lower() for word in spoken), body

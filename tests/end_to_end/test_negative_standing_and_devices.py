@@ -65,7 +65,7 @@ class TestStanding:
 
 
 class TestCommands:
-    """What people type; the other tests take a shorter way to the same store."""
+    """The command that people use; the other tests write to the store directly."""
 
     def test_simulate_makes_a_device_go_offline_and_come_back(self, workshop: Gateway) -> None:
         who, target = workshop.case(E12)
@@ -97,7 +97,7 @@ class TestDevices:
             who, target = workshop.case(operation)
             return workshop.send(operation, target, who=who)
 
-        # All at once, so that one wait is enough.
+        # All at the same time, so that one wait is enough.
         with ThreadPoolExecutor(len(operations)) as callers:
             with ExitStack() as slow:
                 for module in {workshop.case(operation)[1]["module"] for operation in operations}:
@@ -157,7 +157,7 @@ class TestDevices:
         def show_unit() -> dict[str, Any]:
             return next(item for item in show_controller()["children"] if item["id"] == unit["id"])
 
-        # E18 asks no device: what it shows is what the driver last reported, a moment after it was told.
+        # E18 asks no device. It shows the last report of the driver, which arrives shortly after the change.
         with simulated(workshop, unit["id"], "offline"):
             eventually(lambda: show_unit()["status"] == 2, "the unit is shown as silent")
             assert "BLOCK.FAULTY_COMMUNICATION" in [failure["failureType"] for failure in show_unit()["failures"]]

@@ -1,4 +1,4 @@
-"""Tokens that are refused (Spec 5.2 to 5.4): always 401, whatever the operation."""
+"""Tokens that are refused (Spec 5.2 to 5.4): always 401, on every operation."""
 
 import base64
 import hashlib
@@ -144,7 +144,7 @@ class TestSignature:
 
 class TestClaims:
     def test_a_token_signed_again_without_a_change_is_good(self, workshop: Gateway, forge: Forge) -> None:
-        """Otherwise all refusals below would prove nothing."""
+        """The helper makes valid tokens; otherwise the refusals below would prove nothing."""
         for operation in OPERATIONS:
             who, target = workshop.case(operation)
             token = forge.resign(workshop.people[who].token_for(operation), {"jti": "another"})
@@ -182,7 +182,7 @@ class TestClaims:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), {claim: None}))
 
     @pytest.mark.parametrize("exp", ["tomorrow", "9999999999", True, [9999999999], 1e308, -1])
-    def test_an_end_that_is_no_moment_is_401(self, workshop: Gateway, forge: Forge, exp: object) -> None:
+    def test_an_expiry_that_is_not_a_time_is_401(self, workshop: Gateway, forge: Forge, exp: object) -> None:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), {"exp": exp}))
 
     @every_operation

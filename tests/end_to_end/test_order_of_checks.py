@@ -1,4 +1,4 @@
-"""Requests with two mistakes: the answer is about the one that is checked first (Decision 0016)."""
+"""Requests with two mistakes: the answer is about the mistake that is checked first (Decision 0016)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""E4 and E12 show what is measured now, not what was once written into a file."""
+"""E4 and E12 show current measurements, not the values of the estate file."""
 
 import pytest
 
@@ -9,5 +9,5 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 @pytest.mark.parametrize("operation", ["E4", "E12"])
 def test_the_readings_move_with_time(workshop: Gateway, operation: str) -> None:
-    """Simulated devices measure once a minute; in a whole run that has long happened when this test is reached."""
+    """Simulated devices measure once a minute. In a full run this happens before the test starts."""
     eventually(lambda: bool(readings_now(workshop)[operation] != workshop.early[operation]), "other readings", patience=150)

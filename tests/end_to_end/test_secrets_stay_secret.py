@@ -1,4 +1,4 @@
-"""No token, key or password in the log, in the data folder or in any answer, whatever is asked."""
+"""No token, key or password is in the log, in the data folder or in an answer."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ LOUD = {**QUICK, "DOMOGATE_LOG_LEVEL": "debug", "DOMOGATE_ACCESS_LOG": "true"}
 
 @pytest.fixture(scope="module")
 def loud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway that logs all it can, after everything that might make it talk."""
+    """A gateway with the most detailed log, after all kinds of requests."""
     with running(start("demo", tmp_path_factory.mktemp("loud"), LOUD)) as gateway:
         provoke(gateway)
         yield gateway
@@ -45,7 +45,7 @@ def secrets_of(gateway: Gateway) -> Iterator[str]:
     yield gateway.subscription_key
     for person in gateway.people.values():
         yield from (person.id_token, person.access_token, person.password)
-        # A token is as good as its signature; its first part is the same for all.
+        # Search for the signature: the first part of a token is the same for all tokens.
         yield from (person.id_token.split(".")[2], person.access_token.split(".")[2])
     for client in gateway.ready["clients"]:
         if client.get("client_secret"):
@@ -54,7 +54,7 @@ def secrets_of(gateway: Gateway) -> Iterator[str]:
 
 class TestTheLog:
     def test_it_has_something_in_it(self, loud: Gateway) -> None:
-        """Otherwise its silence would prove nothing."""
+        """The log has lines; otherwise the absence of secrets would prove nothing."""
         assert "/homeauto/v1.0/plants" in loud.log
 
     def test_it_holds_no_token_key_or_password(self, loud: Gateway) -> None:

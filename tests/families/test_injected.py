@@ -1,4 +1,4 @@
-"""Which injected fault is told, to whom and for how long; that the ladder's status comes of it is shown end to end."""
+"""Which injected fault is raised, for which calls and for how long. End-to-end tests check the statuses."""
 
 from typing import Any
 

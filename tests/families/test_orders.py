@@ -1,4 +1,4 @@
-"""The bodies of X1 and X2: what becomes a command, and what is refused."""
+"""The bodies of X1 and X2: valid ones become commands, others are refused."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -72,7 +72,7 @@ class TestALightOrder:
             {"status": "on", "level": 200},
         ],
     )
-    def test_with_a_value_that_is_none_is_refused(self, body: Any) -> None:
+    def test_with_an_invalid_value_is_refused(self, body: Any) -> None:
         with pytest.raises(ValueOutOfRange):
             light(body)
 
@@ -152,7 +152,7 @@ class TestAThermostatOrder:
             {"activationTime": "soon"},
         ],
     )
-    def test_with_a_value_that_is_none_is_refused(self, body: Any) -> None:
+    def test_with_an_invalid_value_is_refused(self, body: Any) -> None:
         with pytest.raises(ValueOutOfRange):
             thermostat(body)
 
@@ -215,7 +215,7 @@ class TestDegrees:
             assert 3 <= parse_celsius(value, unit) <= 40
 
 
-class TestMoments:
+class TestDatesAndTimes:
     @pytest.mark.parametrize(
         ("text", "offset_minutes", "later"),
         [
@@ -254,7 +254,7 @@ class TestMoments:
             "0000-01-01T00:00:00",
         ],
     )
-    def test_that_are_none_are_refused(self, text: str) -> None:
+    def test_that_are_not_valid_are_refused(self, text: str) -> None:
         with pytest.raises(ValueOutOfRange):
             parse_date_time(text, 0, NOW)
 
@@ -265,7 +265,7 @@ class TestMoments:
         assert datetime.fromtimestamp(at, timezone(timedelta(minutes=offset_minutes))).replace(tzinfo=None) == moment
 
     @given(st.text() | st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?\Z"))
-    def test_whatever_is_sent_is_to_come_or_refused(self, text: str) -> None:
+    def test_any_text_is_in_the_future_or_refused(self, text: str) -> None:
         with suppress(ValueOutOfRange):
             assert parse_date_time(text, 0, NOW) > NOW
 

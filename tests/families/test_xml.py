@@ -21,7 +21,7 @@ class TestTheJsonToXmlPolicy:
         try:
             document = to_xml(resource)
         except MalformedRequest:
-            return  # a control character, which XML cannot carry
+            return  # a control character, which XML cannot represent
         assert ElementTree.fromstring(document).tag == "Document"
 
     @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Co"])))

@@ -1,4 +1,4 @@
-"""The gateway that is fuzzed: nobody else speaks with it."""
+"""The gateway for fuzzing; no other test uses it."""
 
 from support.gateway import demo
 

@@ -1,4 +1,4 @@
-"""Schemathesis on the nine OpenAPI documents, against the real server: no failure."""
+"""Schemathesis with the nine OpenAPI documents finds no failure on a real server."""
 
 import pytest
 

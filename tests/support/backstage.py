@@ -1,4 +1,4 @@
-"""What an operator does from a second process, without a command for it: the store of a running gateway, through its port."""
+"""Direct access to the store of a running gateway, for changes without a command."""
 
 import asyncio
 import hashlib
@@ -21,7 +21,7 @@ _KINDS = {"id_token": TokenKind.ID, "access_token": TokenKind.ACCESS}
 
 
 def backstage(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
-    """Do it, and return once the running gateway has applied it, as every command does."""
+    """Make a change, and return when the running gateway has applied it."""
 
     async def run() -> T:
         async with open_tools(Settings(data=gateway.data, public_url=gateway.base_url)) as tools:
@@ -33,7 +33,7 @@ def backstage(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
 
 
 def let_in(gateway: Gateway, key: str) -> Gateway:
-    """Give a gateway without a demo what its ready file lacks: the key, and tokens of every active user for its only client."""
+    """Add the key and the tokens of all active users to the ready file of a gateway that is not a demo."""
 
     async def mint(tools: Tools) -> list[dict[str, str]]:
         client = (await tools.store.list_clients())[0]
@@ -59,7 +59,7 @@ def issue_token(
     flow: GrantType = GrantType.AUTHORIZATION_CODE,
     access_token_everywhere: bool = False,
 ) -> str:
-    """A token as `domogate token issue` mints it, without a process for each; the same one for the same wish."""
+    """A token as `domogate token issue` makes it, without a process. Equal arguments give the same token."""
 
     async def mint(tools: Tools) -> str:
         clients, user = await tools.store.list_clients(), await tools.store.find_user_by_email(email)
@@ -98,7 +98,7 @@ def revoke_key(gateway: Gateway, key: str) -> None:
 
 @contextmanager
 def simulated(gateway: Gateway, module_id: str, how: str) -> Iterator[None]:
-    """A simulated device that is offline, slow or refusing for a while."""
+    """Make a simulated device offline, slow or refusing during the block."""
     module = Id(module_id)
     assert backstage(gateway, lambda tools: tools.store.set_module_options(module, {"simulate": how}))
     try:
@@ -109,7 +109,7 @@ def simulated(gateway: Gateway, module_id: str, how: str) -> Iterator[None]:
 
 @contextmanager
 def standing(gateway: Gateway, email: str, word: Standing) -> Iterator[None]:
-    """A user of whom the companion application wants something for a while."""
+    """Give a user this standing during the block."""
 
     async def put(tools: Tools, word: Standing) -> None:
         user = await tools.store.find_user_by_email(email)

@@ -1,4 +1,4 @@
-"""The edge's server inside a test's own event loop, and a client that sends the bytes it is told, when told."""
+"""The edge's server in the event loop of a test, and a client that sends given bytes."""
 
 import asyncio
 import json
@@ -12,12 +12,12 @@ from domogate.edge import server
 from domogate.edge.guards import Limits
 
 QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_alive=0.8)
-"""Short enough for a test; what a busy machine makes longer is not counted (`Guards.sweep`)."""
+"""Short limits for tests. Delays of a busy machine do not count (`Guards.sweep`)."""
 
 PATIENT = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=20)
 
 _LONG = 30.0
-"""Seconds until a test gives up on what should have come; nothing that goes well waits so long."""
+"""Seconds until a test fails; a passing test does not wait so long."""
 
 GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: gateway\r\n"
@@ -29,7 +29,7 @@ ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 async def serving(
     app: ASGIApp, limits: Limits = PATIENT, metrics_port: int | None = None, **options: Any
 ) -> AsyncIterator[Any]:
-    """Yields the `Listening`; its `stop` event (set on leaving) drains."""
+    """Yields the `Listening`. The server drains at the end of the block."""
     stop = options.pop("stop", None) or asyncio.Event()
     ready = asyncio.Event()
 
@@ -72,7 +72,7 @@ class Wire:
         return int(status), reason, headers, body
 
     async def read_all(self) -> bytes:
-        """Everything until the server closes; a reset counts as closed."""
+        """All bytes until the server closes the connection; a reset counts as closed."""
         try:
             return await asyncio.wait_for(self.reader.read(), _LONG)
         except ConnectionError:
@@ -96,14 +96,14 @@ async def wire(port: int, context: ssl.SSLContext | None = None, **options: Any)
 
 
 async def exchange(port: int, data: bytes) -> tuple[int, str, dict[str, str], bytes]:
-    """One answer on a fresh connection."""
+    """Send a request on a new connection and read its answer."""
     async with wire(port) as connection:
         await connection.send(data)
         return await connection.read_answer()
 
 
 class Recorder:
-    """An app that answers with what it was asked, and remembers it."""
+    """An app that answers with its request and records it."""
 
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for estate files: any shape of plant that the format allows, within what a test can import quickly."""
+"""Hypothesis strategies for estate files: all shapes of plants, small enough to import quickly."""
 
 import uuid
 from typing import Any
@@ -16,14 +16,14 @@ PASSWORD = "a good long password"
 Record = dict[str, Any]
 _NAMESPACE = uuid.UUID("7d9d3c1e-2f0a-4c55-9b1a-6d1f0a3b5c77")
 
-# Everything people may type: markup, quotes, every script; no control characters and no lone surrogates.
+# All texts that people may type: markup, quotes, all scripts; no control characters and no lone surrogates.
 _letters = st.characters(exclude_categories=("Cs", "Cc", "Cn"))
 _names = st.text(_letters, max_size=30)
 _percent = st.integers(0, 100)
 
 
 def base_estate() -> Record:
-    """People, an application and a key: what every generated estate has, so that tokens outlive imports."""
+    """The people, the application and the key of every generated estate. They are fixed, so that tokens stay valid."""
     return {
         "users": [*({"email": mail, "name": mail.split("@")[0], "password": PASSWORD} for mail in PEOPLE), {"email": AWAITED}],
         "subscriptions": [{"name": "generated", "key": KEY}],
@@ -36,7 +36,7 @@ def base_estate() -> Record:
 
 
 class _Ids:
-    """A fresh id at every call, the same in every run of the same example."""
+    """A new id at every call; the ids of an example are the same in every run."""
 
     def __init__(self, seed: int) -> None:
         self._seed, self._count = seed, 0

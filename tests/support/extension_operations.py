@@ -1,4 +1,4 @@
-"""The extensions as docs/extensions.md tells them, written by hand for the tests, beside the twenty operations."""
+"""The extensions of docs/extensions.md, written by hand for the tests."""
 
 from typing import Any
 
@@ -49,11 +49,11 @@ X8 = Operation(
 
 EXTENSIONS = (X1, X2, X3, X4, X5)
 SUBSCRIPTIONS = (X6, X7, X8)
-"""They leave something behind, so they are tested apart."""
+"""They change stored data, so they are tested separately."""
 ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS)
 WITH_EXTENSIONS = {**BY_NAME, **{operation.name: operation for operation in (*EXTENSIONS, *SUBSCRIPTIONS)}}
 X1_PATH = X1.path.replace("{plant}", "{plantId}").replace("{module}", "{moduleId}")
-"""As its document spells it."""
+"""As its document writes it."""
 
 _BODIES: dict[str, Schema] = {
     "X3": record({"plants": listing(record({"id": UUID, "name": TEXT, "type": TEXT}), minItems=1)}),
@@ -74,7 +74,7 @@ _BODIES: dict[str, Schema] = {
 
 
 def expect_listed(operation: Operation, answer: httpx.Response) -> Any:
-    """The JSON of a 200, as the documentation has it."""
+    """The JSON of a 200, checked against the documentation."""
     assert answer.status_code == 200, f"{operation} answered {answer.status_code}: {answer.text}"
     body = answer.json()
     Draft202012Validator(_BODIES[operation.name]).validate(body)
@@ -82,6 +82,6 @@ def expect_listed(operation: Operation, answer: httpx.Response) -> Any:
 
 
 def expect_done(operation: Operation, answer: httpx.Response) -> None:
-    """A command that was confirmed: 200 with no body."""
+    """Check a confirmed command: 200 without a body."""
     assert answer.status_code == 200, f"{operation} answered {answer.status_code}: {answer.text}"
     assert answer.content == b""

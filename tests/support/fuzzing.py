@@ -1,4 +1,4 @@
-"""Schemathesis over the OpenAPI documents of a running gateway: requests that the documents allow, and ones they do not.
+"""Schemathesis with the OpenAPI documents of a running gateway: valid and invalid requests.
 
 All of its checks are on: no 5xx, only described statuses and media types, bodies by their schemas, valid data accepted, invalid
 data refused, credentials demanded, other methods 405 with Allow. What is excepted is said in `_checks` and `_is_excused`.
@@ -24,19 +24,19 @@ from support.gateway import Gateway
 from support.http import KEY_HEADER
 from support.spec_operations import Operation, Target
 
-# What a path parameter names, whatever its family calls it (Spec 4).
+# The role of each path parameter; families use different names (Spec 4).
 ROLES = {"plantid": "plant", "siteid": "plant", "ambientid": "ambient", "moduleid": "module", "deviceid": "module"}
 _NO_SUBSCRIPTION = "7d9d3c1e-2f0a-4c55-9b1a-6d1f0a3b5c78"
 _BEYOND_SCHEMAS = ("activationTime", "programs", "setPoint")
 _UNTOUCHED = 4
-"""One in so many generated ids stays what it was: of a thing that does not exist."""
+"""One of so many generated ids is not replaced, so that it belongs to nothing."""
 # XML 1.0 §2.2
-_NO_XML_CHARACTER = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
 class Outcome:
-    """What became of one document: failures in words, and how often each operation answered what."""
+    """The result for one document: failures as texts, and the statuses of each operation."""
 
     failures: list[str] = field(default_factory=list)
     answers: dict[str, Counter[int]] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class Outcome:
 
 
 def list_documents(base_url: str) -> dict[str, str]:
-    """The families' slugs, and where their documents are."""
+    """The URLs of the documents by the slugs of the families."""
     index = httpx.get(f"{base_url}/openapi", trust_env=False)
     assert index.status_code == 200
     return dict(index.json()["documents"])
 
 
 def fuzz(gateway: Gateway, slug: str, *, examples: int, seed: int | None = None) -> Outcome:
-    """Every operation of one document. Without a seed each run is the same."""
+    """Fuzz every operation of one document. Without a seed every run is the same."""
     document = httpx.get(list_documents(gateway.base_url)[slug], trust_env=False).json()
     known = {}
     for described in _operations(document):
@@ -64,7 +64,7 @@ def fuzz(gateway: Gateway, slug: str, *, examples: int, seed: int | None = None)
         "max-examples": examples,
         "deterministic": seed is None,
         "database": "none",
-        # A failure is told as it was found; there are none to make smaller.
+        # No shrinking: failures are reported as found.
         "no-shrink": True,
     }
     config = schemathesis.Config.from_dict(
@@ -74,7 +74,7 @@ def fuzz(gateway: Gateway, slug: str, *, examples: int, seed: int | None = None)
             "continue-on-failure": True,
             "request-timeout": 20,
             "generation": generation,
-            # An example of these is a whole chain of requests, each about what the one before told.
+            # An example of this phase is a chain of requests that use earlier answers.
             "phases": {"stateful": {"generation": {**generation, "max-examples": max(5, examples // 4)}}},
             "operations": [
                 {"include-operation-id": name, "headers": one.headers, "checks": _checks(BY_NAME[name])}
@@ -93,7 +93,7 @@ def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 class _Known:
-    """What an operation can be asked about, and as whom, so that it answers 200."""
+    """Users and targets for which an operation answers 200."""
 
     def __init__(self, gateway: Gateway, operation: Operation) -> None:
         self.operation = operation
@@ -110,12 +110,12 @@ class _Known:
         return self.operation.spell(target[ROLES[parameter.lower()]])
 
     def set_examples(self, parameters: list[dict[str, Any]]) -> None:
-        """So that the phases that go by examples, and not by chance, speak of something that exists."""
+        """Give existing ids to the phases that use examples."""
         for parameter in parameters:
             parameter["example"] = self.spell(parameter["name"], self.targets[0])
 
     def choose(self, generated: dict[str, Any]) -> dict[str, Any]:
-        """In most cases something that exists instead of ids made up by chance; what is no id at all is left as it is."""
+        """Replace most generated ids by existing ones. Texts that are not ids stay."""
         if not generated or not all(self._is_well_formed(name, value) for name, value in generated.items()):
             return generated
         number = zlib.crc32(repr(sorted(generated.items())).encode("utf-8", "surrogatepass"))
@@ -135,13 +135,13 @@ class _Known:
 
 
 def _checks(operation: Operation) -> dict[str, Any]:
-    """Schemathesis guesses which statuses mean refused and accepted; where the specification says otherwise, it counts."""
+    """The statuses that count as accepted and refused, where the specification differs from the default of Schemathesis."""
     refused = ["400", "401", "403", "404", "405", "406"]
     accepted = ["2xx", "403", "404"]
     if operation.name == "E5":
         refused.append("442")  # a value outside its enumeration (Spec 4, E5)
     if operation.name == "X6":
-        accepted += ["400", "409"]  # any text is a URL to the schema, and few can be called; one plant has one subscription
+        accepted += ["400", "409"]  # for the schema any text is a URL, but few can be called; a plant has one subscription
     if operation.name in ("E18", "E19"):
         accepted.append("400")  # a site or reference that does not exist: they list no 404 (Spec 4)
     return {
@@ -151,12 +151,12 @@ def _checks(operation: Operation) -> dict[str, Any]:
 
 
 def _is_excused(failure: Failure, case: schemathesis.Case[Any]) -> bool:
-    """What no JSON Schema can say: that XML cannot write it (E20, Decision 0017), or when and how warm it is (X1)."""
+    """Checks that a JSON Schema cannot express: characters of XML (E20, Decision 0017), times and temperatures (X1)."""
     if type(failure).__name__ != "RejectedPositiveData":
         return False
     if case.path == "/echo/resource":
         return _holds_no_xml(case.body)
-    # A time that is past, a program that this thermostat has not, a bound that depends on the unit beside it (Decision 0041).
+    # A past time, an unknown program, or a range that depends on the unit (Decision 0041).
     return case.path == X1_PATH and isinstance(case.body, dict) and not case.body.keys().isdisjoint(_BEYOND_SCHEMAS)
 
 
@@ -165,7 +165,7 @@ def _holds_no_xml(value: Any) -> bool:
         return any(_holds_no_xml(key) or _holds_no_xml(inner) for key, inner in value.items())
     if isinstance(value, list):
         return any(map(_holds_no_xml, value))
-    return isinstance(value, str) and _NO_XML_CHARACTER.search(value) is not None
+    return isinstance(value, str) and _NOT_XML.search(value) is not None
 
 
 def _hook(schema: BaseSchema, known: dict[str, _Known]) -> None:

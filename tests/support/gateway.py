@@ -1,4 +1,4 @@
-"""A real gateway in a process of its own, started through the front door, and pytest fixtures that hand one out."""
+"""A real gateway in a separate process, and pytest fixtures for it."""
 
 import json
 import os
@@ -29,7 +29,7 @@ COMMAND_DEADLINE = 100.0
 
 @dataclass(frozen=True)
 class Person:
-    """A user with the tokens that the ready file gives."""
+    """A user with the tokens of the ready file."""
 
     email: str
     password: str
@@ -49,7 +49,7 @@ _DEMO_ESTATE: list[EstateView] = []
 
 @dataclass
 class Gateway:
-    """A running gateway, and everything a test needs to speak with it."""
+    """A running gateway with helpers to call it."""
 
     process: Process
     data: Path
@@ -58,7 +58,7 @@ class Gateway:
     environment: dict[str, str]
     is_demo: bool = False
     early: dict[str, Any] = field(default_factory=dict)
-    """What was measured when it had just started."""
+    """Readings right after the start."""
     minted: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
@@ -92,7 +92,7 @@ class Gateway:
 
     @cached_property
     def estate(self) -> EstateView:
-        """As it was at first, which is the same for every demo; `export` for how it is now."""
+        """The estate at the start, which is the same for every demo. `export` gives the current one."""
         if not self.is_demo:
             return self.export()
         if not _DEMO_ESTATE:
@@ -103,24 +103,24 @@ class Gateway:
         return EstateView(read_yaml(self.domogate("estate", "export")))
 
     def domogate(self, *arguments: str) -> str:
-        """Run a command against this gateway's data; its standard output. Fails the test when the command fails."""
+        """Run a command on this gateway's data and return its output. A failing command fails the test."""
         done = run_command([*arguments, "--data", str(self.data)], self.environment)
         assert done.returncode == 0, f"domogate {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
         return done.stdout
 
     def send(self, operation: Operation, target: Target | None = None, *, who: str | None = None, **how: Any) -> httpx.Response:
-        """Call as this user, or as the first of the estate's users in good standing."""
+        """Call as this user; by default the first user in good standing."""
         if "token" not in how:
             how["token"] = self.people[who or self.anyone].token_for(operation)
         return self.api.send(operation, target, **how)
 
     def plug_states(self, plant: PlantView) -> dict[str, list[bool]]:
-        """What the multisocket family says of the plant's plugs, by id: the witness of what was switched."""
+        """The states of the plant's plugs by id, from the multisocket family (E16)."""
         answer = self.send(E16, {"plant": plant.id}, who=self.a_person_of(plant))
         assert answer.status_code == 200, answer.text
         return {plug["id"]: plug["status"] for plug in answer.json()["plugs"]}
 
-    # who and what to ask about
+    # users and targets
 
     @cached_property
     def good_people(self) -> list[str]:
@@ -132,19 +132,19 @@ class Gateway:
 
     @cached_property
     def nobody(self) -> str:
-        """A user in good standing to whom no plant belongs."""
+        """A user in good standing without plants."""
         return next(mail for mail in self.good_people if not any(mail in plant.people for plant in self.estate.plants))
 
     def a_person_of(self, plant: PlantView) -> str:
         return next(mail for mail in (plant.owner, *sorted(plant.people)) if mail in self.good_people)
 
     def a_stranger_to(self, plant: PlantView) -> str:
-        """A user who has plants, but not this one."""
+        """A user with other plants but not this one."""
         strangers = [mail for mail in self.good_people if mail not in plant.people]
         return next((mail for mail in strangers if self.estate.active_plants_of(mail)), strangers[0])
 
     def cases(self, operation: Operation) -> Iterator[tuple[str, Target]]:
-        """Everything in the estate that the operation can be asked about and that answers, and whom to ask as.
+        """All users and targets for which the operation answers.
 
         E2 answers for remotes out of reach too: they come last.
         """
@@ -165,7 +165,7 @@ class Gateway:
         yield from later
 
     def case(self, operation: Operation) -> tuple[str, Target]:
-        """One that answers 200: for lists, a user who has something to list."""
+        """A user and target that give 200."""
         if operation.name == "E17":
             return self.a_person_of(self.estate.find_plants(lambda plant: plant.is_site)[0]), {}
         if operation.name in ("E6", "E10", "E14"):
@@ -192,7 +192,7 @@ class Gateway:
 
 
 def _environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment without a stray setting of ours, plus what the test sets."""
+    """The environment of this process without settings of the gateway, plus those of the test."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("DOMOGATE_")}
     return {**inherited, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200", **settings}
 
@@ -221,7 +221,7 @@ def start(command: str, directory: Path, settings: Mapping[str, str] | None = No
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
     ready_file.unlink(missing_ok=True)
     environment = _environment(settings or {})
-    # What a command says on standard output is for whoever started it, the demo's credentials too; the log is the rest.
+    # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
         arguments = [command, "--port", "0", "--data", str(data), "--ready-file", str(ready_file)]
         process = launch(arguments, environment, greeting, log, anew=anew)
@@ -246,16 +246,16 @@ def import_estate(
 
 
 def order_states(data: Path) -> Counter[str]:
-    """How many orders are in which state, as it is on disk."""
+    """The number of stored orders in each state."""
     with closing(sqlite3.connect(f"{(data / 'domogate.sqlite3').as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
         return Counter(dict(connection.execute("SELECT state, count(*) FROM orders GROUP BY state").fetchall()))
 
 
 def eventually(check: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
-    """Wait, within bounds, until something has become true."""
+    """Wait until a condition is true, but not longer than `patience` seconds."""
     deadline = time.monotonic() + patience
     while not check():
-        assert time.monotonic() < deadline, f"waited {patience:.0f} s in vain: {what}"
+        assert time.monotonic() < deadline, f"not true after {patience:.0f} s: {what}"
         time.sleep(0.1)
 
 
@@ -271,7 +271,7 @@ _SHARED = pytest.StashKey[dict[str, Gateway]]()
 
 
 def _shared(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
-    """One gateway of that name for the whole run, however many folders of tests ask for it."""
+    """One gateway of that name for the whole test run."""
     gateways = request.config.stash.setdefault(_SHARED, {})
     if name not in gateways:
         folder = request.getfixturevalue("tmp_path_factory").mktemp(name)
@@ -282,25 +282,24 @@ def _shared(request: pytest.FixtureRequest, name: str, settings: Mapping[str, st
 
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> Gateway:
-    """The demo as anyone starts it, shared: tests only read from it, or put back what they change."""
+    """A shared demo with default settings. Tests only read from it, or undo their changes."""
     return _shared(request, "demo", {})
 
 
-# Devices are asked anew for every read. They and slow clients are given up on earlier than by default, but not so early that
-# a machine which does nothing for a second makes one of them slow that is not.
+# Every read asks the device. Timeouts are shorter than the defaults, but long enough for a machine that pauses for a second.
 QUICK = {
     "DOMOGATE_DEVICE_DEADLINE": "3",
     "DOMOGATE_STATE_MAX_AGE": "0.001",
     "DOMOGATE_SIMULATOR_TICK": "0.5",
     "DOMOGATE_HEADER_DEADLINE": "3",
     "DOMOGATE_BODY_DEADLINE": "4",
-    "DOMOGATE_KEEP_ALIVE": "8",  # longer than httpx keeps a connection that nobody uses, or both might be at it at once
+    "DOMOGATE_KEEP_ALIVE": "8",  # longer than httpx keeps an idle connection
 }
 
 
 @pytest.fixture(scope="session")
 def workshop(request: pytest.FixtureRequest) -> Gateway:
-    """A demo for tests that disturb devices, people and keys; each puts back what it disturbs."""
+    """A demo for tests that change devices, people and keys. Each test undoes its changes."""
     gateway = _shared(request, "workshop", QUICK)
     if not gateway.early:
         gateway.early = readings_now(gateway)
@@ -308,7 +307,7 @@ def workshop(request: pytest.FixtureRequest) -> Gateway:
 
 
 def readings_now(gateway: Gateway) -> dict[str, Any]:
-    """What a plug that is on, in a plant where tests switch nothing, and a thermostat measure now."""
+    """Current readings of a plug and a thermostat that no test changes."""
     disturbed = gateway.case(E1)[1]["plant"]
     who, plug = next(
         (who, target)
@@ -324,6 +323,6 @@ def readings_now(gateway: Gateway) -> dict[str, Any]:
 
 @pytest.fixture
 def web(demo: Gateway) -> Iterator[httpx.Client]:
-    """A bare client on the demo, without key or token."""
+    """A plain HTTP client for the demo, without key and token."""
     with client(demo.base_url) as bare:
         yield bare

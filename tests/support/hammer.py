@@ -1,7 +1,7 @@
-"""Clients that switch plugs as fast as they are answered, and remember exactly what they were told.
+"""Clients that switch plugs without pause and remember the acknowledged orders.
 
-Each room belongs to one client, so the last order to it is well defined. An order always turns the room over: an acknowledged
-order that is lost shows, because what was there before it was different.
+Each room belongs to one client, so its last order is well defined. An order always toggles the room, so a lost order is
+visible.
 """
 
 import http.client
@@ -23,18 +23,18 @@ _PATIENCE = 60
 
 @dataclass
 class Plug:
-    """What is known of one plug, from answers alone."""
+    """The expected state of a plug, from answers only."""
 
     on: bool
     turned: int = 0
-    """How often an acknowledged order turned it over."""
+    """The number of acknowledged orders that toggled it."""
     perhaps_turned: int = 0
-    """How often an order without an answer may have."""
+    """The number of orders without an answer that may have toggled it."""
 
 
 @dataclass
 class Room:
-    """An ambient, its plugs, and the order to it that has no answer yet."""
+    """An ambient, its plugs, and its order that has no answer yet."""
 
     plant: str
     id: str
@@ -53,7 +53,7 @@ class Room:
         self.asked = None
 
     def reconcile(self, seen: Mapping[str, list[bool]]) -> None:
-        """After a crash: every plug is as its last acknowledged order left it, or as the unanswered one wanted it."""
+        """After a crash every plug has the state of its last acknowledged order or of the unanswered one."""
         for name, plug in self.plugs.items():
             now = seen[name]
             if self.asked is None or plug.on is self.asked:
@@ -66,7 +66,7 @@ class Room:
 
 
 def rooms_of(plants: Sequence[PlantView], seen: Mapping[str, list[bool]]) -> list[Room]:
-    """All rooms with plugs, in the state that was seen."""
+    """All rooms with plugs, with their current states."""
     return [
         Room(plant.id, str(room["id"]), {str(m["id"]): Plug(seen[m["id"]][0]) for m in room["modules"] if m["kind"] == "plug"})
         for plant in plants
@@ -76,7 +76,7 @@ def rooms_of(plants: Sequence[PlantView], seen: Mapping[str, list[bool]]) -> lis
 
 @dataclass
 class Client:
-    """One connection that orders rooms of its own, one order at a time."""
+    """One connection that sends orders to its own rooms, one at a time."""
 
     address: str
     key: str
@@ -102,7 +102,7 @@ class Client:
                 room.acknowledge()
                 self.acknowledged += 1
         except (OSError, http.client.HTTPException):
-            return  # the gateway is gone; the order stays without an answer
+            return  # the gateway was killed; the order has no answer
         finally:
             connection.close()
 
@@ -111,7 +111,7 @@ class Client:
 def hammering(
     base_url: str, key: str, token: str, rooms: Sequence[Room], clients: int, chance: random.Random
 ) -> Iterator[list[Client]]:
-    """Clients at work for as long as the block lasts; after it, all have stopped and none was refused."""
+    """Clients that work during the block. After it all have stopped and no order was refused."""
     address = urlsplit(base_url).netloc
     workers = [Client(address, key, token, rooms[number::clients], random.Random(chance.random())) for number in range(clients)]
     stop = threading.Event()
@@ -124,13 +124,13 @@ def hammering(
         stop.set()
         for thread in threads:
             thread.join(_PATIENCE + 5)
-    assert not any(thread.is_alive() for thread in threads), "a client hangs"
+    assert not any(thread.is_alive() for thread in threads), "a client did not stop"
     refusals = [refusal for worker in workers for refusal in worker.refused]
     assert not refusals, f"an order was refused: {refusals[0]}"
 
 
 def wait_for_orders(clients: Sequence[Client], least: int) -> None:
-    """Until so many were acknowledged, however long the gateway takes; a refusal is told by `hammering`."""
+    """Wait until so many orders were acknowledged. `hammering` reports a refusal."""
     give_up = time.monotonic() + _PATIENCE
     while sum(client.acknowledged for client in clients) < least and not any(client.refused for client in clients):
         assert time.monotonic() < give_up, "the gateway acknowledges nothing"

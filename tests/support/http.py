@@ -1,4 +1,4 @@
-"""Two ways to speak HTTP: `Api`, an ordinary client, and `raw_exchange`, which sends whatever bytes a test wants.
+"""Two HTTP clients: `Api`, an ordinary client, and `raw_exchange`, which sends any bytes.
 
 httpx tidies up what it sends (paths, doubled headers, Host); where that matters, use the raw one.
 """
@@ -20,17 +20,17 @@ from support.spec_schemas import check_body, check_error
 
 KEY_HEADER = "Ocp-Apim-Subscription-Key"
 PATIENCE = 60.0
-"""Long, because a busy machine may do nothing for a while; it costs nothing where all goes well."""
+"""Seconds. It is long because a busy machine may pause; successful calls do not wait for it."""
 _TRACES = ("Traceback", 'File "', ".py", "site-packages", "sqlalchemy", "sqlite", "msgspec", "<class ", " at 0x")
 
 
 def client(base_url: str) -> httpx.Client:
-    """No proxies of the environment, no redirects followed, a bounded wait."""
+    """An httpx client without proxies and redirects, with a timeout."""
     return httpx.Client(base_url=base_url, trust_env=False, verify=False, timeout=PATIENCE)
 
 
 class Api:
-    """Calls operations as a well-behaved application does."""
+    """Calls operations as a correct application does."""
 
     def __init__(self, base_url: str, key: str) -> None:
         self.key = key
@@ -50,7 +50,7 @@ class Api:
         body: bytes | None = None,
         headers: Mapping[str, str | bytes] = MappingProxyType({}),
     ) -> httpx.Response:
-        """One call. `key=None` and `token=None` leave the header out; `key=""` is the gateway's own key."""
+        """One call. `key=None` and `token=None` omit the header; `key=""` uses the gateway's key."""
         sent = {name: value.encode() if isinstance(value, str) else value for name, value in headers.items()}
         names = {name.lower() for name in sent}
         if key is not None and KEY_HEADER.lower() not in names:
@@ -68,7 +68,7 @@ class Api:
 
 @contextmanager
 def case(what: object) -> Iterator[None]:
-    """One of many that a test goes through: a failure names it. Cheaper than a test for each where there are hundreds."""
+    """Adds the name of the case to a failure. For hundreds of cases this is faster than a test for each."""
     try:
         yield
     except Exception as failure:
@@ -77,7 +77,7 @@ def case(what: object) -> Iterator[None]:
 
 
 def expect_ok(operation: Operation, answer: httpx.Response) -> Any:
-    """The JSON of a 200, valid by the specification's schema."""
+    """The JSON of a 200 that is valid by the specification's schema."""
     assert answer.status_code == 200, f"{operation} answered {answer.status_code}: {answer.text}"
     assert answer.headers["content-type"].split(";")[0] == "application/json"
     body = answer.json()
@@ -86,7 +86,7 @@ def expect_ok(operation: Operation, answer: httpx.Response) -> Any:
 
 
 def expect_refusal(operation: Operation, answer: "httpx.Response | RawAnswer", *statuses: int) -> Any:
-    """The body of an error: one of these statuses, in the family's shape, telling nothing about our insides."""
+    """The body of an error with one of these statuses, in the family's shape, without internal details."""
     assert answer.status_code in statuses, (
         f"{operation}: expected {' or '.join(map(str, statuses))}, got {answer.status_code}: {answer.text[:400]}"
     )
@@ -102,7 +102,7 @@ def expect_refusal(operation: Operation, answer: "httpx.Response | RawAnswer", *
 
 
 def expect_nothing(operation: Operation, answer: httpx.Response) -> None:
-    """A 204: zero bytes, and no header that speaks of a body."""
+    """Check a 204: no body and no headers of a body."""
     assert answer.status_code == 204, f"{operation} answered {answer.status_code}: {answer.text}"
     assert answer.content == b""
     assert "content-type" not in answer.headers
@@ -110,7 +110,7 @@ def expect_nothing(operation: Operation, answer: httpx.Response) -> None:
 
 
 def message_of(operation: Operation, body: Any) -> str:
-    """What the error tells the developer, in either shape."""
+    """The message of an error, in either shape."""
     if operation.shape == "A":
         return " ".join(f"{error['userMessage']} {error['internalMessage']}" for error in body["errors"])
     return str(body["message"])
@@ -118,7 +118,7 @@ def message_of(operation: Operation, body: Any) -> str:
 
 @dataclass(frozen=True)
 class RawAnswer:
-    """What came back on the wire."""
+    """An answer as received."""
 
     status_code: int
     reason: str
@@ -144,13 +144,13 @@ def host_of(base_url: str) -> str:
 
 
 def request_bytes(method: str, target: str, headers: Sequence[tuple[str, str]], body: bytes = b"") -> bytes:
-    """A request exactly as given: nothing is added, joined, escaped or checked."""
+    """Send these bytes without any change."""
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers), "", ""]
     return "\r\n".join(lines).encode("latin-1") + body
 
 
 def read_answer(connection: socket.socket, method: str = "GET") -> RawAnswer:
-    """Raises http.client.HTTPException or OSError when the server hung up instead."""
+    """Raises http.client.HTTPException or OSError when the server closed the connection."""
     response = http.client.HTTPResponse(connection, method=method)
     try:
         response.begin()
@@ -175,7 +175,7 @@ def raw_call(
     extra: Sequence[tuple[str, str]] = (),
     body: bytes | None = None,
 ) -> RawAnswer:
-    """An ordinary, complete request whose request-target is not tidied up."""
+    """A complete request whose request target is not normalised."""
     base_url = str(api.http.base_url)
     content = operation.body if body is None else body
     headers = [("Host", host_of(base_url)), (KEY_HEADER, api.key), ("Connection", "close")]

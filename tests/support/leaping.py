@@ -1,7 +1,7 @@
-"""Time that leaps: a loop that has nothing to do now is at once where its next timer is due.
+"""Virtual time: the clock of an idle event loop jumps to the next timer.
 
-What a test waits for then costs no time, takes exactly as long as it says, and comes in the same order on a machine that
-stalls. Only for tests that keep to one loop: for a thread or another process such a loop would not wait.
+Waiting then takes no real time, and timers fire in the same order on every machine. Use it only for tests with one loop:
+such a loop does not wait for threads or other processes.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _LeapingSelector:
-    """Looks for what is ready, and never waits for it while a timer is running."""
+    """A selector that does not wait while a timer is pending."""
 
     def __init__(self, selector: Any) -> None:
         self._selector = selector
@@ -27,8 +27,8 @@ class _LeapingSelector:
 
 
 def leap(loop: asyncio.AbstractEventLoop) -> None:
-    """From now on the time of this loop leaps. It begins at 0."""
+    """Use virtual time in this loop from now on. It starts at 0."""
     assert isinstance(loop, asyncio.SelectorEventLoop)
-    selector = _LeapingSelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public place for it
+    selector = _LeapingSelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
     loop._selector = selector  # type: ignore[attr-defined]
     loop.time = lambda: selector.now  # type: ignore[method-assign]

@@ -5,9 +5,9 @@ import socket
 from contextlib import suppress
 
 _PORTS = range(10_000, 32_000)
-"""Below those that the system gives to whoever connects: while the server is away, nobody else is given its port, and whoever
-knocks there is not connected to themselves."""
-_choose = random.SystemRandom().choice  # whatever seed a test sets: its neighbours may have set the same
+"""Below the ephemeral ports, so that no other process gets the port while the server is stopped, and a client cannot connect
+to itself."""
+_choose = random.SystemRandom().choice  # independent of the seed of a test, because other tests may use the same seed
 
 
 def free_port() -> int:

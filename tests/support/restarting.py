@@ -1,4 +1,4 @@
-"""A gateway that is started again and again on the same data and the same port, however it ended before."""
+"""A gateway that is restarted with the same data and the same port, also after a kill."""
 
 import http.client
 import os
@@ -29,13 +29,13 @@ def is_ready(port: int) -> bool:
 
 @dataclass
 class Lives:
-    """One data folder and one port, and the processes that serve them, one after the other."""
+    """A data folder and a port, and the processes that serve them one after the other."""
 
     directory: Path
     environment: dict[str, str]
     port: int = field(default_factory=free_port)
     known: dict[str, Any] = field(default_factory=dict)
-    """What a ready file would tell: credentials outlive the process, as its address does."""
+    """The contents of the ready file. Credentials and address outlive a process."""
     start_times: list[float] = field(default_factory=list)
 
     @property
@@ -51,12 +51,12 @@ class Lives:
         return f"http://127.0.0.1:{self.port}"
 
     def spawn(self) -> Process:
-        """Start it, without waiting for anything."""
+        """Start it and do not wait."""
         with (self.directory / "gateway.log").open("ab") as log:
             return launch(["serve", "--data", str(self.data), "--port", str(self.port)], self.environment, log, log)
 
     def start(self) -> Gateway:
-        """Start it, and wait for the first 200 of /readyz; how long that took goes to `start_times`."""
+        """Start it and wait for the first 200 of /readyz. The time is added to `start_times`."""
         begun = time.monotonic()
         process = self.spawn()
         gateway = self._gateway(process)
@@ -78,12 +78,12 @@ class Lives:
 
 
 def kill(process: Process) -> None:
-    """As the machine does it: no warning, no last word."""
+    """Kill the process with SIGKILL."""
     process.kill()
     process.wait()
 
 
 def clean_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Where these settings alone decide, whatever the caller's shell has set."""
+    """An environment with only these settings, without those of the caller's shell."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("DOMOGATE_")}
     return {**inherited, "NO_COLOR": "1", "COLUMNS": "200", **settings}

@@ -1,4 +1,4 @@
-"""The smallest estate that has one of each: a user, a client, a key, a plant, a light."""
+"""A small estate: users, a client, a key, and a plant with lights."""
 
 EMAIL = "ada@example.com"
 INVITED = "ben@example.com"

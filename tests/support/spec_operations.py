@@ -17,7 +17,7 @@ ALL_SCOPES = (
     "comfort.read",
     "audiovideoterminal.read",
     "safety.read",
-    # of the extensions
+    # scopes of the extensions
     "light.write",
     "comfort.write",
 )
@@ -35,23 +35,23 @@ PREFIXES = (
 )
 
 Target = dict[str, str]
-"""What a path speaks of, by name: plant, module, ambient (dashed ids) and reference."""
+"""The ids in a path by role: plant, module, ambient (dashed ids) and reference."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One endpoint: how to call it, who may, and what it may answer."""
+    """One operation: how to call it, its scopes, and its statuses."""
 
     name: str
     method: Literal["GET", "POST", "DELETE"]
     path: str
     token: Literal["access", "id", "either"]
     scopes: tuple[str, ...]
-    """Any one of these will do; none is no scope at all."""
+    """One of these scopes is enough; empty means that no scope is needed."""
     statuses: frozenset[int]
     shape: Literal["A", "B"] = "B"
     kind: str | None = None
-    """What kind of module its path names."""
+    """The kind of module in its path."""
     body: bytes | None = None
     deprecated: bool = False
     hex_ids: bool = False
@@ -65,18 +65,18 @@ class Operation:
 
     @property
     def prefix(self) -> str:
-        """The part of the path that names its family (Spec 1)."""
+        """The prefix of its family (Spec 1)."""
         return next(prefix for prefix in PREFIXES if self.path.startswith(f"{prefix}/"))
 
     def spell(self, identity: str) -> str:
         return identity.replace("-", "") if self.hex_ids else identity
 
     def url(self, target: Target) -> str:
-        """The path with the ids spelled as this family does."""
+        """The path with ids as this family writes them."""
         return self.fill({key: value if key == "reference" else self.spell(value) for key, value in target.items()})
 
     def fill(self, target: Target) -> str:
-        """The path with these exact words, for ids that are none."""
+        """The path with exactly these texts, for malformed ids."""
         path = self.path
         for key, value in target.items():
             path = path.replace("{" + key + "}", value)
@@ -237,7 +237,7 @@ WITH_ETAG = (E3, E6, E7, E9, E10, E14, E17)
 
 
 def first_listed(operation: Operation, *ladder: int) -> int:
-    """The status that the ladder picks: the first that the operation lists, or else its last rung (Decision: the ladder)."""
+    """The status of the ladder: the first that the operation lists, or else the last (Decision 0002)."""
     return next((status for status in ladder if status in operation.statuses), ladder[-1])
 
 

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 Schema = dict[str, Any]
 
-# In Python `$` also matches before a last newline; this matches at the very end only, and is a valid ECMA pattern too.
+# In Python `$` also matches before a final newline. This matches only at the end, and it is a valid ECMA pattern too.
 END = r"(?![\s\S])"
 UUID: Schema = {"type": "string", "pattern": f"^[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}}{END}"}
 HEX32: Schema = {"type": "string", "pattern": f"^[0-9a-f]{{32}}{END}"}
@@ -38,7 +38,7 @@ PLANT_TYPES = ["Hotel", "House", "Office", "Hospital"]
 
 
 def record(required: Schema, optional: Schema | None = None) -> Schema:
-    """An object that has all of these, may have those, and nothing else."""
+    """An object with these required and these optional properties, and no others."""
     return {
         "type": "object",
         "properties": {**required, **(optional or {})},
@@ -353,13 +353,13 @@ def _mistakes(validator: Draft202012Validator, body: object) -> Iterator[str]:
 
 
 def check_body(operation: str, body: object) -> None:
-    """Fail with every disagreement between this 200 body and the specification."""
+    """Fail with all differences between this 200 body and the specification."""
     mistakes = list(_mistakes(_BODY_VALIDATORS[operation], body))
     assert not mistakes, f"{operation} answers a body that the specification does not know:\n" + "\n".join(mistakes[:20])
 
 
 def check_error(shape: str, status: int, body: object) -> None:
-    """Fail unless this is the error shape, and for shape B unless it repeats the status."""
+    """Fail unless this is the error shape; shape B must repeat the status."""
     mistakes = list(_mistakes(_ERROR_VALIDATORS[shape], body))
     assert not mistakes, f"not error shape {shape}: {body!r}\n" + "\n".join(mistakes)
     if shape == "B":

@@ -1,8 +1,7 @@
-"""Steady time: for a loop with everything it talks to, time passes only while it has nothing to do.
+"""Idle time: the clock of an event loop advances only while the loop waits.
 
-On a machine that stalls, a gateway and its driver in one loop stall together: neither may find that the other took long. What a
-loop is kept from doing is therefore not counted. Timers still take as long as they say, unlike those of time that leaps
-(support/leaping.py), so that the system has the time it needs to carry what goes over sockets.
+It is for a driver and a bus gateway in one loop. When the machine pauses, both pause, and neither must see a timeout of the
+other. Timers still take real time, unlike with virtual time (support/leaping.py), because sockets need real time.
 """
 
 import asyncio
@@ -11,7 +10,7 @@ from typing import Any
 
 
 class _SteadySelector:
-    """Counts how long it waited in vain, and never more than it was to wait."""
+    """A selector that counts the time it waited, up to the requested time."""
 
     def __init__(self, selector: Any) -> None:
         self._selector = selector
@@ -29,13 +28,13 @@ class _SteadySelector:
 
 
 def steady(loop: asyncio.AbstractEventLoop) -> None:
-    """From now on the time of this loop is steady. It begins at 0."""
+    """Use idle time in this loop from now on. It starts at 0."""
     assert isinstance(loop, asyncio.SelectorEventLoop)
-    selector = _SteadySelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public place for it
+    selector = _SteadySelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
     loop._selector = selector  # type: ignore[attr-defined]
     loop.time = lambda: selector.now  # type: ignore[method-assign]
 
 
 def hold_up(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
-    """As if the loop had been kept from running for so long, and that were counted: what was to come meanwhile is there."""
-    loop._selector.now += seconds  # type: ignore[attr-defined]  # it is steady
+    """Move the clock forward as if the loop had been blocked for this time."""
+    loop._selector.now += seconds  # type: ignore[attr-defined]  # set by `keep_steady`

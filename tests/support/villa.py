@@ -1,4 +1,4 @@
-"""A plant with a module of every kind, and where modules are found over HTTP."""
+"""A plant with a module of every kind, and the URLs of its modules."""
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Member, Module, Plant, PlantType, Program, ThermostatDetail
