@@ -21,9 +21,8 @@ from domogate.services.safety.status import SafetyStatus
 from domogate.settings import Settings
 from domogate.stores import retention, writer
 from support.markdown import headings, links, section, tables
+from support.named_code import ROOT, missing_code
 
-ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "domogate"
 DECISIONS = ROOT / "docs" / "decisions"
 INDEX = DECISIONS / "index.md"
 HEADINGS = ["Context", "Decision", "Consequences", "Alternatives", "References"]
@@ -150,19 +149,6 @@ def wrong_record(cell: str, folder: Path) -> list[str]:
         or not link.target.startswith(f"{link.text}-")
         or not (folder / link.target).is_file()
     ]
-
-
-def missing_code(text: str) -> list[str]:
-    """Paths in backquotes that do not exist, and names that the file beside them does not hold."""
-    folders = {path.name for path in (ROOT, SOURCE) for path in path.iterdir() if path.is_dir()}
-    paths = [
-        path for path in re.findall(r"`([\w.-]+/[\w./-]*|\w+\.py)`", text) if path.split("/")[0] in folders or "/" not in path
-    ]
-    missing = [path for path in paths if not (ROOT / path).exists() and not (SOURCE / path).exists()]
-    for name, path in re.findall(r"`([\w.]+)` in\s+`(src/[\w./]+\.py)`", text):
-        if (ROOT / path).is_file() and name.split(".")[-1] not in (ROOT / path).read_text():
-            missing.append(f"{name} in {path}")
-    return missing
 
 
 def citations(text: str) -> Iterator[str]:
@@ -354,6 +340,14 @@ class TestInternalErrors:
 
 class TestTheseChecks:
     """That the checks above can fail."""
+
+    def test_code_that_does_not_exist_is_noticed(self) -> None:
+        assert missing_code("`families/_serve.py`, `docs/errors.md`, `Plant` in `src/domogate/domain/plants.py`, `a/b`") == []
+        assert missing_code("`families/gone.py` `gone.py` `Gone` in `src/domogate/domain/plants.py`") == [
+            "families/gone.py",
+            "gone.py",
+            "Gone in src/domogate/domain/plants.py",
+        ]
 
     def test_a_citation_is_found_across_a_line_break_and_in_a_list(self) -> None:
         assert list(citations("see Decision\n0001, Decisions 0002, 0003 and 0004; decision 0005 is prose")) == [

@@ -14,8 +14,8 @@ from domogate.families._errors import challenge
 from domogate.families._family import Family, Operation
 from domogate.families._ladder import LADDER, OUTSIDE
 from support.markdown import anchors, headings, links, section, tables
+from support.named_code import ROOT, SOURCE, missing_code
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 ENTRANCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", DOCS / "index.md"]
 
@@ -165,6 +165,31 @@ class TestWhatIsNotSaid:
     def test_the_files_that_are_looked_at_are_all_kinds_of_ours(self) -> None:
         seen = {str(path.relative_to(ROOT)) for path in files_of_the_project()}
         assert {"README.md", "pyproject.toml", "dev", "src/domogate/settings/values.py", "docs/errors.md"} <= seen
+
+
+class TestArchitecturePage:
+    PAGE = (DOCS / "architecture.md").read_text()
+
+    def test_every_file_that_it_names_exists(self) -> None:
+        assert missing_code(self.PAGE) == []
+
+    def test_it_describes_every_folder(self) -> None:
+        folders = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").is_file()}
+        services = {f"services/{path.name}" for path in (SOURCE / "services").iterdir() if (path / "__init__.py").is_file()}
+        described = [
+            word for table in tables(section(self.PAGE, "Folders")) for row in table for word in words(next(iter(row.values())))
+        ]
+        assert sorted(described) == sorted(f"{name}/" for name in folders | services)
+
+    def test_it_names_a_file_for_every_section_and_operation_of_the_specification(self) -> None:
+        (table,) = tables(section(self.PAGE, "Specification -> file"))
+        covered = " ".join(row["specification"] for row in table)
+        sections = [str(number) for number in range(1, 10)] + [f"2.{number}" for number in range(1, 17)]
+        operations = [operation.id for _, operation in every_operation()]
+        assert [
+            part for part in sections + operations if not re.search(rf"(?<![\w.]){re.escape(part)}(?![\w.]\w)", covered)
+        ] == []
+        assert all(words(row["file"]) or "family" in row["file"] for row in table)
 
 
 class TestErrorsPage:
