@@ -39,10 +39,10 @@ from support.listening import Credentials, Salon, a_module, open_salon, until
 
 pytestmark = pytest.mark.slow
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
-class RememberedAudit:
+class RecordingAudit:
     def __init__(self) -> None:
         self.noted: list[dict[str, Any]] = []
 
@@ -51,15 +51,15 @@ class RememberedAudit:
 
 
 class Served:
-    """A salon behind the edge's own server, with a house in it."""
+    """Event streams behind the real server, with a user, a plant and a lamp."""
 
-    def __init__(self, salon: Salon, port: int, audit: RememberedAudit, stop: asyncio.Event, metrics: Metrics) -> None:
+    def __init__(self, salon: Salon, port: int, audit: RecordingAudit, stop: asyncio.Event, metrics: Metrics) -> None:
         self.salon = salon
         self.port = port
         self.audit = audit
         self.stop = stop
         self.metrics = metrics
-        self.http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=PATIENCE)
+        self.http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=TIMEOUT)
 
     async def build(self) -> None:
         self.anna = await self.salon.add_user("Anna")
@@ -94,13 +94,13 @@ class Served:
         reader, writer = await asyncio.open_connection(sock=connection, limit=1_000)
         head = "".join(f"{name}: {value}\r\n" for name, value in self.headers().items())
         writer.write(f"GET /events HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode())
-        await asyncio.wait_for(reader.readuntil(b"event: ready"), PATIENCE)
+        await asyncio.wait_for(reader.readuntil(b"event: ready"), TIMEOUT)
         return reader, writer
 
 
 @asynccontextmanager
 async def open_served(limits: Limits | None = None, **hub_options: Any) -> AsyncIterator[Served]:
-    audit, stop, metrics = RememberedAudit(), asyncio.Event(), Metrics()
+    audit, stop, metrics = RecordingAudit(), asyncio.Event(), Metrics()
     async with open_salon(**hub_options) as salon:
         credentials = KeyAndToken(salon.admission, salon.verifier, audit)
         app = events.build(salon.hub, credentials, base_url="https://gateway.example", version="1.0")
@@ -219,19 +219,15 @@ class TestADrain:
 
 
 class TestAListenerThatDoesNotRead:
-    async def test_is_cut_off_and_its_queue_is_dropped(self) -> None:
+    async def test_is_cut_off(self) -> None:
+        """The queue of a slow stream is tested with the hub; here the server closes the connection."""
         quick = Limits(max_header=4_096, header_deadline=60, body_deadline=3, keep_alive=60)
         async with open_served(quick, queue_events=20) as served:
             _, writer = await served.raw()
             await until(lambda: served.salon.hub.open_streams == 1, "the stream")
-            [stream] = served.salon.hub._streams
-            for _ in range(1_000):
-                await asyncio.gather(*(served.switch(2) for _ in range(10)))
-                if stream._end is not None:
-                    break
-            assert stream._end is not None, "the buffers never filled"
-            assert stream._queue == []
+            switching = asyncio.gather(*(served.switch(1_000_000) for _ in range(10)))
             await until(lambda: served.salon.hub.open_streams == 0, "the connection to be cut")
+            switching.cancel()
             writer.close()
 
 
