@@ -1,4 +1,4 @@
-"""Every test of the protocol has a provider of its own on a real store, and a browser in front of it."""
+"""Every test of the protocol has its own provider on a real store, and a browser."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,7 +11,7 @@ from support.oauth import Browser, Provider, open_provider
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A provider with its people and clients, to be copied."""
+    """The folder of a provider with people and clients, which tests copy."""
     folder = tmp_path_factory.mktemp("provider")
 
     async def settle() -> None:

@@ -42,7 +42,7 @@ class TestTheClient:
         answer = await browser.http.get(f"/auth/authorize?{query}")
         assert (answer.status_code, answer.json()["page"]) == (400, "error")
 
-    async def test_one_without_the_code_grant_is_told_so(self, browser: Browser, provider: Provider) -> None:
+    async def test_a_client_without_the_code_grant_gets_an_error(self, browser: Browser, provider: Provider) -> None:
         await provider.store.save_client(msgspec.structs.replace(WEB, grants=()))
         assert returned(await browser.authorize())["error"] == "unauthorized_client"
 
@@ -154,7 +154,7 @@ class TestTheRedirectUri:
 
 
 class TestTheRest:
-    """What is wrong with anything else is told to the application."""
+    """All other errors are sent to the application."""
 
     @pytest.mark.parametrize(
         ("changed", "error"),
@@ -216,7 +216,7 @@ class TestTheRest:
         await browser.log_in()
         assert (await browser.authorize(nonce="", prompt="", max_age="")).json()["page"] == "consent"
 
-    async def test_what_is_unknown_is_ignored(self, browser: Browser) -> None:
+    async def test_unknown_parameters_are_ignored(self, browser: Browser) -> None:
         await browser.log_in()
         answer = await browser.authorize(nonsense="1", display="touch", claims="{}", acr_values="2", ui_locales="it en")
         assert answer.json()["page"] == "consent"
@@ -227,7 +227,7 @@ class TestTheRest:
         assert (await browser.http.get(f"/auth/authorize?{query}")).json()["page"] == "consent"
 
     @pytest.mark.parametrize("query", [b"client_id=web&state=%ff", b"&".join(b"a%d=1" % n for n in range(101))])
-    async def test_what_cannot_be_read_is_shown(self, browser: Browser, query: bytes) -> None:
+    async def test_unreadable_parameters_are_shown(self, browser: Browser, query: bytes) -> None:
         assert (await browser.http.get("/auth/authorize", params=query.decode())).status_code == 400
 
     async def test_response_mode_fragment_is_kept_to_for_refusals_too(self, browser: Browser) -> None:
@@ -299,7 +299,7 @@ class TestScopes:
 
 class TestPost:
     async def test_a_request_as_a_form_goes_on_as_a_query(self, browser: Browser) -> None:
-        """A form of another site comes without the cookie; what follows it has it."""
+        """A form of another site is sent without the cookie; the redirect that follows has it."""
         answer = await browser.post_form("/auth/authorize", authorization_request(WEB))
         assert answer.status_code == 303
         assert answer.headers["location"] == f"{ISSUER}/authorize?{urlencode(authorization_request(WEB))}"

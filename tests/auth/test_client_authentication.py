@@ -1,4 +1,4 @@
-"""How clients prove who they are: form fields as in Spec 5, HTTP Basic, or their name alone; and the forms that carry it."""
+"""Authentication of clients by form fields (Spec 5), by HTTP Basic or by the id alone, and the encodings of forms."""
 
 import base64
 from typing import Any
@@ -16,7 +16,7 @@ def basic(user: str, password: str) -> dict[str, str]:
 
 
 async def exchange(browser: Browser, headers: dict[str, str] | None = None, **fields: str | None) -> httpx.Response:
-    """An exchange of a code that does not exist: 400 invalid_grant means that the client was let through."""
+    """An exchange of a code that does not exist: 400 invalid_grant means that the client was authenticated."""
     form = {"grant_type": "authorization_code", "code": "x", "code_verifier": VERIFIER, **fields}
     return await browser.post_form("/auth/token", present(form), headers=headers or {})
 
@@ -37,7 +37,7 @@ class TestConfidential:
         assert is_through(await exchange(browser, header, client_id="web"))
 
     async def test_basic_is_form_encoded_within(self, browser: Browser, provider: Provider) -> None:
-        """RFC 6749 §2.3.1: so that a colon in an id, and anything in a secret, can be told."""
+        """RFC 6749 §2.3.1: so that an id may contain a colon, and a secret any character."""
         await provider.store.save_client(msgspec.structs.replace(WEB, id="a:b c", secret_hash=hash_secret("+%:é")))
         assert is_through(await exchange(browser, basic("a%3Ab+c", "%2B%25%3A%C3%A9")))
 
@@ -191,7 +191,7 @@ class TestTheForm:
         answer = await browser.post_form(path, {"code": "x" * 65_536})
         assert (answer.status_code, answer.json()["error"]) == (413, "invalid_request")
 
-    async def test_that_goes_on_for_ever_is_cut_off(self, browser: Browser) -> None:
+    async def test_that_never_ends_is_cut_off(self, browser: Browser) -> None:
         sent = 0
 
         async def endless() -> Any:

@@ -79,7 +79,7 @@ class TestTokens:
         assert "nonce" not in await provider.claims(tokens["id_token"], "web")
 
     async def test_an_id_token_is_there_without_openid_too(self, browser: Browser) -> None:
-        """Most families are opened by it (Spec 5.2)."""
+        """Most families need it (Spec 5.2)."""
         assert set(await browser.get_tokens(scope="light.read")) == FIELDS
 
     async def test_a_refresh_token_is_there_without_offline_access_too(self, browser: Browser) -> None:
@@ -95,7 +95,7 @@ class TestTokens:
         said = await browser.let_in(scope=asked, scopes=["light.read", "offline_access"])
         assert set((await browser.redeem(said["code"])).json()) == FIELDS
 
-    async def test_that_refusal_cannot_be_cut_off_the_code(self, browser: Browser) -> None:
+    async def test_the_client_cannot_remove_the_mark_of_the_refusal_from_the_code(self, browser: Browser) -> None:
         said = await browser.let_in(scope="openid offline_access", scopes=["openid"])
         assert (await browser.redeem(said["code"].removeprefix("online."))).json()["error"] == "invalid_grant"
 
@@ -115,7 +115,7 @@ class TestRefused:
         return error
 
     @pytest.mark.parametrize("code", ["nonsense", "x" * 5000, "é", "a b", "\x00"])
-    async def test_what_is_no_code(self, browser: Browser, code: str) -> None:
+    async def test_an_unknown_code(self, browser: Browser, code: str) -> None:
         assert await self.refused(browser, code) == "invalid_grant"
 
     async def test_no_code_at_all(self, browser: Browser) -> None:
@@ -144,7 +144,7 @@ class TestRefused:
         assert await self.refused(browser, code, WEB) == "invalid_grant", "it was in the wrong hands"
         assert not await provider.store.list_grants(provider.anna.id)
 
-    async def test_whoever_cannot_authenticate_does_not_use_the_code_up(self, browser: Browser) -> None:
+    async def test_a_client_that_fails_to_authenticate_does_not_use_the_code_up(self, browser: Browser) -> None:
         code = (await browser.let_in())["code"]
         assert (await browser.redeem(code, client_secret="wrong")).status_code == 401
         assert (await browser.redeem(code, code_verifier="not a verifier")).status_code == 400
@@ -233,7 +233,7 @@ class TestTheRedirectUri:
 
 
 class TestStandingDoesNotMatterHere:
-    async def test_who_has_to_renew_the_password_still_gets_tokens(self, browser: Browser, provider: Provider) -> None:
+    async def test_a_user_whose_password_is_due_still_gets_tokens(self, browser: Browser, provider: Provider) -> None:
         """469 and 470 are for the families to answer."""
         await provider.store.save_user(msgspec.structs.replace(provider.anna, standing=Standing.BOTH_EXPIRED))
         await browser.log_in()

@@ -1,4 +1,4 @@
-"""What the gateway says about itself is true: every word of it is tried."""
+"""The discovery document is true: every statement is tried."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -19,7 +19,7 @@ ROOT = ["/.well-known/oauth-authorization-server/auth", "/.well-known/openid-con
 
 @pytest.fixture
 async def root(provider: Provider) -> AsyncIterator[httpx.AsyncClient]:
-    """What the gateway mounts at /.well-known."""
+    """The app that the gateway mounts at /.well-known."""
     discovery = auth.Discovery(provider.signer, ISSUER, implicit_enabled=True)
     transport = httpx.ASGITransport(auth.build_well_known(discovery, auth.PREFIX), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=AUDIENCE) as client:
@@ -119,7 +119,7 @@ class TestWhat:
     async def test_every_language_is_there(self, browser: Browser) -> None:
         assert (await read(browser))["ui_locales_supported"] == sorted(LANGUAGES)
 
-    async def test_what_is_not_supported_is_said_not_to_be(self, browser: Browser) -> None:
+    async def test_unsupported_features_are_declared_as_unsupported(self, browser: Browser) -> None:
         metadata = await read(browser)
         for name in ("request_parameter_supported", "request_uri_parameter_supported", "claims_parameter_supported"):
             assert metadata[name] is False

@@ -1,4 +1,4 @@
-"""The implicit flow: `id_token` and `id_token token` (Spec 5.2), where server and client both enable it."""
+"""The implicit flow: `id_token` and `id_token token` (Spec 5.2), if both the gateway and the client enable it."""
 
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""When a person has to log in and to consent, and what comes of their answer."""
+"""When a person has to log in and to consent, and the effect of the decision."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,7 +19,7 @@ def leads_to_login(answer: object) -> dict[str, str]:
 
 
 class TestLogin:
-    async def test_who_is_not_logged_in_goes_there_and_comes_back_to_the_same_request(self, browser: Browser) -> None:
+    async def test_without_a_session_the_person_logs_in_and_returns_to_the_same_request(self, browser: Browser) -> None:
         answer = await browser.authorize(login_hint="anna@example.com", state="ü &=")
         login = leads_to_login(answer)
         assert login["login_hint"] == "anna@example.com"
@@ -53,7 +53,7 @@ class TestLogin:
         login = leads_to_login(await browser.authorize(prompt="login"))
         leads_to_login(await browser.http.get(login["return_to"]))
 
-    async def test_nobody_can_say_themselves_that_they_have_just_logged_in(self, browser: Browser, provider: Provider) -> None:
+    async def test_the_time_of_the_login_cannot_be_forged(self, browser: Browser, provider: Provider) -> None:
         await browser.log_in()
         provider.clock.advance(5)
         own = leads_to_login(await browser.authorize(prompt="login", state="other"))["return_to"]
@@ -107,7 +107,7 @@ class TestIdTokenHint:
         again = await browser.follow_login(answer, provider.bruno)
         assert returned(again)["error"] == "login_required"
 
-    async def test_that_is_none_is_worth_nothing(self, browser: Browser) -> None:
+    async def test_that_is_not_an_id_token_is_ignored(self, browser: Browser) -> None:
         tokens = await browser.get_tokens()
         for hint in ("nonsense", "a.b.c", tokens["access_token"], tampered(tokens["id_token"])):
             said = returned(await browser.authorize(id_token_hint=hint, prompt="none"))
@@ -135,13 +135,13 @@ class TestWhetherToAsk:
         said = returned(await browser.authorize(scope="openid light.read plug.write", prompt="none"))
         assert said["error"] == "consent_required"
 
-    async def test_what_was_left_out_is_asked_for_again(self, browser: Browser) -> None:
+    async def test_scopes_that_were_unticked_are_asked_for_again(self, browser: Browser) -> None:
         said = await browser.let_in(scope="openid light.read plug.read", scopes=["openid", "plug.read"])
         await browser.redeem(said["code"])
         assert (await browser.authorize(scope="openid light.read plug.read")).json()["page"] == "consent"
         assert returned(await browser.authorize(scope="openid plug.read"))["code"]
 
-    async def test_what_the_application_never_came_to_fetch_is_asked_for_again(self, browser: Browser) -> None:
+    async def test_a_code_that_was_never_redeemed_is_not_a_consent(self, browser: Browser) -> None:
         await browser.let_in()
         assert (await browser.authorize()).json()["page"] == "consent"
 
@@ -164,12 +164,12 @@ class TestWhetherToAsk:
         await browser.get_tokens()
         assert (await browser.authorize(PAGE)).json()["page"] == "consent"
 
-    async def test_what_was_revoked_is_asked_for_again(self, browser: Browser, provider: Provider) -> None:
+    async def test_a_revoked_grant_is_asked_for_again(self, browser: Browser, provider: Provider) -> None:
         await browser.get_tokens()
         await provider.store.revoke_grants(provider.anna.id, WEB.id, provider.clock.now())
         assert (await browser.authorize()).json()["page"] == "consent"
 
-    async def test_what_an_operator_granted_is_not_what_the_person_did(self, browser: Browser, provider: Provider) -> None:
+    async def test_a_grant_by_an_operator_is_not_a_consent_of_the_person(self, browser: Browser, provider: Provider) -> None:
         await provider.store.add_grant(Grant(new_id(), provider.anna.id, WEB.id, ("openid", "light.read")))
         await browser.log_in()
         assert (await browser.authorize()).json()["page"] == "consent"
@@ -217,7 +217,7 @@ class TestTheAnswer:
         assert not await provider.store.list_grants(provider.anna.id)
         assert provider.ledger.actions() == [("consent", "refused")]
 
-    async def test_what_comes_back_is_a_code_the_state_and_who_it_is_from(self, browser: Browser) -> None:
+    async def test_the_response_has_a_code_the_state_and_the_issuer(self, browser: Browser) -> None:
         said = await browser.let_in()
         assert set(said) == {"code", "state", "iss"}
         assert (said["state"], said["iss"]) == ("xyz", ISSUER)

@@ -58,7 +58,7 @@ class TestWithAHint:
         answer = await log_out(browser, id_token_hint=tokens["id_token"], post_logout_redirect_uri=BYE)
         assert answer.json()["page"] == "logout"
 
-    async def test_that_is_none_it_asks(self, browser: Browser, provider: Provider) -> None:
+    async def test_that_is_not_an_id_token_it_asks(self, browser: Browser, provider: Provider) -> None:
         tokens = await browser.get_tokens()
         for hint in ("nonsense", tokens["access_token"], tampered(tokens["id_token"])):
             assert (await log_out(browser, id_token_hint=hint)).json()["page"] == "logout"
@@ -99,7 +99,7 @@ class TestWithoutAHint:
         await provider.store.end_sessions(provider.anna.id)
         assert (await answer_question(browser, page, "logout")).json()["page"] == "logged out"
 
-    async def test_nobody_is_told_that_they_are_logged_out(self, browser: Browser) -> None:
+    async def test_without_a_session_the_logged_out_page_is_shown(self, browser: Browser) -> None:
         assert (await log_out(browser)).json()["page"] == "logged out"
 
 
@@ -144,7 +144,7 @@ class TestRefused:
 
 class TestPost:
     async def test_a_request_as_a_form_goes_on_as_a_query(self, browser: Browser) -> None:
-        """A form of another site comes without the cookie; what follows it has it."""
+        """A form of another site is sent without the cookie; the redirect that follows has it."""
         query = {"client_id": "web", "post_logout_redirect_uri": BYE}
         answer = await browser.post_form("/auth/logout", query)
         assert answer.headers["location"] == f"{ISSUER}/logout?{urlencode(query)}"

@@ -1,4 +1,4 @@
-"""Redirect URIs are compared letter by letter, and nothing gets out of the query or fragment it is put in."""
+"""Redirect URIs are compared exactly, and parameters stay within the query or fragment."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -44,7 +44,7 @@ class TestExplanations:
 
 class TestSendBack:
     @given(st.dictionaries(st.text(min_size=1, max_size=10), texts, max_size=4), st.sampled_from(ResponseMode))
-    def test_what_is_put_in_is_what_comes_out(self, parameters: dict[str, str], mode: ResponseMode) -> None:
+    def test_parameters_survive_the_redirect(self, parameters: dict[str, str], mode: ResponseMode) -> None:
         location = send_back(REGISTERED, mode, parameters).headers["location"]
         assert location.isascii()
         assert location.isprintable()

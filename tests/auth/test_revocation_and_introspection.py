@@ -52,7 +52,7 @@ class TestRevoke:
         assert (await revoke(browser, tokens["access_token"], PAGE)).status_code == 200
         assert not await provider.is_alive(tokens["access_token"])
 
-    async def test_nobody_ends_what_is_anothers(self, browser: Browser, provider: Provider) -> None:
+    async def test_a_client_cannot_revoke_tokens_of_another(self, browser: Browser, provider: Provider) -> None:
         tokens = await browser.get_tokens()
         for name in ("access_token", "refresh_token"):
             for other in (CLASSIC, NATIVE):
@@ -129,7 +129,9 @@ class TestIntrospect:
         tokens = await browser.get_tokens()
         assert (await introspect(browser, tokens["id_token"])).json()["token_kind"] == "id"
 
-    async def test_what_is_dead_unknown_or_anothers_is_just_not_active(self, browser: Browser, provider: Provider) -> None:
+    async def test_an_ended_unknown_or_foreign_token_is_reported_as_inactive(
+        self, browser: Browser, provider: Provider
+    ) -> None:
         others = await browser.get_tokens(CLASSIC)
         revoked = await browser.get_tokens()
         await revoke(browser, revoked["access_token"])

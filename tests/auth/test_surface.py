@@ -1,4 +1,4 @@
-"""The signing keys, and everything that is not there."""
+"""The published signing keys, and unknown URLs."""
 
 from typing import Any
 

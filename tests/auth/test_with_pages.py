@@ -1,4 +1,4 @@
-"""The endpoints and the pages that people meet, together: nothing in between is made up."""
+"""The endpoints together with the real pages."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

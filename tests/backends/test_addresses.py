@@ -1,4 +1,4 @@
-"""Which addresses may be called, and which URLs can be read in one way only."""
+"""Allowed addresses, and URLs that all parsers read the same way."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -89,7 +89,7 @@ class TestUrls:
             "https://receiver.example/" + "a" * 2000,
         ],
     )
-    def test_whatever_could_be_read_in_two_ways_is_refused_with_a_reason(self, url: str) -> None:
+    def test_ambiguous_urls_are_refused_with_a_reason(self, url: str) -> None:
         with pytest.raises(Undelivered, match=r"^The URL cannot be called: .+\.$") as refused:
             parse_target(url)
         assert refused.value.forbidden

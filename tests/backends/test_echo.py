@@ -1,4 +1,4 @@
-"""The echo backend over real HTTP, and everything that can go wrong with one."""
+"""The echo backend over real HTTP, and its failures."""
 
 import asyncio
 import socket
@@ -83,7 +83,7 @@ class TestEmbeddedEcho:
 
 
 class TestFailures:
-    async def test_nobody_there_is_unreachable_and_the_address_is_not_told(self) -> None:
+    async def test_a_closed_port_is_unreachable_and_the_address_stays_secret(self) -> None:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
             port = unused.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Mails as a mail server gets them."""
+"""Mails as a mail server receives them."""
 
 import ssl
 from pathlib import Path
@@ -17,7 +17,7 @@ HEADERS = {"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"} | {
 LINK = "https://gateway.example.com/auth/password?token=" + "aB-_" * 30
 
 
-# To read which authorities the machine trusts takes longer than most of these tests; where it matters, they say whom to trust.
+# Loading the machine's trusted authorities takes longer than most of these tests. Tests of TLS name their own.
 MACHINE_S = ssl.create_default_context()
 
 
@@ -66,7 +66,7 @@ class TestAnInvitation:
         assert sink.messages[0]["Subject"] == "You are invited to Casa Bianchi"
         assert LINK in sink.messages[0].get_content()
 
-    async def test_who_is_active_already_gets_no_link(self) -> None:
+    async def test_an_active_user_gets_no_link(self) -> None:
         async with smtp_sink() as sink:
             await mail_to(sink).send_invitation("carla@example.com", "Casa Bianchi", None, 3600)
         assert sink.messages[0]["Subject"] == "You can use Casa Bianchi now"
@@ -136,7 +136,7 @@ class TestTheConnection:
 
 
 class TestWithoutAMailServer:
-    async def test_nothing_is_sent_and_that_is_said(self) -> None:
+    async def test_nothing_is_sent_and_the_result_is_false(self) -> None:
         assert not await PrintedMail().send_password_link("anna@example.com", "Anna", LINK, 3600)
         assert not await PrintedMail().send_invitation("anna@example.com", "Casa", LINK, 3600)
 
@@ -157,7 +157,7 @@ class TestLifetimes:
         assert print_lifetime(seconds) == said
 
     @given(st.floats(1, 1e8))
-    def test_none_is_promised_longer_than_it_is(self, seconds: float) -> None:
+    def test_a_lifetime_is_rounded_down(self, seconds: float) -> None:
         count, unit = print_lifetime(seconds).split()
         length = {"day": 86_400, "hour": 3600, "minute": 60, "second": 1}[unit.removesuffix("s")]
         assert int(count) * length <= seconds

@@ -1,4 +1,4 @@
-"""The courier: every way into a private network is closed at the moment of the post, and no answer can do it harm."""
+"""The webhook sender: private addresses are refused when it connects, and no response can harm it."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ LOOPBACK = ("127.0.0.0/8",)
 
 
 class Zone:
-    """A name server in the hand: what each name has now."""
+    """A fake name server: the current addresses of each name."""
 
     def __init__(self, **names: Sequence[str]) -> None:
         self.names = {name.replace("_", "."): list(addresses) for name, addresses in names.items()}
@@ -221,7 +221,7 @@ class TestPrivateNetworks:
                 assert (await one.post(receiver.url, b"{}", {})).status == 307
             assert inside.got == []
 
-    async def test_what_an_operator_names_may_be_called_without_tls_and_nothing_else(self, receiver: Receiver) -> None:
+    async def test_only_networks_of_the_operator_may_be_called_without_tls(self, receiver: Receiver) -> None:
         zone = Zone(outside_example=["8.8.8.8"], here_example=["127.0.0.1"])
         async with webhook_sender(lookup=zone.look_up) as one:
             await one.check_url(receiver.url)
@@ -270,7 +270,7 @@ class TestNames:
         assert len(asked) == 2
         names.close()
 
-    async def test_what_is_no_name_is_not_found(self) -> None:
+    async def test_an_invalid_name_is_not_found(self) -> None:
         names = NameResolver()
         with pytest.raises(OSError, match="not a host name"):
             await names.look_up("a" * 70 + ".example")

@@ -1,7 +1,6 @@
 """A real browser in front of the real pages, served over a real socket.
 
-The browser is started once and lives in the event loop of the whole run; every test has contexts of its own in it, which share
-nothing with those of others.
+The browser is started once, in the event loop of the session. Every test has its own contexts, which share nothing.
 """
 
 import os
@@ -44,8 +43,8 @@ async def chromium() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-class Later:
-    """An app that is known only after its own port is; requests have an id, as the edge gives them one."""
+class DelayedApp:
+    """An app that is set after its port is known. It adds the request id of the edge."""
 
     def __init__(self) -> None:
         self.app: Any = None
@@ -54,8 +53,8 @@ class Later:
         await self.app({**scope, "domogate.request_id": "5f1c3a9e27d84b60"}, receive, send)
 
 
-class BackAtTheApplication:
-    """Another origin: where the application waits for the answer."""
+class ApplicationSite:
+    """The application, at another origin."""
 
     async def __call__(self, scope: Any, _receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
@@ -66,8 +65,8 @@ class BackAtTheApplication:
 def open_house(tmp_path_factory: pytest.TempPathFactory) -> OpenHouse:
     @asynccontextmanager
     async def opened(**options: Any) -> AsyncIterator[House]:
-        later = Later()
-        async with serving(later) as gateway, serving(BackAtTheApplication()) as application:
+        later = DelayedApp()
+        async with serving(later) as gateway, serving(ApplicationSite()) as application:
             base_url = f"http://127.0.0.1:{gateway.port}"
             redirect_uri = f"http://localhost:{application.port}/back"
             folder = tmp_path_factory.mktemp("house")

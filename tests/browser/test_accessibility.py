@@ -1,4 +1,4 @@
-"""Every page in every state: axe-core finds nothing, nothing is cut off, and the keyboard always shows where it is."""
+"""Every page in every state: axe-core finds no problem, nothing is cut off, and the keyboard focus is visible."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,8 +7,8 @@ import pytest
 from playwright.async_api import Browser
 
 from support.browsing import PATIENCE, OpenHouse, Screen
+from support.page_walk import TERMS_URL, Look, PageWalk, SeenPages, all_templates, all_texts
 from support.pages import House
-from support.tour import TERMS_URL, Look, Seen, Tour, all_templates, all_texts
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ async def screen_of(chromium: Browser, home: House, language: str) -> AsyncItera
 
 
 async def look_on_a_phone(screen: Screen) -> list[str]:
-    """A small one, in the dark."""
+    """A small phone with the dark colour scheme."""
     await screen.page.emulate_media(color_scheme="dark")
     await screen.page.set_viewport_size({"width": 320, "height": 568})
     sideways = await screen.page.evaluate("document.documentElement.scrollWidth") > 320
@@ -48,15 +48,13 @@ async def look_at_a_desk(screen: Screen, *, closely: bool) -> list[str]:
 
 
 @pytest.mark.timeout(600)
-async def test_nothing_stands_in_anybodys_way(
-    chromium: Browser, open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Through a house that has everything, in German, which has the longest words; and through one without mail and terms.
+async def test_all_pages_are_accessible(chromium: Browser, open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All pages in German, which has the longest words, and the pages of a gateway without mail and terms.
 
-    Each state of a page is looked at on a phone, and each template once more at a desk. The walk comes past every template, and
-    every text that a template names, so that none is left out.
+    Each state of a page is checked on a phone, and each template once on a desktop. The walk covers every template and every
+    text that a template names.
     """
-    seen = Seen(monkeypatch)
+    seen = SeenPages(monkeypatch)
     found: list[str] = []
 
     def looking(screen: Screen, language: str) -> Look:
@@ -70,16 +68,16 @@ async def test_nothing_stands_in_anybodys_way(
         return look
 
     async with open_house(mails_links=True, terms_url=TERMS_URL) as home, screen_of(chromium, home, "de") as screen:
-        await Tour(screen.page, home, looking(screen, "de"), "de").walk()
+        await PageWalk(screen.page, home, looking(screen, "de"), "de").walk()
     async with open_house() as home, screen_of(chromium, home, "en") as screen:
-        await Tour(screen.page, home, looking(screen, "en")).walk_without()
+        await PageWalk(screen.page, home, looking(screen, "en")).walk_without()
     assert found == []
     assert seen.templates == all_templates()
     assert all_texts() - seen.texts == set()
 
 
 class TestTheChecks:
-    """They find what is wrong, or their silence says nothing."""
+    """Shows that the checks find problems."""
 
     async def test_a_field_without_a_label_is_a_barrier(self, screen: Screen) -> None:
         await screen.open("/auth/login")

@@ -15,7 +15,7 @@ NEW = "three purple umbrellas"
 
 
 async def another_tab(chromium: Browser, home: House) -> Screen:
-    """In another browser: it shares no cookie with the first."""
+    """Another browser, which shares no cookie with the first."""
     context = await chromium.new_context(base_url=home.base_url, locale="en")
     context.set_default_timeout(PATIENCE)
     return Screen(await context.new_page(), home)
@@ -86,8 +86,8 @@ class TestLettingAnApplicationIn:
         assert parse_qs(urlsplit(screen.page.url).query)["error"] == ["access_denied"]
 
     async def test_logging_in_leads_straight_back_when_it_was_let_in_before(self, screen: Screen, home: House) -> None:
-        """The browser applies the login page's own form-action to every redirect on the way."""
-        # One without a secret is asked about every time on this address (RFC 8252 §8.6).
+        """The browser applies the login page's form-action to every redirect that follows."""
+        # For a client without a secret at this address consent is asked every time (RFC 8252 §8.6).
         await home.store.save_client(msgspec.structs.replace(home.client, secret_hash=hash_secret("a secret")))
         await screen.log_in()
         await screen.open(home.authorize_path())
@@ -101,7 +101,7 @@ class TestLettingAnApplicationIn:
         assert screen.complaints == []
 
     async def test_the_policy_would_block_an_address_that_it_does_not_name(self, screen: Screen, home: House) -> None:
-        """What the two tests before rest on: without the application's origin in form-action the browser stays here."""
+        """Shows what the two tests before check: without the application's origin in form-action the browser stays here."""
         await screen.log_in()
         await screen.open(home.authorize_path())
         elsewhere = home.client.redirect_uris[0].replace("localhost", "127.0.0.1")

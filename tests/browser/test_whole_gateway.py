@@ -1,4 +1,4 @@
-"""The whole gateway in its own process: a person lets an application in with a real browser, and throws it out again."""
+"""The whole gateway in its own process: with a real browser a person gives an application access and removes it again."""
 
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -15,7 +15,7 @@ __all__ = ["demo"]
 pytestmark = pytest.mark.slow
 
 CLIENT = "demo-classic"
-"""It sends its access token everywhere; the tokens that other tests use are not its."""
+"""It sends its access token to all families. Other tests do not use its tokens."""
 VERIFIER = "a-verifier-of-at-least-forty-three-characters"
 
 

@@ -1,4 +1,4 @@
-"""One gateway for all clients, which logs all it can; whatever anybody held must stand nowhere in clear afterwards."""
+"""One gateway with its most detailed log for all clients. No secret may be in its files afterwards."""
 
 import importlib
 import warnings
@@ -12,7 +12,7 @@ from support.backstage import backstage
 from support.gateway import Gateway, running, start
 from support.relying_party import FAREWELL, PlainApp, Secrets, Visitor
 
-# Authlib says once, when it is imported, that it would rather have another HTTP library.
+# Authlib warns on import that it prefers another HTTP library.
 with warnings.catch_warnings(record=True):
     importlib.import_module("authlib.integrations.httpx_client")
 
@@ -41,7 +41,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory, secrets: Secrets) -> Itera
 
 @pytest.fixture(scope="session")
 def farewell(gateway: Gateway) -> str:
-    """The demo's client has no address for after the logout; an operator registers one."""
+    """The demo's client has no post-logout redirect URI; an operator registers one."""
 
     async def register(tools: Tools) -> None:
         client = await tools.store.find_client("demo-app")
@@ -54,7 +54,7 @@ def farewell(gateway: Gateway) -> str:
 
 @pytest.fixture
 def visit(gateway: Gateway, secrets: Secrets) -> Iterator[MakeVisitor]:
-    """A browser of its own for the person with this e-mail."""
+    """A new browser for the person with this e-mail."""
     visitors: list[Visitor] = []
 
     def make(email: str) -> Visitor:

@@ -19,13 +19,13 @@ pytestmark = pytest.mark.slow
 
 CLIENT, SECRET, CALLBACK = "demo-app", "demo-app-secret-0001", "http://127.0.0.1:8090/callback"
 DIRECT: dict[str, Any] = {"trust_env": False, "verify": False}
-"""No proxy of the environment; and certificates, which nobody needs here, take long to load."""
+"""No proxy from the environment. Certificates are not needed, and take long to load."""
 ANNA = "anna@example.com"
 MakeVisitor = Callable[[str], Visitor]
 
 
 def web_app(gateway: Gateway, **kwargs: Any) -> StarletteOAuth2App:
-    """As Authlib's documentation has an application registered: it is told where the description is, and nothing else."""
+    """Registered as in Authlib's documentation: only the URL of the metadata is given."""
     oauth = OAuth()
     oauth.register(
         "home",
@@ -39,7 +39,7 @@ def web_app(gateway: Gateway, **kwargs: Any) -> StarletteOAuth2App:
 
 
 def request_of(url: str, session: dict[str, Any]) -> Request:
-    """What the web framework hands to the application when a browser calls it."""
+    """The request that a web framework gives to the application."""
     parts = urlsplit(url)
     scope = {
         "type": "http",
@@ -53,7 +53,7 @@ def request_of(url: str, session: dict[str, Any]) -> Request:
 
 
 async def log_in(app: StarletteOAuth2App, visitor: Visitor, secrets: Secrets, **how: Any) -> dict[str, Any]:
-    """From the button in the application to its session: state, PKCE, nonce and id token are Authlib's business."""
+    """From the login button to the session. Authlib handles state, PKCE, nonce and id token."""
     session: dict[str, Any] = {}
     redirect = await app.authorize_redirect(request_of("http://127.0.0.1:8090/login", session), CALLBACK)
     callback = visitor.let_in(redirect.headers["location"], **how)
@@ -63,7 +63,7 @@ async def log_in(app: StarletteOAuth2App, visitor: Visitor, secrets: Secrets, **
 
 
 def call_all(gateway: Gateway, token: Mapping[str, Any]) -> dict[str, int]:
-    """Authlib sends as bearer what it holds as access token; an application that calls with id tokens puts them there."""
+    """Authlib sends its access token as bearer. An application that needs id tokens stores them there."""
 
     def sender(bearer: str) -> Send:
         client = OAuth2Client(CLIENT, SECRET, token={"access_token": bearer, "token_type": "Bearer"}, **DIRECT)
@@ -81,7 +81,7 @@ def call_all(gateway: Gateway, token: Mapping[str, Any]) -> dict[str, int]:
 
 @pytest.fixture
 async def oauth_session(gateway: Gateway, visit: MakeVisitor, secrets: Secrets) -> AsyncIterator[AsyncOAuth2Client]:
-    """The bare session, after its own way through authorization code and PKCE."""
+    """The OAuth session after authorization code with PKCE."""
     async with AsyncOAuth2Client(
         CLIENT, SECRET, scope=EVERYTHING, redirect_uri=CALLBACK, code_challenge_method="S256", **DIRECT
     ) as session:
@@ -114,7 +114,7 @@ class TestLogin:
     async def test_an_id_token_with_another_nonce_is_refused_by_it(
         self, gateway: Gateway, visit: MakeVisitor, secrets: Secrets
     ) -> None:
-        """So that the former test shows something: the nonce is really compared."""
+        """Shows that the nonce is really compared."""
         app = web_app(gateway)
         token = await log_in(app, visit(ANNA), secrets)
         with pytest.raises(Exception, match="nonce"):
@@ -179,7 +179,7 @@ class TestRefresh:
         assert told["email"] == ANNA
         assert oauth_session.token["refresh_token"] != before["refresh_token"]
 
-    async def test_what_is_no_refresh_token_is_an_invalid_grant(self, oauth_session: AsyncOAuth2Client) -> None:
+    async def test_an_unknown_refresh_token_is_an_invalid_grant(self, oauth_session: AsyncOAuth2Client) -> None:
         for wrong in (oauth_session.token["access_token"], oauth_session.token["id_token"], "made-up"):
             with pytest.raises(OAuthError) as refused:
                 await oauth_session.refresh_token(oauth_session.metadata["token_endpoint"], refresh_token=wrong)

@@ -1,4 +1,4 @@
-"""An impatient client, or a thief beside it: the same code or refresh token fifty times at once, over HTTP."""
+"""The same code or refresh token fifty times at once, over HTTP."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ MakeApp = Callable[[str], PlainApp]
 
 
 async def send_at_once(gateway: Gateway, secrets: Secrets, form: Mapping[str, str]) -> list[httpx.Response]:
-    """Each on a connection of its own, which is open before the first request is sent."""
+    """Each request has its own connection, opened before the first request is sent."""
     limits = httpx.Limits(max_connections=TIMES, max_keepalive_connections=TIMES)
     async with httpx.AsyncClient(base_url=gateway.base_url, trust_env=False, verify=False, timeout=60, limits=limits) as http:
         await asyncio.gather(*(http.get("/auth/jwks") for _ in range(TIMES)))
@@ -33,7 +33,7 @@ async def send_at_once(gateway: Gateway, secrets: Secrets, form: Mapping[str, st
 
 
 def is_refused(app: PlainApp, refresh_token: str) -> bool:
-    answer = app.ask_token(app.refreshment(refresh_token))
+    answer = app.ask_token(app.refresh_form(refresh_token))
     return answer.status_code == 400 and answer.json()["error"] == "invalid_grant"
 
 
@@ -50,12 +50,12 @@ class TestOneCode:
         self, gateway: Gateway, secrets: Secrets, visit: MakeVisitor, app_of: MakeApp
     ) -> None:
         app = app_of("demo-app")
-        form = app.redemption(visit(ANNA).let_in(app.authorization_url()))
+        form = app.redeem_form(visit(ANNA).let_in(app.authorization_url()))
         answers = await send_at_once(gateway, secrets, form)
         assert Counter(answer.status_code for answer in answers) == {200: 1, 400: TIMES - 1}
         assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}
         (won,) = [answer.json() for answer in answers if answer.status_code == 200]
-        # Nobody can tell the client from the thief, so neither keeps anything (RFC 6749 §4.1.2).
+        # The gateway cannot tell the client from a thief, so both lose their tokens (RFC 6749 §4.1.2).
         assert statuses(app, gateway, won) == [401, 401]
         assert is_refused(app, won["refresh_token"])
 
@@ -66,13 +66,13 @@ class TestOneRefreshToken:
     ) -> None:
         app = app_of("demo-app")
         first = app.get_tokens(visit(ANNA))["refresh_token"]
-        answers = await send_at_once(gateway, secrets, app.refreshment(first))
+        answers = await send_at_once(gateway, secrets, app.refresh_form(first))
         assert Counter(answer.status_code for answer in answers) == {200: TIMES}
         (second,) = {answer.json()["refresh_token"] for answer in answers}
         assert second != first
-        # Each answer is whole: whichever of them the client reads, it can go on.
+        # Each response is complete: the client can continue with any of them.
         assert {status for answer in answers[::10] for status in statuses(app, gateway, answer.json())} == {200}
-        third = app.ask_token(app.refreshment(second))
+        third = app.ask_token(app.refresh_form(second))
         assert third.status_code == 200
         assert third.json()["refresh_token"] not in (first, second)
         assert statuses(app, gateway, third.json()) == [200, 200]
@@ -82,9 +82,9 @@ class TestOneRefreshToken:
     ) -> None:
         app = app_of("demo-app")
         first = app.get_tokens(visit(ANNA))["refresh_token"]
-        answers = await send_at_once(gateway, secrets, app.refreshment(first))
+        answers = await send_at_once(gateway, secrets, app.refresh_form(first))
         second = answers[0].json()["refresh_token"]
-        third = app.ask_token(app.refreshment(second)).json()
+        third = app.ask_token(app.refresh_form(second)).json()
         assert statuses(app, gateway, third) == [200, 200]
         assert is_refused(app, first)
         assert is_refused(app, third["refresh_token"])
@@ -96,8 +96,8 @@ class TestOneRefreshToken:
     ) -> None:
         app = app_of("demo-app")
         first = app.get_tokens(visit(ANNA))["refresh_token"]
-        second = app.ask_token(app.refreshment(first)).json()["refresh_token"]
-        third = app.ask_token(app.refreshment(second)).json()
-        answers = await send_at_once(gateway, secrets, app.refreshment(first))
+        second = app.ask_token(app.refresh_form(first)).json()["refresh_token"]
+        third = app.ask_token(app.refresh_form(second)).json()
+        answers = await send_at_once(gateway, secrets, app.refresh_form(first))
         assert Counter(answer.status_code for answer in answers) == {400: TIMES}
         assert statuses(app, gateway, third) == [401, 401]

@@ -1,4 +1,4 @@
-"""A person decides what an application may do, and can throw it out at any time."""
+"""A person decides what an application may do, and can remove it at any time."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,7 +22,7 @@ MakeApp = Callable[[str], PlainApp]
 
 
 def scopes_in(token: str) -> set[str]:
-    """As another implementation reads them; the signature is checked elsewhere."""
+    """The claims as PyJWT reads them. Other tests check the signature."""
     claims: dict[str, Any] = pyjwt.decode(token, options={"verify_signature": False})
     return set(claims["scope"].split())
 
@@ -32,7 +32,7 @@ def token_of(tokens: dict[str, Any], operation: Operation) -> str:
 
 
 def call_all(gateway: Gateway, email: str, app: PlainApp, tokens: dict[str, Any]) -> dict[Operation, int]:
-    """Every operation that this person has something for."""
+    """Every operation for which this person has a target."""
     targets = {operation: find_target(gateway, operation, email) for operation in OPERATIONS}
     return {
         operation: call(gateway, operation, target, app.bearer(token_of(tokens, operation)))
@@ -62,18 +62,18 @@ class TestFewerScopesThanAskedFor:
     def test_a_refresh_brings_the_same_and_no_more(self, gateway: Gateway, visit: MakeVisitor, app_of: MakeApp) -> None:
         app = app_of("demo-app")
         tokens = app.get_tokens(visit(ANNA), only=GRANTED, prompt="consent")
-        refreshed = app.ask_token(app.refreshment(tokens["refresh_token"])).json()
+        refreshed = app.ask_token(app.refresh_form(tokens["refresh_token"])).json()
         assert set(refreshed["scope"].split()) == {"openid", *GRANTED}
         assert scopes_in(refreshed["id_token"]) == {"openid", *GRANTED}
-        widened = app.ask_token({**app.refreshment(refreshed["refresh_token"]), "scope": "openid plug.write"})
+        widened = app.ask_token({**app.refresh_form(refreshed["refresh_token"]), "scope": "openid plug.write"})
         assert (widened.status_code, widened.json()["error"]) == (400, "invalid_scope")
-        # Refused, and nothing is lost: the same refresh token is still good.
-        assert app.ask_token(app.refreshment(refreshed["refresh_token"])).status_code == 200
+        # Refused, but the same refresh token is still valid.
+        assert app.ask_token(app.refresh_form(refreshed["refresh_token"])).status_code == 200
 
     def test_a_client_that_takes_over_the_scopes_it_was_given_goes_on(
         self, gateway: Gateway, visit: MakeVisitor, app_of: MakeApp, secrets: Secrets
     ) -> None:
-        """Authlib sends its own `scope` with every refresh: what it asked for, unless it is told what it got."""
+        """Authlib sends its requested `scope` with every refresh, unless it is told the granted one."""
         app = app_of("demo-app")
         tokens = app.get_tokens(visit(ANNA), only=GRANTED, prompt="consent")
         token_url = f"{gateway.auth_url}/token"
@@ -89,7 +89,7 @@ class TestFewerScopesThanAskedFor:
     def test_requests_oauthlib_goes_on_in_the_same_way(
         self, gateway: Gateway, visit: MakeVisitor, secrets: Secrets, app_of: MakeApp, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """By default it takes other scopes than it asked for as a reason to stop; its documentation names this switch."""
+        """By default it stops if the granted scopes differ from the requested ones. Its documentation names this option."""
         monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
         monkeypatch.setenv("OAUTHLIB_RELAX_TOKEN_SCOPE", "1")
         app, token_url = app_of("demo-app"), f"{gateway.auth_url}/token"
@@ -129,7 +129,7 @@ class TestFewerScopesThanAskedFor:
 
 @pytest.fixture(scope="module")
 def annas_browser(gateway: Gateway, secrets: Secrets) -> Iterator[Visitor]:
-    """She logs in once, and is asked for each scope."""
+    """She logs in once, and sees a question for each scope."""
     visitor = Visitor(gateway, ANNA, secrets)
     yield visitor
     visitor.close()
@@ -158,7 +158,7 @@ class TestRevocationOnTheAccountPage:
         assert set(call_all(gateway, DARIO, app, tokens).values()) == {401}
         userinfo = app.http.get("/auth/userinfo", headers={"Authorization": f"Bearer {tokens['access_token']}"})
         assert userinfo.status_code == 401
-        refused = app.ask_token(app.refreshment(tokens["refresh_token"]))
+        refused = app.ask_token(app.refresh_form(tokens["refresh_token"]))
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
 
     def test_only_that_application_of_only_that_person_is_thrown_out(
@@ -171,7 +171,7 @@ class TestRevocationOnTheAccountPage:
         visitor.revoke("demo-app")
         call_everything(gateway, ANNA, {kind: app.bearer(annas[f"{kind}_token"]) for kind in ("access", "id")})
         assert set(call_all(gateway, DARIO, other, others).values()) <= {200, 204}
-        assert other.ask_token(other.refreshment(others["refresh_token"])).status_code == 200
+        assert other.ask_token(other.refresh_form(others["refresh_token"])).status_code == 200
 
     def test_it_may_be_let_in_again_and_the_person_is_asked_anew(
         self, gateway: Gateway, visit: MakeVisitor, app_of: MakeApp

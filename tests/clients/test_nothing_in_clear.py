@@ -1,4 +1,4 @@
-"""Whatever an application, a person or a thief has sent or been sent: none of it in the log or in the files of the gateway."""
+"""No secret of an application, a person or a thief is in the log or in the files of the gateway."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def confided() -> Secrets:
 
 @pytest.fixture(scope="module")
 def talkative(tmp_path_factory: pytest.TempPathFactory, confided: Secrets) -> Iterator[Gateway]:
-    """A gateway of its own that logs all it can, after everything that might make it talk about secrets."""
+    """A gateway with its most detailed log, after all calls that involve secrets."""
     with running(start("demo", tmp_path_factory.mktemp("talkative"), LOUD)) as gateway:
         for user in gateway.ready["users"]:
             confided.note(user["password"])
@@ -36,21 +36,21 @@ def talkative(tmp_path_factory: pytest.TempPathFactory, confided: Secrets) -> It
 
 
 def provoke(gateway: Gateway, visitor: Visitor, app: PlainApp) -> None:
-    """Good and bad, where secrets belong and where they do not."""
+    """Valid and invalid calls, with secrets in right and wrong places."""
     callback = visitor.let_in(app.authorization_url())
-    form = app.redemption(callback)
+    form = app.redeem_form(callback)
     tokens = app.ask_token(form).json()
-    refreshed = app.ask_token(app.refreshment(tokens["refresh_token"])).json()
+    refreshed = app.ask_token(app.refresh_form(tokens["refresh_token"])).json()
     app.ask_token(form)  # the code again
-    code_alone = app.redemption(visitor.let_in(app.authorization_url(prompt="consent")))
+    code_alone = app.redeem_form(visitor.let_in(app.authorization_url(prompt="consent")))
     app.ask_token({**code_alone, "code_verifier": code_alone["code"] + "x" * 43})
     for wrong in (tokens["access_token"], refreshed["id_token"], visitor.password):
-        app.ask_token(app.refreshment(wrong))
-        app.ask_token({**app.refreshment(refreshed["refresh_token"]), "client_secret": wrong})
-        app.ask_token({**app.refreshment(refreshed["refresh_token"]), "grant_type": wrong})
-    everything = {**form, **app.refreshment(refreshed["refresh_token"]), "password": visitor.password}
+        app.ask_token(app.refresh_form(wrong))
+        app.ask_token({**app.refresh_form(refreshed["refresh_token"]), "client_secret": wrong})
+        app.ask_token({**app.refresh_form(refreshed["refresh_token"]), "grant_type": wrong})
+    everything = {**form, **app.refresh_form(refreshed["refresh_token"]), "password": visitor.password}
     for path in ("/auth/token", "/auth/revoke", "/auth/introspect", "/auth/userinfo", "/auth/authorize", "/auth/login"):
-        # In the address, where they do not belong.
+        # In the URL, where they do not belong.
         app.http.get(path, params=everything)
         app.http.post(path, params=everything, data=everything)
         app.http.post(path, content=str(everything), headers={"Content-Type": "application/json"})
@@ -68,14 +68,14 @@ def provoke(gateway: Gateway, visitor: Visitor, app: PlainApp) -> None:
 
 class TestAfterEverything:
     def test_there_was_something_to_be_found(self, talkative: Gateway, confided: Secrets) -> None:
-        """Otherwise their absence would prove nothing."""
+        """Otherwise the absence of secrets would prove nothing."""
         assert len(confided) > 50
         for path in ("/auth/token", "/auth/authorize", "/auth/introspect", "/homeauto/v1.0/plants"):
             assert path in talkative.log
         assert any(b"anna@example.com" in file.read_bytes() for file in files_of(talkative.data))
 
-    def test_it_is_found_where_it_is(self, talkative: Gateway, confided: Secrets) -> None:
-        """The demo's headers for curl are the one place, closed to others, that holds tokens."""
+    def test_a_secret_in_a_file_is_found(self, talkative: Gateway, confided: Secrets) -> None:
+        """Only the demo's header files for curl contain tokens, and other users cannot read them."""
         headers = [file for file in (talkative.data / "as").iterdir() if confided.find_in(file.read_bytes())]
         assert headers
         assert {file.stat().st_mode & 0o077 for file in headers} == {0}

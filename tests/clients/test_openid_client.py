@@ -27,7 +27,7 @@ def folder() -> Path:
 
 
 class Party:
-    """The process, which says one thing a line and waits for one a line."""
+    """The process. It reads and writes one JSON document per line."""
 
     def __init__(self, process: "subprocess.Popen[str]", secrets: Secrets) -> None:
         self._process = process
@@ -149,7 +149,7 @@ class TestTheWholeWay:
 
 
 class TestWhatItWouldNotAccept:
-    """So that the former shows something: openid-client really checks these."""
+    """Shows that openid-client really checks these."""
 
     def begin(self, party: Party, visitor: Visitor) -> str:
         party.hear("discovered")

@@ -1,4 +1,4 @@
-"""A script that holds only the ready file of the demo: its refresh tokens, sent exactly as the specification shows (Spec 5)."""
+"""A script that uses only the refresh tokens in the demo's ready file, sent as the specification shows (Spec 5)."""
 
 import time
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class TestReadyRefreshTokens:
         """Decision 0023."""
         before = ready_user(gateway, "bruno@example.com")
         asked = time.time()
-        answer = script.ask_token(script.refreshment(before["refresh_token"]))
+        answer = script.ask_token(script.refresh_form(before["refresh_token"]))
         assert answer.status_code == 200, answer.text
         assert answer.headers["content-type"] == "application/json"
         assert answer.headers["cache-control"] == "no-store"
@@ -49,10 +49,10 @@ class TestReadyRefreshTokens:
         for name in ("access_token", "id_token", "refresh_token"):
             assert tokens[name] != before[name]
 
-    def test_what_it_gets_opens_all_families_and_can_be_refreshed_again(self, gateway: Gateway, script: PlainApp) -> None:
+    def test_its_tokens_open_all_families_and_can_be_refreshed_again(self, gateway: Gateway, script: PlainApp) -> None:
         value = ready_user(gateway, "anna@example.com")["refresh_token"]
         for _ in range(3):
-            tokens = script.ask_token(script.refreshment(value)).json()
+            tokens = script.ask_token(script.refresh_form(value)).json()
             value = tokens["refresh_token"]
         bearers = {kind: script.bearer(tokens[f"{kind}_token"]) for kind in ("access", "id")}
         call_everything(gateway, "anna@example.com", bearers)
@@ -61,7 +61,7 @@ class TestReadyRefreshTokens:
     def test_anything_else_of_the_user_sent_as_refresh_token_answers_400(
         self, gateway: Gateway, script: PlainApp, name: str
     ) -> None:
-        answer = script.ask_token(script.refreshment(ready_user(gateway, "elena@example.com")[name]))
+        answer = script.ask_token(script.refresh_form(ready_user(gateway, "elena@example.com")[name]))
         assert answer.status_code == 400
         assert answer.json()["error"] == "invalid_grant"
 
@@ -70,13 +70,13 @@ class TestReadyRefreshTokens:
     ) -> None:
         value = ready_user(gateway, "elena@example.com")["refresh_token"]
         classic = app_of("demo-classic")
-        assert classic.ask_token(classic.refreshment(value)).status_code == 400
-        assert script.ask_token(script.refreshment(value)).status_code == 200
+        assert classic.ask_token(classic.refresh_form(value)).status_code == 400
+        assert script.ask_token(script.refresh_form(value)).status_code == 200
 
     def test_a_form_with_parts_and_a_slash_at_the_end_are_taken_too(self, gateway: Gateway, script: PlainApp) -> None:
-        """Clients in the field send both."""
+        """Existing clients send both."""
         value = ready_user(gateway, "fabio@example.com")["refresh_token"]
-        form = script.refreshment(value)
+        form = script.refresh_form(value)
         answer = script.http.post("/auth/token/", files={name: (None, text) for name, text in form.items()})
         assert answer.status_code == 200, answer.text
         script.note(answer)

@@ -1,4 +1,4 @@
-"""requests-oauthlib, unmodified: authorization code with PKCE, and its refresh that happens by itself."""
+"""requests-oauthlib, unmodified: authorization code with PKCE, and its automatic refresh."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,12 +21,12 @@ MakeVisitor = Callable[[str], Visitor]
 
 @pytest.fixture(autouse=True)
 def on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library speaks http only when told that it is for development."""
+    """The library allows http only in development mode."""
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
 
 class Home:
-    """An application as the library's documentation shows one, with auto-refresh and a place to keep its token."""
+    """An application as in the library's documentation, with auto-refresh and a token store."""
 
     def __init__(self, gateway: Gateway, secrets: Secrets, scope: str = EVERYTHING) -> None:
         self.token_url = f"{gateway.auth_url}/token"
@@ -57,7 +57,7 @@ class Home:
         return dict(token)
 
     def send(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> int:
-        """With the access token, as it does by itself."""
+        """With the access token, which the library adds itself."""
         return int(self.session.request(method, url, headers=headers, data=body, timeout=30).status_code)
 
     def send_id_token(self, method: str, url: str, headers: dict[str, str], body: bytes | None) -> int:
@@ -164,7 +164,7 @@ class TestRevocation:
         token = home.log_in(visit(ANNA))
         userinfo = f"{gateway.auth_url}/userinfo"
         assert home.session.get(userinfo).json()["email"] == ANNA
-        # The library only prepares this request; whoever uses it sends it.
+        # The library only prepares this request; the application sends it.
         url, headers, body = home.session._client.prepare_token_revocation_request(
             "https://the.gateway/revoke", token["access_token"]
         )

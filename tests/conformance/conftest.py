@@ -1,4 +1,4 @@
-"""The gateway that is certified: RS256 and implicit are switched on, as an operator who certifies does (Decision 0027)."""
+"""The certified configuration: RS256 and the implicit flow are enabled (Decision 0027)."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def certified(request: pytest.FixtureRequest) -> Gateway:
 
 @pytest.fixture
 def browser(certified: Gateway) -> Browser:
-    """A fresh one, in which nobody is logged in."""
+    """A new browser in which nobody is logged in."""
     return Browser(certified)
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_oidcc_server(rp: RelyingParty, browser: Browser) -> None:
-    """A code, exchanged with HTTP Basic, for tokens that hold, and a userinfo about the same person."""
+    """A code is exchanged with HTTP Basic; the tokens are valid, and userinfo is about the same person."""
     login = rp.log_in(browser)
     answer = rp.userinfo(login.access_token)
     assert answer.status_code == 200
@@ -45,7 +45,7 @@ def test_oidcc_response_type_missing(rp: RelyingParty, browser: Browser) -> None
 
 
 def test_oidcc_idtoken_signature(rp: RelyingParty, browser: Browser) -> None:
-    """By an asymmetric key that is published under the kid of the header."""
+    """Signed with an asymmetric key that is published under the kid of the header."""
     token = rp.log_in(browser).id_token
     header = jwt.get_unverified_header(token)
     published = {key["kid"]: key for key in rp.http.get("/auth/jwks").json()["keys"]}
@@ -54,7 +54,7 @@ def test_oidcc_idtoken_signature(rp: RelyingParty, browser: Browser) -> None:
 
 
 def test_oidcc_idtoken_unsigned(rp: RelyingParty, browser: Browser) -> None:
-    """Skipped by the suite where it is not supported; here nothing can ask for it (Decision 0027)."""
+    """The suite skips it if it is not supported; no client can ask for it here (Decision 0027)."""
     assert "none" not in rp.metadata["id_token_signing_alg_values_supported"]
     assert "registration_endpoint" not in rp.metadata
     login = rp.log_in(browser, id_token_signed_response_alg="none")
@@ -93,7 +93,7 @@ def test_oidcc_ensure_request_without_nonce_succeeds_for_code_flow(rp: RelyingPa
 
 class TestScopes:
     def test_oidcc_scope_profile(self, rp: RelyingParty, browser: Browser) -> None:
-        """Of all that could be in a profile, only a name is kept here."""
+        """Of the profile claims only the name is stored here."""
         login = rp.log_in(browser, scope="openid profile")
         assert login.tokens["scope"] == "openid profile"
         assert rp.userinfo(login.access_token).json() == {"sub": login.claims["sub"], "name": "Anna Bianchi"}
@@ -107,15 +107,15 @@ class TestScopes:
         }
 
     def test_oidcc_scope_address(self, rp: RelyingParty, browser: Browser) -> None:
-        """Skipped by the suite where it is not supported: no address of a person is kept (Decision 0027)."""
+        """The suite skips it if it is not supported: no address is stored (Decision 0027)."""
         is_left_out("address", rp, browser)
 
     def test_oidcc_scope_phone(self, rp: RelyingParty, browser: Browser) -> None:
-        """Skipped by the suite where it is not supported: no telephone number is kept (Decision 0027)."""
+        """The suite skips it if it is not supported: no telephone number is stored (Decision 0027)."""
         is_left_out("phone", rp, browser)
 
     def test_oidcc_scope_all(self, rp: RelyingParty, browser: Browser) -> None:
-        """Skipped by the suite unless all are supported; whoever asks for all gets what there is (Decision 0027)."""
+        """The suite skips it unless all are supported. A client that asks for all gets the supported ones (Decision 0027)."""
         login = rp.log_in(browser, scope="openid profile email address phone")
         assert login.tokens["scope"] == "openid profile email"
         assert rp.userinfo(login.access_token).json().keys() == {"sub", "name", "email", "email_verified"}
@@ -129,7 +129,7 @@ class TestScopes:
         }
 
     def test_oidcc_alternate_happy_flow(self, rp: RelyingParty, browser: Browser) -> None:
-        """The name that newer suites have for the former, with the parameters in another order too."""
+        """The name of the previous module in newer suites, also with the parameters in another order."""
         asked = dict(reversed(rp.request(scope="email openid").items()))
         code = rp.returned(browser.go("/auth/authorize", asked), asked)["code"]
         tokens = check_token_response(rp.redeem(code))
@@ -160,7 +160,7 @@ class TestPages:
         rp.log_in(browser, login_hint="bruno@example.com")
 
     def test_oidcc_ui_locales(self, rp: RelyingParty, browser: Browser) -> None:
-        """The first language that there is; one that there is not is passed over."""
+        """The first supported language; others are ignored."""
         page = browser.open("/auth/authorize", rp.request(ui_locales="se it-IT de"))
         assert '<html lang="it"' in page.text
         page = browser.open("/auth/authorize", rp.request(ui_locales="se"))
@@ -168,7 +168,7 @@ class TestPages:
         rp.log_in(browser, ui_locales="se")
 
     def test_oidcc_claims_locales(self, rp: RelyingParty, browser: Browser) -> None:
-        """A name is kept in one language only."""
+        """A name is stored in one language only."""
         login = rp.log_in(browser, scope="openid profile", claims_locales="se")
         assert rp.userinfo(login.access_token).json()["name"] == "Anna Bianchi"
 
@@ -226,13 +226,13 @@ class TestOtherParameters:
         rp.log_in(browser, extra="foobar")
 
     def test_oidcc_ensure_request_with_acr_values_succeeds(self, rp: RelyingParty, browser: Browser) -> None:
-        """The suite warns without `acr`: we know how somebody logged in, which is `amr`, and name no levels (Decision 0027)."""
+        """The suite warns without `acr`: the gateway sends `amr`, but has no levels (Decision 0027)."""
         login = rp.log_in(browser, acr_values="1 2")
         assert "acr" not in login.claims
         assert "acr_values_supported" not in rp.metadata
 
     def test_oidcc_claims_essential(self, rp: RelyingParty, browser: Browser) -> None:
-        """The suite warns without the claim: scopes alone decide what is told (Decision 0027)."""
+        """The suite warns without the claim: only scopes decide which claims are sent (Decision 0027)."""
         assert rp.metadata["claims_parameter_supported"] is False
         claims = json.dumps({"userinfo": {"name": {"essential": True}}})
         login = rp.log_in(browser, claims=claims)
@@ -249,7 +249,7 @@ class TestOtherParameters:
 
 
 class TestRequestObjects:
-    """Not supported, and said so: the suite takes that for right (Decision 0027)."""
+    """Not supported, and declared so: the suite accepts that (Decision 0027)."""
 
     def test_oidcc_unsigned_request_object_supported_correctly_or_rejected_as_unsupported(
         self, rp: RelyingParty, browser: Browser
@@ -268,7 +268,7 @@ class TestRequestObjects:
         assert rp.returned(answer, asked)["error"] == "request_uri_not_supported"
 
     def test_oidcc_ensure_request_object_with_redirect_uri(self, rp: RelyingParty, browser: Browser) -> None:
-        """A redirect URI within the object leads nowhere: neither a bad one nor one instead of a bad one."""
+        """A redirect URI within the object is ignored."""
         asked = rp.request()
         answer = browser.go(
             "/auth/authorize", {**asked, "request": unsigned({**asked, "redirect_uri": "https://evil.example/"})}
@@ -284,7 +284,7 @@ def unsigned(claims: dict[str, str]) -> str:
 
 @dataclass
 class Redeemed:
-    """A code that was redeemed, when, and what for."""
+    """A redeemed code, the time, and the tokens."""
 
     code: str
     at: float
@@ -293,7 +293,7 @@ class Redeemed:
 
 @pytest.fixture(scope="module", autouse=True)
 def redeemed_at_first(certified: Gateway) -> Redeemed:
-    """Before everything else here, so that little is left to wait for when thirty seconds must have passed."""
+    """Runs first, so that the other tests use most of the thirty seconds."""
     rp = RelyingParty(certified)
     code = rp.get_code(Browser(certified))
     tokens = check_token_response(rp.redeem(code))
@@ -317,7 +317,7 @@ class TestClients:
         assert rp.userinfo(tokens["access_token"]).status_code == 401
 
     def test_oidcc_refresh_token(self, certified: Gateway, rp: RelyingParty, browser: Browser) -> None:
-        """The new id token is about the same login; another client can do nothing with the refresh token."""
+        """The new id token is about the same login; another client cannot use the refresh token."""
         login = rp.log_in(browser, scope="openid offline_access", prompt="consent")
         assert browser.seen == [LOGIN, CONSENT]
         check_oauth_error(RelyingParty(certified, SECOND).refresh(login.refresh_token), "invalid_grant")
@@ -335,7 +335,7 @@ class TestClients:
         assert rp.userinfo(tokens["access_token"]).json()["sub"] == login.claims["sub"]
 
     def test_oidcc_codereuse_30seconds(self, rp: RelyingParty, redeemed_at_first: Redeemed) -> None:
-        """No grace for codes: after half a minute the second use is refused too, and ends what the first one got."""
+        """Codes have no grace: after half a minute a second use is refused too, and revokes the first tokens."""
         assert rp.userinfo(redeemed_at_first.access_token).status_code == 200
         time.sleep(max(0.0, redeemed_at_first.at + 30 - time.monotonic()))
         check_oauth_error(rp.redeem(redeemed_at_first.code), "invalid_grant")

@@ -28,7 +28,7 @@ PRIVATE = {"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
 @pytest.fixture(scope="module")
 def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A gateway that is reached by https, as one that others can reach is; nothing else is set."""
+    """A gateway with an https URL and no other setting."""
     folder = tmp_path_factory.mktemp("public")
     certified(folder)
     pem = str(folder / "mail.pem")
@@ -47,7 +47,7 @@ def read(http: httpx.Client, path: str = DOCUMENT) -> dict[str, Any]:
 
 class TestDiscovery:
     def test_oidcc_discovery_endpoint_verification(self, rp: RelyingParty) -> None:
-        """What must be there is there, with the values that must be in it (OpenID Connect Discovery 1.0 §3)."""
+        """Required members exist and have the required values (OpenID Connect Discovery 1.0 §3)."""
         document = read(rp.http)
         assert f"{document['issuer']}/.well-known/openid-configuration" == f"{rp.gateway.base_url}{DOCUMENT}"
         assert "code" in document["response_types_supported"]
@@ -78,10 +78,10 @@ class TestDiscovery:
         )
 
     def test_without_a_setting_es256_signs(self, public: httpx.Client) -> None:
-        """Decision 0028: whoever certifies sets RS256."""
+        """Decision 0028: for certification the operator sets RS256."""
         assert read(public)["id_token_signing_alg_values_supported"] == ["ES256"]
 
-    def test_what_is_promised_is_served(self, rp: RelyingParty) -> None:
+    def test_all_advertised_endpoints_exist(self, rp: RelyingParty) -> None:
         document = read(rp.http)
         for name in ENDPOINTS:
             assert rp.http.get(document[name]).status_code != 404, name
@@ -89,7 +89,7 @@ class TestDiscovery:
 
 class TestIssuer:
     def test_oidcc_discovery_issuer_not_matching_config(self, rp: RelyingParty) -> None:
-        """Wherever the document is found, it names the one issuer; at any other place there is none (§4.3)."""
+        """Every copy of the document names the same issuer; there is none at other URLs (§4.3)."""
         issuer = read(rp.http)["issuer"]
         for path in (
             "/.well-known/openid-configuration/auth",

@@ -22,7 +22,7 @@ def page(certified: Gateway) -> RelyingParty:
 
 
 def go(rp: RelyingParty, browser: Browser, response_type: str, **changed: str | None) -> tuple[dict[str, str], dict[str, str]]:
-    """What was asked, and what came back in the fragment; nothing comes back in the query."""
+    """The request and the parameters in the fragment. The query is empty."""
     asked = rp.request(response_type=response_type, **changed)
     return asked, rp.returned(browser.go("/auth/authorize", asked), asked, "fragment")
 
@@ -30,7 +30,7 @@ def go(rp: RelyingParty, browser: Browser, response_type: str, **changed: str | 
 class TestFragment:
     @BOTH
     def test_oidcc_server(self, page: RelyingParty, browser: Browser, response_type: str) -> None:
-        """Tokens in the fragment alone, which no server ever sees; never a code, never a refresh token."""
+        """Tokens only in the fragment, which no server sees; no code and no refresh token."""
         asked, back = go(page, browser, response_type)
         page.check_id_token(back["id_token"], nonce=asked["nonce"], access_token=back.get("access_token"))
         assert ("access_token" in back) is (response_type == "id_token token")
@@ -61,7 +61,7 @@ class TestFragment:
 
     @BOTH
     def test_oidcc_prompt_none_not_logged_in(self, page: RelyingParty, browser: Browser, response_type: str) -> None:
-        """Refusals come in the fragment too."""
+        """Errors are in the fragment too."""
         assert go(page, browser, response_type, prompt="none")[1]["error"] == "login_required"
 
     def test_oidcc_response_type_missing(self, page: RelyingParty, browser: Browser) -> None:
@@ -86,7 +86,7 @@ class TestNonce:
 
 class TestAtHash:
     def test_it_vouches_for_the_access_token(self, page: RelyingParty, browser: Browser) -> None:
-        """OpenID Connect Core §3.2.2.9; `go` and `check_id_token` compute it anew."""
+        """OpenID Connect Core §3.2.2.9; `go` and `check_id_token` compute it themselves."""
         asked, back = go(page, browser, "id_token token")
         claims = page.check_id_token(back["id_token"], nonce=asked["nonce"], access_token=back["access_token"])
         assert len(claims["at_hash"]) == 22

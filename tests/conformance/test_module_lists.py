@@ -1,4 +1,4 @@
-"""Every module of the suite's lists has a test of its name, and each exception has a decision."""
+"""Every module of the suite's lists has a test with its name, and each exception has a decision."""
 
 import ast
 import re
@@ -47,7 +47,7 @@ PLANS = {
 
 
 def names_of_tests(file: Path) -> list[str]:
-    """The functions of a file that are tests, within classes too."""
+    """The test functions of a file, also those in classes."""
     nodes = ast.walk(ast.parse(file.read_text()))
     return [node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
 
@@ -69,7 +69,7 @@ def answered_otherwise() -> list[dict[str, str]]:
     return table
 
 
-def test_what_is_answered_otherwise_is_a_module_with_a_record_and_a_test() -> None:
+def test_every_exception_is_a_module_with_a_record_and_a_test() -> None:
     known = {module for plan in PLANS.values() for module in plan.split()}
     rows = answered_otherwise()
     assert rows
@@ -85,7 +85,7 @@ def test_what_is_answered_otherwise_is_a_module_with_a_record_and_a_test() -> No
 
 
 def test_a_test_that_speaks_of_skipping_or_warning_is_in_the_index() -> None:
-    """Wherever the suite would not simply pass, a decision says why."""
+    """Where the suite would not pass, a decision explains why."""
     listed = {as_test(re.findall(r"`([^`]+)`", row["module"])[0]) for row in answered_otherwise()}
     for file in PLANS:
         for node in ast.walk(ast.parse((HERE / file).read_text())):

@@ -32,7 +32,7 @@ def login(rp: RelyingParty, browser: Browser) -> Login:
 
 
 def is_logged_in(rp: RelyingParty, browser: Browser) -> bool:
-    """As the suite finds it out: by asking with prompt=none."""
+    """Checked as the suite does, with prompt=none."""
     asked = rp.request(prompt="none")
     back = rp.returned(browser.go("/auth/authorize", asked), asked)
     assert ("code" in back) is (back.get("error") != "login_required")
@@ -107,12 +107,12 @@ class TestWithoutAHint:
         assert STATE not in done.text
         assert not is_logged_in(rp, browser)
 
-    def test_who_stays_stays(self, rp: RelyingParty, browser: Browser, login: Login) -> None:
+    def test_a_person_who_chooses_to_stay_stays_logged_in(self, rp: RelyingParty, browser: Browser, login: Login) -> None:
         confirm(browser, browser.go("/auth/logout"), "stay")
         assert is_logged_in(rp, browser)
 
     def test_oidcc_rp_initiated_logout_no_id_token_hint(self, rp: RelyingParty, browser: Browser, login: Login) -> None:
-        """Nobody knows whose address it is."""
+        """The address belongs to no known client."""
         page = browser.go("/auth/logout", {"post_logout_redirect_uri": BYE, "state": STATE})
         assert is_error_page(page)
         assert is_logged_in(rp, browser)
@@ -127,7 +127,7 @@ class TestWithoutAHint:
 
 
 class TestABadRequest:
-    """An error page; the browser is sent nowhere, and nobody is logged out."""
+    """An error page without a redirect or a logout."""
 
     def test_oidcc_rp_initiated_logout_bad_post_logout_redirect_uri(
         self, rp: RelyingParty, browser: Browser, login: Login
@@ -146,7 +146,7 @@ class TestABadRequest:
         refuses(rp, browser, id_token_hint=f"{head}.{claims}.{changed}", post_logout_redirect_uri=BYE)
 
     def test_oidcc_rp_initiated_logout_bad_id_token_hint(self, rp: RelyingParty, browser: Browser, login: Login) -> None:
-        """One that another key signed, and things that are no token at all."""
+        """A token signed with another key, and texts that are not tokens."""
         header = jwt.get_unverified_header(login.id_token)
         foreign = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         forged = jwt.encode(login.claims, foreign, algorithm="RS256", headers={"kid": header["kid"]})

@@ -1,4 +1,4 @@
-"""Tokens that another provider signed open the families, over real HTTP on the real server."""
+"""Families accept tokens of another provider, over real HTTP."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A provider that others wrote, unmodified, as the gateway's external issuer."""
+"""The unmodified npm package oidc-provider as the gateway's external issuer."""
 
 import time
 from collections.abc import AsyncIterator, Iterator

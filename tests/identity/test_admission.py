@@ -18,7 +18,7 @@ NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC).timestamp()
 
 
 class Entrance:
-    """Admission on a memory store, at noon, with the means to issue keys and to restart."""
+    """Admission on a memory store at noon. It can issue keys and restart."""
 
     def __init__(self) -> None:
         self.clock = ManualClock(NOON)
@@ -37,7 +37,7 @@ class Entrance:
         return key.encode(), subscription
 
     async def admit(self, key: bytes) -> Admitted:
-        """As a surface does it."""
+        """The way a surface admits a key."""
         return self.admission.admit_known(key) or await self.admission.admit(key)
 
     async def admit_times(self, key: bytes, times: int) -> Admitted:

@@ -1,4 +1,4 @@
-"""A good token of an external issuer becomes a principal of our own user and client."""
+"""A valid token of an external issuer becomes a principal of our own user and client."""
 
 import msgspec
 import pytest
@@ -7,7 +7,7 @@ from domogate.domain.ids import DASHED_UUID
 from domogate.domain.people import Client, GrantType, Standing, TokenKind
 from domogate.identity.remote_keys import REFETCH_PAUSE
 from support.issuer import IssuerKey
-from support.issuer_world import ALL_SCOPES, KEY, new_issuers
+from support.issuer_fixture import ALL_SCOPES, KEY, new_issuers
 
 
 class TestAGoodToken:

@@ -1,4 +1,4 @@
-"""Issuers in trouble, over HTTP, and several together."""
+"""External issuers that fail, over HTTP, and several issuers at once."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from domogate.identity.remote_keys import REFETCH_PAUSE
 from domogate.identity.tokens import TokenVerifier
 from support.identity import AUDIENCE, ISSUER, new_identity, new_verifier
 from support.issuer import FakeIssuer, IssuerKey, serve_issuer
-from support.issuer_world import KEY, URL, IssuerFixture, new_issuers
+from support.issuer_fixture import KEY, URL, IssuerFixture, new_issuers
 
 
 class TestAnIssuerInTrouble:
@@ -53,7 +53,7 @@ class TestAnIssuerInTrouble:
 
 
 class TestOverHttp:
-    """With the real fetcher and an issuer that is not always what it should be."""
+    """The real fetcher with an issuer that misbehaves."""
 
     async def verify(self, http: JsonFetcher, issuer_url: str, key: IssuerKey) -> Principal:
         identity = await new_identity()

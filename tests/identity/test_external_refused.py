@@ -16,7 +16,7 @@ from domogate.identity.external import ExternalIssuer, IssuerProfile
 from support.examples import examples
 from support.identity import AUDIENCE, new_identity, new_verifier
 from support.issuer import FakeIssuer, IssuerKey
-from support.issuer_world import KEY, URL, new_issuers
+from support.issuer_fixture import KEY, URL, new_issuers
 
 
 class TestAWrongToken:
@@ -162,14 +162,14 @@ class TestAForgedToken:
             token = bytearray(issuers.access())
             place = data.draw(st.integers(0, len(token) - 1))
             token[place] ^= 1 << data.draw(st.integers(0, 7))
-            # The last character of an encoding may have bits that say nothing; the decoder refuses those too.
+            # The last character of the encoding may have unused bits; the decoder refuses a change of those too.
             await issuers.refusal(bytes(token))
 
         asyncio.run(flip())
 
     @settings(max_examples=examples(40))
     @given(st.binary(max_size=400))
-    def test_whatever_comes_is_refused_and_nothing_is_fetched_for_it(self, garbage: bytes) -> None:
+    def test_any_other_text_is_refused_without_a_fetch(self, garbage: bytes) -> None:
         async def send() -> None:
             issuers = await new_issuers()
             await issuers.refusal(garbage)

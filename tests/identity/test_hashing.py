@@ -50,7 +50,7 @@ class TestPasswordHasher:
         assert len(verified) == 2
         assert verified[0] == verified[1]
 
-    async def test_nobody_logs_in_with_the_password_of_nobody(self, hasher: PasswordHasher) -> None:
+    async def test_the_dummy_password_does_not_log_anybody_in(self, hasher: PasswordHasher) -> None:
         assert not await hasher.verify_password("nobody has this password", None)
 
     async def test_a_text_that_is_not_unicode_is_refused(self, hasher: PasswordHasher) -> None:
@@ -86,7 +86,7 @@ class TestPasswordHasher:
 
 
 class Hours:
-    """Stands in for the module `time`: passes only where it is told to, and remembers who slept."""
+    """Replaces the module `time`: time passes only on request, and sleeps are recorded."""
 
     def __init__(self) -> None:
         self.at = 1000.0
@@ -101,7 +101,7 @@ class Hours:
 
 
 class TestARest:
-    """Between two passwords, so that in a rush the machine is others' for a part of the time (Decision 0032)."""
+    """The pause between two passwords leaves time for other work (Decision 0032)."""
 
     @pytest.fixture
     def hours(self, monkeypatch: pytest.MonkeyPatch) -> Hours:
@@ -140,7 +140,7 @@ class TestARest:
     async def test_is_short_although_the_machine_stood_still_meanwhile(
         self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """An hour of it must not keep everybody out for three quarters of the next."""
+        """If the machine was suspended for an hour, the pause must not be 45 minutes."""
         self.taking(3600.0, hours, monkeypatch)
         await hasher.verify_password("x", known)
         await hasher.verify_password("x", known)

@@ -165,18 +165,18 @@ class TestScopes:
             st.none() | st.booleans() | st.integers() | st.text(), lambda of: st.lists(of) | st.dictionaries(st.text(), of)
         )
     )
-    def test_whatever_the_claim_is_only_scopes_that_there_are_come_out(self, value: Any) -> None:
+    def test_any_claim_gives_known_scopes_only(self, value: Any) -> None:
         for claims in ({"scope": value}, {"realm_access": value}, {"realm_access": {"roles": value}}):
             assert profile(preset="keycloak").map_scopes(claims) <= frozenset(Scope)
 
 
 class TestEmails:
     @pytest.mark.parametrize("verified", [True, "true", 1, "1"])
-    def test_that_are_vouched_for_are_taken(self, verified: object) -> None:
+    def test_that_are_verified_are_accepted(self, verified: object) -> None:
         assert profile().find_email({"email": "anna@example.com", "email_verified": verified}) == "anna@example.com"
 
     @pytest.mark.parametrize("verified", [None, False, "false", 0, "yes", [], [True], {}])
-    def test_that_are_not_vouched_for_are_not(self, verified: object) -> None:
+    def test_that_are_not_verified_are_refused(self, verified: object) -> None:
         assert profile().find_email({"email": "anna@example.com", "email_verified": verified}) is None
 
     def test_may_be_trusted_by_decision_and_come_from_another_claim(self) -> None:

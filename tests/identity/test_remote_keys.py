@@ -97,7 +97,7 @@ class TestKeys:
         with pytest.raises(KeysUnavailable):
             await keys.find("first", "ES256")
 
-    async def test_that_were_never_there_are_asked_for_again_soon(self) -> None:
+    async def test_that_could_never_be_fetched_are_fetched_again_soon(self) -> None:
         clock, source = ManualClock(), FakeIssuer(URL, FIRST)
         source.down = True
         keys = remote(source, clock)
@@ -167,7 +167,7 @@ class TestDiscovery:
             None,
         ],
     )
-    async def test_that_is_not_of_this_issuer_or_leads_astray_is_not_followed(self, metadata: Any) -> None:
+    async def test_of_another_issuer_or_with_a_bad_key_url_is_not_followed(self, metadata: Any) -> None:
         source = FakeIssuer(URL, FIRST)
         source.metadata = metadata if isinstance(metadata, dict) else source.metadata
         original = source.get_json

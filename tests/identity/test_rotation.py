@@ -18,7 +18,7 @@ MAX_AGE = 300.0
 
 
 class Elsewhere:
-    """A verifier that keeps the key set for as long as it may, and never asks for it sooner."""
+    """A client that caches the key set for its full max-age."""
 
     def __init__(self, fetch: Callable[[], Any], clock: ManualClock) -> None:
         self._fetch = fetch
@@ -98,7 +98,7 @@ class TestAPlannedRotation:
             identity.clock.advance(100.0)
         assert current == second.kid
 
-    async def test_that_was_cut_short_is_mended_by_the_next(self) -> None:
+    async def test_that_was_interrupted_is_completed_by_the_next(self) -> None:
         identity = await new_identity()
         abandoned = new_signing_key("ES256", identity.clock.now() + PUBLISHED_AHEAD)
         await identity.store.add_signing_key(abandoned)
@@ -184,7 +184,7 @@ class TestPlaces:
 
 
 class TestSeveralGateways:
-    """On one database, each with its own key ring, signer and verifier."""
+    """Several gateways on one database, each with its own key ring, signer and verifier."""
 
     @pytest.fixture
     async def gateways(self, tmp_path: Path) -> AsyncIterator[list[tuple[SqlStore, TokenSigner, TokenVerifier]]]:

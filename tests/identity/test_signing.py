@@ -14,7 +14,7 @@ from support.identity import AUDIENCE, ISSUER, Identity, ManualClock, MemoryStor
 
 
 async def verify_elsewhere(identity: Identity, token: str | bytes, audience: str) -> dict[str, Any]:
-    """What a client with PyJWT makes of the token and the published key set, at the real time of day."""
+    """Verifies the token as a client with PyJWT does, with the published key set and the real time."""
     jwks = pyjwt.PyJWKSet.from_dict(await identity.signer.jwks())
     header = pyjwt.get_unverified_header(token)
     return pyjwt.decode(

@@ -1,4 +1,4 @@
-"""What the gateway signed is read again, and nothing else is."""
+"""The gateway reads only what it signed itself."""
 
 import json
 
@@ -35,9 +35,7 @@ class TestReading:
         for typ in ("JWT", "at+jwt", "TICKET+JWT", "application/ticket+jwt", ""):
             assert await identity.signer.read(signed, typ=typ) is None
 
-    async def test_what_another_implementation_signs_with_our_key_is_read_and_with_another_is_not(
-        self, identity: Identity
-    ) -> None:
+    async def test_a_signature_by_pyjwt_is_read_with_our_key_and_refused_with_another(self, identity: Identity) -> None:
         assert await identity.signer.read(identity.forge(CLAIMS, typ=TYP).decode(), typ=TYP) == CLAIMS
         other = await new_identity()
         kid = identity.store.signing_keys[0].kid
@@ -66,7 +64,7 @@ class TestReading:
         ):
             assert await identity.signer.read(forged, typ=TYP) is None
 
-    async def test_what_is_too_long_to_be_ours_is_not_looked_at(self, identity: Identity) -> None:
+    async def test_a_text_that_is_too_long_is_not_parsed(self, identity: Identity) -> None:
         signed = await identity.signer.sign({"filling": "x" * MAX_TOKEN}, typ=TYP)
         assert await identity.signer.read(signed, typ=TYP) is None
 

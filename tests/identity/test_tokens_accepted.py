@@ -1,4 +1,4 @@
-"""A good token becomes a principal, and stays good only while all that it stands on does."""
+"""A valid token becomes a principal, while its user, client and grant are valid."""
 
 import asyncio
 from typing import Any
@@ -78,7 +78,7 @@ class TestAGoodToken:
         scopes=st.frozensets(st.sampled_from(["plug.read", "plug.write", "scene.launch", "safety.read", "openid"])),
         kind=st.sampled_from(TokenKind),
     )
-    def test_whatever_is_minted_comes_back(
+    def test_every_minted_token_verifies_with_the_same_claims(
         self, email: str, name: str, client_id: str, scopes: frozenset[str], kind: TokenKind
     ) -> None:
         async def round_trip() -> None:
@@ -184,7 +184,7 @@ class TestAVerifiedToken:
 
 class TestAChangeDuringVerification:
     async def verify_while(self, identity: Identity, token: bytes, change: Any) -> Any:
-        """The store reads, then the change is committed and applied, then the store's old answer arrives."""
+        """The store reads, then a change is committed and applied, then the old result of the read arrives."""
         identity.store.held = asyncio.Event()
         verifying = asyncio.create_task(identity.verify(token))
         while "grant" not in identity.store.reads:
@@ -203,7 +203,7 @@ class TestAChangeDuringVerification:
     async def test_a_standing_changed_meanwhile_is_the_one_remembered(self, monkeypatch: pytest.MonkeyPatch) -> None:
         identity = await new_identity()
         token = await identity.mint()
-        # The user is read last: hold that answer, and no other.
+        # The user is read last: delay only that read.
         original = identity.store.find_user
         asked, go_on = asyncio.Event(), asyncio.Event()
 
@@ -223,9 +223,7 @@ class TestAChangeDuringVerification:
         assert found is not None
         assert found.standing is Standing.BOTH_EXPIRED
 
-    async def test_changes_without_end_do_not_hold_a_request_up_for_ever_and_nothing_is_remembered(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_constant_changes_do_not_delay_a_request_and_nothing_is_cached(self, monkeypatch: pytest.MonkeyPatch) -> None:
         identity = await new_identity()
         token = await identity.mint()
         original = identity.store.find_user

@@ -1,4 +1,4 @@
-"""What is tampered with, forged or no token at all is refused."""
+"""Changed tokens, forged tokens and other texts are refused."""
 
 import asyncio
 import base64
@@ -147,7 +147,7 @@ class TestAForgedToken:
     async def test_of_one_kind_does_not_pass_as_the_other(self) -> None:
         identity = await new_identity()
         assert "audience" in await refusal(identity, identity.forge(identity.claims(aud="demo-app"), typ="at+jwt"))
-        # Under typ JWT the audience is the client, and no client is called like the gateway.
+        # With typ JWT the audience is a client, and no client has the name of the gateway.
         assert "grant" in await refusal(identity, identity.forge(identity.claims(), typ="JWT"))
 
     @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ class TestAForgedToken:
         payload = identity.claims(**changed)
         try:
             token = identity.forge(payload)
-        except TypeError:  # PyJWT does not sign an issuer that is no text
+        except TypeError:  # PyJWT does not sign an issuer that is not a string
             token = (await identity.signer.sign(payload, typ="at+jwt")).encode()
         assert word in await refusal(identity, token)
 
@@ -213,7 +213,7 @@ class TestAForgedToken:
             await refusal(identity, identity.forge(identity.claims(aud=audience, client_id=None), typ="JWT"))
 
     @pytest.mark.parametrize("payload", [b"[]", b'"x"', b"null", b"{", b"\xff", b'{"exp": NaN}', b"[" * 5000], ids=repr)
-    async def test_whose_payload_is_no_object_is_refused(self, payload: bytes) -> None:
+    async def test_whose_payload_is_not_an_object_is_refused(self, payload: bytes) -> None:
         identity = await new_identity()
         stored = identity.store.signing_keys[0]
         key = pyjwt.PyJWK(json.loads(stored.jwk), algorithm="ES256").key

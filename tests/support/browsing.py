@@ -1,4 +1,4 @@
-"""What a person does in front of a browser, and what an accessibility checker thinks of what they see."""
+"""A browser tab as a person uses it, with an accessibility checker."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -11,7 +11,7 @@ from support.pages import ANNA, PASSWORD, House
 AXE = Axe()
 
 PATIENCE = 60_000.0
-"""Milliseconds until a test gives up on what should have come: a busy machine may do nothing for a while."""
+"""Milliseconds that a test waits for an element. A busy machine may stall for a while."""
 expect.set_options(timeout=PATIENCE)
 
 _FIND_BARRIERS = """
@@ -20,20 +20,20 @@ _FIND_BARRIERS = """
         barriers: found.violations.flatMap(rule => rule.nodes.map(node => `${rule.id}: ${node.html}`)),
     }))
 """
-"""Only what is asked for leaves the browser: the whole report is a hundred times as long, at each stop of a long walk."""
+"""Only these values leave the browser: the whole report is a hundred times longer."""
 
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
-"""Serves a house; its options are those of House."""
+"""Serves the pages; the options are those of House."""
 
 
 class Screen:
-    """One tab. Everything is found as a person would: by its label, its role, its words."""
+    """One tab. Elements are found by label, role and text, as a person does."""
 
     def __init__(self, page: Page, home: House) -> None:
         self.page = page
         self.home = home
         self.complaints: list[str] = []
-        """What the browser itself complained of: above all what the policy blocked."""
+        """Errors of the browser, such as requests that the policy blocked."""
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
 
     async def open(self, path: str) -> None:
@@ -49,7 +49,7 @@ class Screen:
         return self.page.get_by_role("link", name=name, exact=True)
 
     async def is_headed(self, words: str) -> bool:
-        """The page with this heading is there, or comes."""
+        """Waits for a page with this heading."""
         await expect(self.page.get_by_role("heading", level=1)).to_have_text(words)
         return True
 
@@ -68,9 +68,9 @@ class Screen:
         await self.page.wait_for_url("**/auth/account*")
 
     async def find_barriers(self) -> list[str]:
-        """What axe-core has against the page, as one line each; everything it knows is checked."""
+        """The problems that axe-core finds, one line each, with all its rules."""
         if not await self.page.evaluate("'axe' in window"):
             await self.page.evaluate(AXE.axe_script)
         found = await self.page.evaluate(_FIND_BARRIERS)
-        assert found["passes"] > 5, "axe-core has looked at nothing"
+        assert found["passes"] > 5, "axe-core has checked nothing"
         return [f"{await self.page.title()}: {barrier}" for barrier in found["barriers"]]

@@ -1,6 +1,6 @@
-"""A person at a browser and an application that knows only the auth URL, against a running gateway, over HTTP alone."""
+"""Tools for the tests of OpenID certification: applications, a browser and a relying party for a running gateway."""
 
-from support.certified_apps import (
+from support.certification_apps import (
     ANNA,
     BROWSER_APP,
     BRUNO,
@@ -16,8 +16,8 @@ from support.certified_apps import (
     prepare,
     provider,
 )
-from support.certified_party import Login, Operator, RelyingParty, check_oauth_error, check_token_response, half_hash
-from support.certified_person import CONSENT, LOGIN, LOGOUT, Browser, is_error_page, question_of, scopes_on
+from support.certification_browser import CONSENT, LOGIN, LOGOUT, Browser, is_error_page, question_of, scopes_on
+from support.certification_client import Login, Operator, RelyingParty, check_oauth_error, check_token_response, half_hash
 from support.pkce import challenge_of
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Tokens that no honest client holds, made from a good one and signed with whatever key a test wants.
+"""Forges tokens: changes a valid token and signs it again.
 
-The gateway's private key is read out of its own store, as a thief of the data folder would: only so can a test prove that a
-rightly signed token with one wrong claim is refused for that claim.
+The private key comes from the gateway's store. So a test can prove that a correctly signed token with one wrong claim is
+refused because of that claim.
 """
 
 import base64
@@ -29,7 +29,7 @@ def claims_of(token: str) -> dict[str, Any]:
 
 @dataclass
 class Forge:
-    """Re-signs tokens of one gateway."""
+    """Signs changed tokens of one gateway."""
 
     gateway: Gateway
 
@@ -47,10 +47,10 @@ class Forge:
         return key
 
     def resign(self, token: str, claims: dict[str, Any] | None = None, header: dict[str, Any] | None = None) -> str:
-        """The same token with other claims or header fields (None takes one away), under the gateway's own signature."""
+        """The token with other claims or header members, signed by the gateway's key. None removes one."""
         head = {**jwt.get_unverified_header(token), **(header or {})}
         body = {**claims_of(token), **(claims or {})}
-        # PyJWT signs what it is given; taking the raw signer keeps strange headers and claims as they are.
+        # The raw algorithm of PyJWT signs unusual headers and claims unchanged.
         algorithm = jwt.get_algorithm_by_name(jwt.get_unverified_header(token)["alg"])
         parts = [encode({k: v for k, v in part.items() if v is not None}) for part in (head, body)]
         signed = ".".join(parts)

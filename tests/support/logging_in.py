@@ -1,4 +1,4 @@
-"""Logging in to a house with a browser, all the way and half of it."""
+"""Logins with and without a second factor."""
 
 from typing import Any
 

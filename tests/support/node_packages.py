@@ -1,4 +1,4 @@
-"""npm packages that tests need: installed on first use into .dev/node, as their lock file pins them, and kept there."""
+"""npm packages for tests: installed on first use into .dev/node, as pinned by their lock file."""
 
 import fcntl
 import hashlib
@@ -11,7 +11,7 @@ _PINNED = ("package.json", "package-lock.json", ".npmrc")
 
 
 def install(source: Path, name: str, *scripts: str) -> Path:
-    """A folder with the packages that `source` pins and, beside them, its scripts."""
+    """A folder with the packages that `source` pins, and with its scripts."""
     for program in ("node", "npm"):
         assert shutil.which(program) is not None, f"{program} is needed for this test (Debian: nodejs, npm)"
     digest = hashlib.sha256(b"".join((source / file).read_bytes() for file in _PINNED)).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The npm package `oidc-provider`, a provider that others wrote, run as a process of its own on loopback."""
+"""The npm package `oidc-provider` in its own process on loopback."""
 
 import contextlib
 import json
@@ -23,14 +23,14 @@ REDIRECT_URI = "https://app.example/callback"
 
 @dataclass
 class OidcProvider:
-    """A running provider, at which people log in as a browser would have them do."""
+    """A running provider, with a login like in a browser."""
 
     url: str
 
     def log_in(
         self, login: str, *, client_id: str = "their-app", scope: str = "openid email", resource: str | None = None
     ) -> dict[str, Any]:
-        """Authorization code with PKCE, through its own pages; what its token endpoint answers with."""
+        """Authorization code with PKCE, through its own pages. Returns the token response."""
         verifier = secrets.token_urlsafe(32)
         named = {} if resource is None else {"resource": resource}
         with httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE) as browser:
@@ -49,7 +49,7 @@ class OidcProvider:
             )
             exchange = {
                 "grant_type": "authorization_code",
-                "code": self._go_on(browser, answer, login),
+                "code": self._get_code(browser, answer, login),
                 "redirect_uri": REDIRECT_URI,
                 "code_verifier": verifier,
                 "client_id": client_id,
@@ -59,8 +59,8 @@ class OidcProvider:
             tokens: dict[str, Any] = browser.post("/token", data=exchange).raise_for_status().json()
             return tokens
 
-    def _go_on(self, browser: httpx.Client, answer: httpx.Response, login: str) -> str:
-        """Follow redirects and fill in forms until the browser is sent to the application with a code."""
+    def _get_code(self, browser: httpx.Client, answer: httpx.Response, login: str) -> str:
+        """Follow redirects and fill in forms up to the redirect with a code."""
         for _ in range(20):
             if answer.is_redirect:
                 target = urljoin(str(answer.url), answer.headers["location"])
@@ -75,7 +75,7 @@ class OidcProvider:
                 assert prompt is not None, answer.text
                 filled = {"prompt": prompt[1], "login": login, "password": "anything"}
                 answer = browser.post(form[1], data=filled)
-        raise AssertionError("the provider leads nowhere")
+        raise AssertionError("the provider gave no code")
 
 
 @contextmanager

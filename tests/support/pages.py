@@ -1,11 +1,10 @@
-"""Everything under /auth on a real store, with people whose passwords are known, for tests that look at pages."""
+"""Everything under /auth on a real store, with known passwords, for tests of the pages."""
 
 import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -27,6 +26,7 @@ from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
 from domogate.services.people import LINK_PATH, LoginThrottle, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
+from support.forms import forms_of
 from support.people import LINK_LIFETIME, Village, village
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
@@ -36,16 +36,16 @@ PASSWORD = "four yellow bicycles"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-"""Both of RFC 7636 appendix B."""
+"""From RFC 7636 appendix B."""
 APP_NAME = "Sunrise <b>lights</b>"
 SCOPES = ("openid", "email", "offline_access", *Scope)
 
 compiled = cache(Renderer)
-"""Has no state but the templates, whose compiling takes longer than most tests of pages."""
+"""Compiling the templates takes longer than most tests of pages."""
 
 
 class House:
-    """The whole of /auth. Anna owns a plant, Bruno is allowed in it, both have PASSWORD; Carla is not active."""
+    """All of /auth. Anna owns a plant, Bruno is allowed in it, both have PASSWORD; Carla is not active."""
 
     def __init__(
         self,
@@ -129,13 +129,13 @@ class House:
         return grant
 
     async def link(self, who: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> str:
-        """A one-time link for them, as the browser opens it."""
+        """The path of a one-time link."""
         token = secrets.token_urlsafe(32)
         await self.store.add_link(OneTimeLink(hash_secret(token), who.id, purpose, self.clock.now() + LINK_LIFETIME))
         return f"{LINK_PATH}{token}"
 
     async def redeem(self, callback: str, **credentials: str) -> None:
-        """As the application does it: only then has it been let in."""
+        """Redeem the code as the application does."""
         form = {
             "grant_type": "authorization_code",
             "client_id": self.client.id,
@@ -172,7 +172,7 @@ async def house(
     redirect_uri: str = "https://app.example/back",
     **options: Any,
 ) -> AsyncIterator[House]:
-    """`options` are those of House."""
+    """`options`: those of House."""
     async with village(folder) as of:
         built = House(of, base_url, redirect_uri=redirect_uri, **options)
         await built.open()
@@ -180,7 +180,7 @@ async def house(
 
 
 class Visitor:
-    """A browser without a screen: keeps cookies, sends forms as they stand on the page."""
+    """A browser without a screen: keeps cookies and submits the forms of the page."""
 
     def __init__(self, app: Starlette, base_url: str, **headers: str) -> None:
         transport = httpx.ASGITransport(app, client=(ADDRESS, 4711))
@@ -195,7 +195,7 @@ class Visitor:
         return await self.get(self.answer.headers["location"])
 
     async def send(self, action: str | None = None, **values: str | None) -> httpx.Response:
-        """Send the page's form (or the one to `action`), with `values` instead of or beside what it holds."""
+        """Submit the page's form (or the one to `action`) with changed or additional `values`."""
         form = next(it for it in forms_of(self.answer.text) if action is None or it.action == action)
         fields = dict(form.fields) | values
         self.answer = await self.http.post(form.action, data={name: it for name, it in fields.items() if it is not None})
@@ -208,31 +208,6 @@ class Visitor:
     @property
     def cookie(self) -> str:
         return self.http.cookies.get("domogate_session") or ""
-
-
-class FormOnPage(msgspec.Struct):
-    action: str
-    method: str
-    fields: dict[str, str]
-
-
-class _Forms(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[FormOnPage] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "form":
-            self.found.append(FormOnPage(given["action"] or "", given.get("method") or "get", {}))
-        elif tag == "input" and "name" in given and ("checked" in given or given.get("type") != "checkbox"):
-            self.found[-1].fields[given["name"] or ""] = given.get("value") or ""
-
-
-def forms_of(page: str) -> list[FormOnPage]:
-    parser = _Forms()
-    parser.feed(page)
-    return parser.found
 
 
 def heading_of(page: str) -> str:

@@ -1,4 +1,4 @@
-"""People on a real store: a house with its owner, a clock to turn, a hasher that is quick, and mail that is remembered."""
+"""People on a real store, with a manual clock, a fast fake hasher and recorded mail."""
 
 import shutil
 import tempfile
@@ -22,7 +22,7 @@ NOBODY = Id("00000000-0000-4000-8000-00000000dead")
 
 
 class QuickHasher:
-    """Not for keeping secrets: argon2's own tests are elsewhere."""
+    """Fast and not secret."""
 
     async def hash_password(self, password: str) -> str:
         return f"hash of {password[::-1]}"
@@ -32,7 +32,7 @@ class QuickHasher:
 
 
 class RememberedMail:
-    """Mail that a test can read. With `sends` False there is none, with `failure` the server is down."""
+    """Mail that a test can read. Without `sends` there is no mail server; with `failure` it is down."""
 
     def __init__(self) -> None:
         self.sends = False
@@ -54,7 +54,7 @@ class RememberedMail:
 
 
 class Village:
-    """Everything a test of people needs. Anna owns the house, Bruno is allowed in it, Carla is not active."""
+    """People with their store, mail and audit log. Anna owns the house, Bruno is allowed in it, Carla is not active."""
 
     def __init__(self, store: SqlStore, clock: HandClock) -> None:
         self.store = store
@@ -100,7 +100,7 @@ _template = tempfile.TemporaryDirectory(prefix="domogate-people-")
 
 @asynccontextmanager
 async def village(folder: Path, *, gateway: bool = False) -> AsyncIterator[Village]:
-    """Tables are made once a process, and copied for each test."""
+    """The tables are made once per process and copied for each test."""
     made = Path(_template.name) / "domogate.sqlite3"
     if not made.exists():
         async with _started(made, gateway=False) as empty:

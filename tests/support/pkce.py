@@ -1,4 +1,4 @@
-"""Proof Key for Code Exchange, as an application makes it (RFC 7636 §4.2)."""
+"""Proof Key for Code Exchange, on the side of the application (RFC 7636 §4.2)."""
 
 import base64
 import hashlib

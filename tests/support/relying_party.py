@@ -1,7 +1,6 @@
-"""What an application needs around its OAuth client: a person at a browser, and operations to call with the tokens.
+"""Tools for tests with OAuth libraries: a person's browser, and calls of operations with the tokens.
 
-The clients that others wrote do the protocol; nothing in here does it for them. `PlainApp` is for tests that need requests in
-exactly one form: the one of the specification.
+The libraries speak the protocol. `PlainApp` is for tests that need requests exactly as in the specification.
 """
 
 import secrets
@@ -13,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 import httpx
 
 from support.estate_view import asked_of, targets_in
-from support.forms import FormReader, Pairs, the_form
+from support.forms import Pairs, forms_of, the_form
 from support.gateway import Gateway
 from support.http import KEY_HEADER, PATIENCE
 from support.pkce import challenge_of
@@ -23,12 +22,12 @@ EVERYTHING = " ".join(("openid", "profile", "email", *ALL_SCOPES))
 FAREWELL = "http://127.0.0.1:8090/bye"
 LOGIN, AUTHORIZE, ACCOUNT, REVOKE = "/auth/login", "/auth/authorize", "/auth/account", "/auth/account/applications/revoke"
 _FORM = {"content-type": "application/x-www-form-urlencoded"}
-_WORTHLESS = 12
-"""Shorter than this is no secret of ours."""
+_SHORTEST_SECRET = 12
+"""Our secrets are at least this long."""
 
 
 class Secrets:
-    """Everything that anybody held and that may stand nowhere in clear."""
+    """All secrets that were used. None of them may be in a log or a file."""
 
     def __init__(self) -> None:
         self._texts: set[str] = set()
@@ -38,21 +37,21 @@ class Secrets:
 
     def note(self, *texts: str) -> None:
         for text in texts:
-            assert len(text) >= _WORTHLESS, text
+            assert len(text) >= _SHORTEST_SECRET, text
             self._texts.add(text)
             if text.count(".") == 2:
-                # A token is as good as its signature; its first part is the same for all.
+                # Search for the signature: the first part is the same in all tokens.
                 self._texts.add(text.rpartition(".")[2])
 
     def note_tokens(self, answer: Mapping[str, Any]) -> None:
         self.note(*(answer[name] for name in ("access_token", "id_token", "refresh_token") if name in answer))
 
     def find_in(self, content: bytes) -> list[str]:
-        """The beginnings of those that are there."""
+        """The first characters of the secrets in the content."""
         return [text[:8] for text in self._texts if text.encode() in content]
 
     def find_at(self, gateway: Gateway) -> dict[str, list[str]]:
-        """Where in the log and in the files of the gateway; all but the headers that the demo leaves for curl."""
+        """Secrets by file, in the log and the files of the gateway without the demo's header files for curl."""
         files = [gateway.log_file, *files_of(gateway.data)]
         found = {file.name: self.find_in(file.read_bytes()) for file in files}
         return {name: texts for name, texts in found.items() if texts}
@@ -65,7 +64,7 @@ def files_of(data: Path) -> Iterator[Path]:
 
 
 class Visitor:
-    """A person at a browser that runs no script: follows redirects, reads pages, fills in forms."""
+    """A person with a browser without scripts: follows redirects, reads pages, fills in forms."""
 
     def __init__(self, gateway: Gateway, email: str, secrets: Secrets) -> None:
         self._gateway = gateway
@@ -85,9 +84,9 @@ class Visitor:
         return self._follow(self.http.post(action, content=urlencode(pairs), headers=_FORM))
 
     def let_in(self, authorization_url: str, *, only: Sequence[str] | None = None, decision: str = "allow") -> str:
-        """Log in and decide where asked to. The address at which the application is called back.
+        """Log in and decide. Returns the URL of the redirect to the application.
 
-        `only`: the scopes that are left ticked; None is all of them.
+        `only`: the scopes that stay ticked; None for all.
         """
         answer = self._pass_login(self.open(authorization_url))
         if not answer.is_redirect:
@@ -105,11 +104,9 @@ class Visitor:
         return answer.text
 
     def revoke(self, client_id: str) -> str:
-        """Press the button beside the application. The page afterwards."""
+        """Press the button of the application. Returns the next page."""
         (form,) = [
-            form
-            for form in FormReader(self.open_account()).forms
-            if form.action == REVOKE and ("client_id", client_id) in form.fields
+            form for form in forms_of(self.open_account()) if form.action == REVOKE and ("client_id", client_id) in form.pairs
         ]
         answer = self.submit(REVOKE, form.press())
         assert answer.status_code == 200, answer.text
@@ -129,30 +126,30 @@ class Visitor:
 
     def _decide(self, page: str, only: Sequence[str] | None, decision: str) -> httpx.Response:
         form = the_form(page, AUTHORIZE)
-        for name, scope in list(form.fields):
+        for name, scope in list(form.pairs):
             if only is not None and name == "scope" and scope not in (*only, "openid"):
                 form.untick(name, scope)
         return self.submit(AUTHORIZE, form.press("decision", decision))
 
     def _follow(self, answer: httpx.Response) -> httpx.Response:
-        """Up to a page, or to where the gateway sends the browser away."""
+        """Follow redirects within the gateway."""
         while answer.is_redirect:
             target = urljoin(str(answer.url), answer.headers["location"])
             if not target.startswith(f"{self._gateway.base_url}/"):
                 break
             answer = self.http.get(target)
-        self._secrets.note(*(value for value in self.http.cookies.values() if len(value) >= _WORTHLESS))
+        self._secrets.note(*(value for value in self.http.cookies.values() if len(value) >= _SHORTEST_SECRET))
         return answer
 
 
 # --- operations of the families ------------------------------------------------------------------------------------------
 
 Send = Callable[[str, str, dict[str, str], bytes | None], int]
-"""Method, URL, headers without Authorization, body: the status. Each client sends its token in its own way."""
+"""Method, URL, headers without Authorization, body -> status. Each client adds its token itself."""
 
 
 def find_target(gateway: Gateway, operation: Operation, email: str) -> Target | None:
-    """Something of this person's that the operation can be asked about and that answers."""
+    """A reachable target of this person for the operation."""
     if operation.name == "E19":
         return {"reference": gateway.estate.references()[0]}
     if not operation.about_a_plant:
@@ -165,9 +162,9 @@ def find_target(gateway: Gateway, operation: Operation, email: str) -> Target | 
 
 
 def call_everything(gateway: Gateway, email: str, by_kind: Mapping[str, Send]) -> dict[str, int]:
-    """Every operation that this person has something for, with the kind of token that it wants; with both where either does.
+    """Call every operation for which this person has a target, with each kind of token that it accepts.
 
-    Fails unless each of the nine families has answered with success.
+    Fails unless each of the nine families has responded with success.
     """
     answers: dict[str, int] = {}
     reached: set[str] = set()
@@ -195,7 +192,7 @@ def call(gateway: Gateway, operation: Operation, target: Target, send: Send) -> 
 
 
 class PlainApp:
-    """Speaks OAuth as the specification shows it (Spec 5): forms, with the client's id and secret among the fields."""
+    """Uses OAuth as in the specification (Spec 5): forms that contain the client's id and secret."""
 
     def __init__(self, gateway: Gateway, secrets: Secrets, client_id: str = "demo-app") -> None:
         known = next(client for client in gateway.ready["clients"] if client["client_id"] == client_id)
@@ -227,7 +224,7 @@ class PlainApp:
         }
         return f"{self.gateway.auth_url}/authorize?{urlencode(query)}"
 
-    def redemption(self, callback: str) -> dict[str, str]:
+    def redeem_form(self, callback: str) -> dict[str, str]:
         """The form that redeems the code of this callback."""
         given = dict(parse_qsl(urlsplit(callback).query))
         return {
@@ -238,7 +235,7 @@ class PlainApp:
             **self.credentials,
         }
 
-    def refreshment(self, refresh_token: str) -> dict[str, str]:
+    def refresh_form(self, refresh_token: str) -> dict[str, str]:
         """Spec 5: grant_type, client_id, client_secret, refresh_token."""
         return {"grant_type": "refresh_token", "refresh_token": refresh_token, **self.credentials}
 
@@ -247,14 +244,14 @@ class PlainApp:
         return self.note(answer)
 
     def note(self, answer: httpx.Response) -> httpx.Response:
-        """What it holds from now on."""
+        """Note the tokens of the response as secrets."""
         if answer.status_code == 200:
             self._secrets.note_tokens(answer.json())
         return answer
 
     def get_tokens(self, visitor: Visitor, *, only: Sequence[str] | None = None, **request: str) -> dict[str, Any]:
-        """The whole way: a person lets it in, and it redeems the code."""
-        answer = self.ask_token(self.redemption(visitor.let_in(self.authorization_url(**request), only=only)))
+        """The whole flow: the person gives access, and the application redeems the code."""
+        answer = self.ask_token(self.redeem_form(visitor.let_in(self.authorization_url(**request), only=only)))
         assert answer.status_code == 200, answer.text
         tokens: dict[str, Any] = answer.json()
         return tokens

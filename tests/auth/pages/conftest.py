@@ -1,4 +1,4 @@
-"""The pages on a real store, and a visitor who looks at them."""
+"""The pages on a real store, and a browser without a screen."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

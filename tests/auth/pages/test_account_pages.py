@@ -54,7 +54,7 @@ class TestTheAccount:
         assert await home.sessions.find(visitor.cookie) is not None
 
     @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
-    async def test_nothing_is_done_for_nobody(self, visitor: Visitor, path: str) -> None:
+    async def test_without_a_login_nothing_is_done(self, visitor: Visitor, path: str) -> None:
         answer = await visitor.http.post(path, data={"csrf": ""})
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
 
@@ -87,7 +87,7 @@ class TestApplications:
         assert await home.store.list_grants(ANNA.id) == []
         assert [it.id for it in await home.store.list_grants(BRUNO.id)] == [kept.id]
 
-    async def test_none_is_removed_without_being_named(self, visitor: Visitor, home: House) -> None:
+    async def test_without_a_client_id_no_application_is_removed(self, visitor: Visitor, home: House) -> None:
         grant = await home.let_in(ANNA)
         await open_account(visitor)
         await visitor.send(REVOKE, client_id="")
@@ -225,7 +225,7 @@ class TestChangingThePassword:
     async def test_does_not_replace_one_that_was_renewed_by_a_link_meanwhile(
         self, visitor: Visitor, home: House, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whoever knows the former one, and has a browser open, would get the account back."""
+        """Somebody who knows the old password and has a browser open must not get the account back."""
         await visitor.log_in()
         await visitor.get("/auth/account/password")
         link = (await home.link(ANNA)).removeprefix(LINK_PATH)

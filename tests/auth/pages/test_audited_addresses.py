@@ -1,4 +1,4 @@
-"""Whatever a person does at the pages, the audit log says from where."""
+"""The audit log has the address of every action on the pages."""
 
 import pytest
 

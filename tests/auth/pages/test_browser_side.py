@@ -1,4 +1,4 @@
-"""Return addresses, form tokens, forms, and the policy that a page comes with."""
+"""Return addresses, form tokens, forms, and the content security policy."""
 
 from urllib.parse import urlsplit
 
@@ -92,7 +92,7 @@ class TestFormTokens:
         for form in (Form([]), Form([("csrf", "abd")]), Form([("csrf", "")]), Form([("csrf", "\ud800")]), {}, {"csrf": b"abc"}):
             assert not is_own_form(form, "abc")
 
-    def test_nothing_is_not_the_same_as_nothing(self) -> None:
+    def test_an_empty_token_is_never_accepted(self) -> None:
         assert not is_own_form(Form([("csrf", "")]), "")
 
 

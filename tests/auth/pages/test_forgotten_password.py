@@ -1,4 +1,4 @@
-"""A forgotten password: a link by mail for who has an account, and the same answer for everybody."""
+"""A forgotten password: accounts get a link by mail, and the page is the same for everybody."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -41,7 +41,7 @@ def mailed_path(home: House) -> str:
 
 
 async def audited(home: House) -> list[tuple[str, str, str]]:
-    """Who, with what result, and from where links were asked for; the oldest first."""
+    """Actor, result and address of the audit entries about links, the oldest first."""
     await home.audit.flush()
     entries = [record.entry for record in await home.audit.list(limit=100)]
     return [(entry.who, entry.result, entry.address) for entry in entries if entry.action == "link issued"]
@@ -123,7 +123,7 @@ class TestTheLink:
 
 
 class Ledger:
-    """What the store, the hasher and the mail were asked to do, and when the answer was on its way."""
+    """Records the calls of the store, the hasher and the mail, and when the response was sent."""
 
     ANSWERED = "answered"
 
@@ -153,7 +153,7 @@ class Ledger:
         return watched
 
     def take(self) -> tuple[list[str], list[str]]:
-        """What was done before the last answer, and after it."""
+        """The calls before the last response, and after it."""
         place = self.lines.index(self.ANSWERED)
         before, after = self.lines[:place], self.lines[place + 1 :]
         self.lines.clear()
@@ -170,7 +170,7 @@ class TestNobodyLearnsWhoHasAnAccount:
         assert all(answer == answers[0] for answer in answers)
 
     async def test_it_is_given_before_anybody_is_looked_up(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The same work before every answer, the counting of attempts: so it takes the same time."""
+        """The work before every response is the same, the counting of attempts. So it takes the same time."""
         ledger = Ledger(home, monkeypatch)
         visitor = Visitor(ledger.watch(home.app()), home.base_url)
         work: dict[str, tuple[list[str], list[str]]] = {}
@@ -185,7 +185,7 @@ class TestNobodyLearnsWhoHasAnAccount:
         assert work[NOBODY][1] == work[CARLA.email][1] == ["find_user_by_email"]
 
     async def test_a_slow_mail_server_keeps_no_answer_back(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Over a real socket: were the mail sent first, the answer would never come."""
+        """Over a real socket: if the mail were sent first, the response would never arrive."""
         answered, delivered = asyncio.Event(), asyncio.Event()
 
         async def wait_for_the_answer(*_: Any) -> bool:
@@ -198,13 +198,13 @@ class TestNobodyLearnsWhoHasAnAccount:
             http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", trust_env=False, timeout=30)
             async with http:
                 page = await http.get(FORGOTTEN)
-                # The cookie is for https alone, which a test's socket is not.
+                # The cookie is for https only, but the test uses http.
                 cookie = page.headers["set-cookie"].partition(";")[0]
                 fields = forms_of(page.text)[0].fields | {"email": ANNA.email}
                 sent = await http.post(FORGOTTEN, data=fields, headers={"cookie": cookie})
                 assert heading_of(sent.text) == "Check your mailbox"
                 assert not delivered.is_set()
-                # The connection is free for the next request meanwhile.
+                # Meanwhile the connection serves the next request.
                 assert (await http.get(FORGOTTEN)).status_code == 200
                 answered.set()
                 await asyncio.wait_for(delivered.wait(), 30)
@@ -254,7 +254,7 @@ class TestRefusals:
         assert answer.status_code == 400
         assert '<a href="#email">Enter your e-mail.</a>' in answer.text
 
-    async def test_what_people_type_is_never_markup(self, visitor: Visitor) -> None:
+    async def test_typed_text_is_never_markup(self, visitor: Visitor) -> None:
         assert "<script" not in (await ask(visitor, "<script>alert(1)</script>")).text
 
     async def test_a_very_long_email_is_cut(self, visitor: Visitor) -> None:

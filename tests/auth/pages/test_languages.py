@@ -19,7 +19,7 @@ SOURCES = "".join(
     for entry in folder.iterdir()
     if entry.name[-3:] in (".py", "tml")
 )
-# Those whose keys are put together from a word and something that varies.
+# Texts whose keys are composed from a prefix and a variable part.
 COMPOSED = re.compile(
     r"scopes\..*|plant_type\..*|(time|wait)\..*|account\.notice_.*|link\.(first|renew|operator|used|expired)_(title|intro|about)"
 ).fullmatch
@@ -65,7 +65,7 @@ class TestTexts:
         assert scope not in (title, about)
         assert about
 
-    def test_what_makes_something_happen_at_home_is_marked(self) -> None:
+    def test_scopes_that_change_something_are_marked(self) -> None:
         acting = {scope for scope in (*Scope, *IdentityScope, MANAGE_SCOPE) if scope_words(ENGLISH, scope)[2]}
         assert acting == {
             *(Scope.PLUG_WRITE, Scope.SCENE_LAUNCH, Scope.SCENE_WRITE, Scope.LIGHT_WRITE, Scope.COMFORT_WRITE),

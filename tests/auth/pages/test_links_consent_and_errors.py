@@ -70,7 +70,7 @@ class TestPasswordLinks:
         assert (answer.status_code, heading_of(answer.text)) == (410, "This link is too old")
 
     @pytest.mark.parametrize("path", ["/auth/password/unknown", "/auth/password", "/auth/password?token=%00"])
-    async def test_that_nobody_made_opens_nothing(self, visitor: Visitor, path: str) -> None:
+    async def test_that_was_made_up_does_not_work(self, visitor: Visitor, path: str) -> None:
         assert (await visitor.get(path)).status_code == 410
 
     async def test_a_bad_password_does_not_use_it_up(self, visitor: Visitor, home: House) -> None:
@@ -208,7 +208,7 @@ class TestLogout:
         assert heading_of(page.text) == "You are logged out"
         assert await home.sessions.find(cookie) is None
 
-    async def test_one_can_stay(self, visitor: Visitor, home: House) -> None:
+    async def test_the_person_can_stay_logged_in(self, visitor: Visitor, home: House) -> None:
         await visitor.log_in()
         await visitor.get("/auth/logout")
         await visitor.send("/auth/logout", decision="stay")

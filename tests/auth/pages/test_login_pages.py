@@ -139,7 +139,7 @@ class TestLoggingIn:
         assert "open for too long" in stale.text
         assert (await visitor.send(email=ANNA.email, password=PASSWORD)).status_code == 303
 
-    async def test_what_people_type_is_never_markup(self, visitor: Visitor) -> None:
+    async def test_typed_text_is_never_markup(self, visitor: Visitor) -> None:
         answer = await visitor.log_in(email='"><script>alert(1)</script>', password="x")
         assert "<script" not in answer.text
 
@@ -207,7 +207,7 @@ class TestTheCodePage:
         assert answer.status_code == 400
         assert heading_of(answer.text) == "Log in"
 
-    async def test_who_was_logged_in_stays_so_until_the_code_is_right(self, visitor: Visitor, home: House) -> None:
+    async def test_an_earlier_session_stays_until_the_code_is_right(self, visitor: Visitor, home: House) -> None:
         await visitor.log_in(email=BRUNO.email)
         bruno = visitor.cookie
         await visitor.log_in(return_to="/auth/account")

@@ -1,4 +1,4 @@
-"""What is noted is written, once and in order, and names nobody but by pseudonym."""
+"""Notes are written once and in order, and name people only by pseudonym."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def settle(store: MemoryAuditStore, records: int) -> None:
 
 
 class TestNoting:
-    async def test_what_is_noted_is_appended_by_itself_with_who_what_when_where_and_result(
+    async def test_a_note_is_appended_with_actor_subject_time_address_and_result(
         self, log: AuditLog, store: MemoryAuditStore
     ) -> None:
         log.note(
@@ -81,9 +81,7 @@ class TestNoting:
         await log.flush()
         assert store.whats == ["once"]
 
-    async def test_what_a_failing_store_did_not_take_is_kept_and_written_later(
-        self, log: AuditLog, store: MemoryAuditStore
-    ) -> None:
+    async def test_notes_that_a_failing_store_refused_are_written_later(self, log: AuditLog, store: MemoryAuditStore) -> None:
         store.failures = 3
         note(log, "patient")
         await settle(store, 1)
@@ -96,7 +94,7 @@ class TestNoting:
         await log.stop()
         assert len(store.records) == 1
 
-    async def test_what_a_full_buffer_drops_is_counted_and_noted_in_its_place(self, store: MemoryAuditStore) -> None:
+    async def test_notes_that_a_full_buffer_drops_are_counted_in_an_entry(self, store: MemoryAuditStore) -> None:
         log = AuditLog(store, HandClock(), capacity=3)
         for number in range(5):
             note(log, str(number))

@@ -1,4 +1,4 @@
-"""The chain on a database: what a thief changed is found, what the gateway removed or erased is not missed."""
+"""The chain on a database: changes by an attacker are found; removals by the gateway are valid."""
 
 import asyncio
 import sqlite3
@@ -44,9 +44,7 @@ class TestOnADatabase:
             ("UPDATE audit SET entry = '{}' WHERE number = 20", 20),
         ],
     )
-    async def test_what_was_changed_in_the_file_is_found(
-        self, database: tuple[SqlStore, Path], statement: str, number: int
-    ) -> None:
+    async def test_a_change_in_the_file_is_found(self, database: tuple[SqlStore, Path], statement: str, number: int) -> None:
         store, file = database
         log = await self.write(store)
         assert (await log.verify()).broken is None
@@ -58,14 +56,14 @@ class TestOnADatabase:
         assert broken.number == number
 
     async def prune(self, store: SqlStore, up_to: int) -> None:
-        """All up to that number, as if time had passed."""
+        """Removes all records up to this number, as if time had passed."""
         whole = await store.list_audit(0, 1000)
         entries = [msgspec.structs.replace(record.entry, at=float(record.number)) for record in whole]
         await store._write(lambda tx: tx.connection.execute(text("DELETE FROM audit")))
         await store.append_audit(entries)
         await store.prune_audit(up_to + 1)
 
-    async def test_what_is_left_after_old_records_were_removed_verifies(self, database: tuple[SqlStore, Path]) -> None:
+    async def test_the_rest_verifies_after_old_records_were_removed(self, database: tuple[SqlStore, Path]) -> None:
         store, _ = database
         log = await self.write(store)
         await self.prune(store, 8)
@@ -96,7 +94,7 @@ class TestOnADatabase:
             ("INSERT INTO audit SELECT 8, entry, hash FROM audit WHERE number = 10", 9),
         ],
     )
-    async def test_what_was_changed_after_a_removal_is_found(
+    async def test_a_change_after_a_removal_is_found(
         self, database: tuple[SqlStore, Path], statement: str, number: int
     ) -> None:
         store, file = database
@@ -110,7 +108,7 @@ class TestOnADatabase:
         assert broken.number == number
 
     async def test_the_beginning_cannot_be_moved_with_the_hash_that_is_there(self, database: tuple[SqlStore, Path]) -> None:
-        """Whoever removes more than was removed has no record that says so."""
+        """An attacker who removes more records has no removal record for them."""
         store, file = database
         log = await self.write(store)
         await self.prune(store, 8)

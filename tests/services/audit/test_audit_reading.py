@@ -1,4 +1,4 @@
-"""What was noted is listed, verified and exported."""
+"""Notes are listed, verified and exported."""
 
 import asyncio
 import hashlib
@@ -126,7 +126,7 @@ class TestReading:
         assert broken.number == 8
 
     async def test_the_chain_of_an_export_is_recomputed_from_its_documentation_alone(self, written: AuditLog) -> None:
-        """As docs/audit.md says: SHA-256 of the hash before, the number, and the entry just as it stands in the line."""
+        """As docs/audit.md says: SHA-256 of the previous hash, the number, and the entry exactly as in the line."""
         previous = "0" * 64
         async for line in written.export():
             found = re.fullmatch(rb'{"number":(\d+),"entry":({.*}),"hash":"([0-9a-f]{64})"}\n', line)

@@ -16,7 +16,7 @@ CHANGED = [Change(1, 0.0, ClientChanged(client_id="one"))]
 
 
 class Register:
-    """The part of the Store that is needed. It answers when the test opens the gate."""
+    """The needed part of the store. It returns when the test opens the gate."""
 
     def __init__(self, *clients: Client) -> None:
         self.clients = clients
@@ -60,7 +60,7 @@ class TestOrigins:
         register.gate.set()
         assert not await asking
 
-    async def test_that_cannot_be_read_are_read_again(self) -> None:
+    async def test_a_failed_read_is_tried_again(self) -> None:
         register = Register(ONE)
         origins = new_origins(register)
         register.failures = 1

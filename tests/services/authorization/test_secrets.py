@@ -1,4 +1,4 @@
-"""The one-way functions around codes, refresh tokens and client secrets."""
+"""Hashes and MACs of codes, refresh tokens and client secrets."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ verifiers = st.text(st.sampled_from(UNRESERVED), min_size=43, max_size=128)
 
 
 def challenge(verifier: str) -> str:
-    """RFC 7636 §4.2, by the letter."""
+    """RFC 7636 §4.2."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode("ascii")).digest()).decode().replace("=", "")
 
 
@@ -48,7 +48,7 @@ class TestPkce:
 
     @given(verifiers)
     def test_a_challenge_is_not_its_own_verifier(self, verifier: str) -> None:
-        """The method plain, in disguise."""
+        """The method plain in another form."""
         assert not verifies(challenge(verifier), challenge(verifier))
 
     @given(st.text(max_size=140))
@@ -68,7 +68,7 @@ class TestSecrets:
         assert not matches(secret + "x", hash_secret(secret))
         assert not matches(secret, None)
 
-    def test_what_is_no_unicode_matches_nothing(self) -> None:
+    def test_a_lone_surrogate_matches_nothing(self) -> None:
         assert not matches("\udcff", hash_secret("x"))
 
 
@@ -81,7 +81,7 @@ class TestSuccessors:
     @given(st.text(min_size=1), st.text(min_size=1), st.binary(min_size=32), st.binary(min_size=32))
     def test_another_token_or_secret_has_another(self, one: str, other: str, secret: bytes, another: bytes) -> None:
         assert (derive_successor(one, secret) == derive_successor(other, secret)) is (one == other)
-        # HMAC pads a key with zeros, so that trailing ones are no difference.
+        # HMAC pads a key with zeros, so trailing zeros make no difference.
         same = secret.rstrip(b"\0") == another.rstrip(b"\0")
         if len(secret) <= 64 and len(another) <= 64:
             assert (derive_successor(one, secret) == derive_successor(one, another)) is same

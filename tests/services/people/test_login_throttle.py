@@ -1,4 +1,4 @@
-"""What is counted where, and what a gateway remembers by itself. How it is counted: tests/stores/test_store_attempts.py."""
+"""The keys of attempts, and the waits that a gateway caches. Counting: tests/stores/test_store_attempts.py."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ ANNA, BRUNO = "anna@example.com", "bruno@example.com"
 
 
 class Counters:
-    """The part of ports.Store that a throttle needs: answers with `wait`, and keeps what it was asked."""
+    """The part of the store that a throttle needs. It returns `wait` and records the calls."""
 
     def __init__(self, wait: float = 0.0) -> None:
         self.wait = wait
@@ -101,7 +101,7 @@ class TestAdmitting:
         assert await throttle.admit(ANNA, HOME) == 2.5
         assert store.admitted == [throttle.attempt(ANNA, HOME)] * 2
 
-    async def test_who_goes_on_trying_during_the_wait_costs_no_write(
+    async def test_attempts_during_a_wait_cause_no_write(
         self, throttle: LoginThrottle, store: Counters, clock: HandClock
     ) -> None:
         store.wait = 8.0

@@ -1,4 +1,4 @@
-"""Passwords: set by a link or by who knows the former, and what they must be like."""
+"""Setting passwords by a link or with the old password, and the rules for passwords."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ class TestPasswordsByLink:
         )
         assert sum(not isinstance(one, Exception) for one in done) == 1
 
-    async def test_who_becomes_active_takes_up_their_invitations(self, village: Village) -> None:
+    async def test_a_user_who_becomes_active_becomes_a_member_where_invited(self, village: Village) -> None:
         token = token_of((await village.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
         dora = await village.people.redeem_link(token, GOOD_PASSWORD)
         plants, _ = await village.store.list_plants_of(dora.id)
@@ -46,7 +46,7 @@ class TestPasswordsByLink:
             assert not isinstance(found, DeadLink)
             assert found[1].id == CARLA.id
 
-    async def test_one_that_is_too_old_made_up_or_replaced_opens_nothing(self, village: Village) -> None:
+    async def test_an_expired_unknown_or_replaced_link_does_not_work(self, village: Village) -> None:
         replaced = token_of(await village.people.issue_password_link(CARLA.id))
         old = token_of(await village.people.issue_password_link(CARLA.id))
         assert await village.people.links.find(replaced) is DeadLink.USED
@@ -64,7 +64,7 @@ class TestPasswordsByLink:
         await village.people.set_password(ANNA.id, GOOD_PASSWORD)
         assert await village.people.links.find(token) is DeadLink.USED
 
-    async def test_nobody_gets_a_link_who_is_not_there(self, village: Village) -> None:
+    async def test_an_unknown_user_gets_no_link(self, village: Village) -> None:
         with pytest.raises(NotFound):
             await village.people.issue_password_link(NOBODY)
 
@@ -146,7 +146,7 @@ class TestWhatAPasswordMustBeLike:
             ("good pass \ud800", "character"),
         ],
     )
-    def test_what_is_refused_and_why(self, password: str, word: str) -> None:
+    def test_bad_passwords_are_refused_with_a_reason(self, password: str, word: str) -> None:
         with pytest.raises(Invalid, match=word):
             check_password(password, "anna@example.com")
 

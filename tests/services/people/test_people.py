@@ -1,4 +1,4 @@
-"""People: their accounts, and who may do what with them."""
+"""Accounts: create, change, delete, and the audit entries."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
 
 @asynccontextmanager
 async def another_process(village: Village, folder: Path) -> AsyncIterator[People]:
-    """People on a store of its own, on the same database, as a command beside a running gateway."""
+    """People on another store of the same database, like a command beside a running gateway."""
     store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=village.clock, poll=0.02, gateway=False)
     await store.start()
     try:
@@ -141,7 +141,7 @@ class TestTwoProcesses:
         )
 
     async def test_a_change_made_from_what_was_read_before_undoes_nothing(self, village: Village, tmp_path: Path) -> None:
-        """As a command does that asks a question in between."""
+        """Like a command that asks a question in between."""
         async with another_process(village, tmp_path) as other:
             seen = await village.people.get_user(BRUNO.id)
             await other.set_name(BRUNO.id, "Bruno B.")
@@ -266,7 +266,7 @@ class TestTheSecondFactor:
 
 
 class TestThrowingApplicationsOut:
-    async def test_one_grant_only_if_it_is_theirs(self, village: Village) -> None:
+    async def test_a_grant_is_revoked_only_for_its_own_user(self, village: Village) -> None:
         grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=village.clock.now())
         await village.store.add_grant(grant)
         for user_id, grant_id in ((BRUNO.id, grant.id), (ANNA.id, NOBODY)):
@@ -301,7 +301,7 @@ class TestDeletingAUser:
             await village.people.delete_user(HOUSE.owner.user_id)
         assert await village.store.find_user(HOUSE.owner.user_id) is not None
 
-    async def test_who_is_not_there_cannot_be_deleted(self, village: Village) -> None:
+    async def test_an_unknown_user_cannot_be_deleted(self, village: Village) -> None:
         with pytest.raises(NotFound):
             await village.people.delete_user(NOBODY)
 
@@ -323,7 +323,7 @@ class TestTheAuditLog:
         assert len({record.entry.who for record in records}) == 1
         assert records[0].entry.what == records[-1].entry.what == records[2].entry.detail["user"]
 
-    async def test_what_is_refused_is_not_noted_as_done(self, village: Village) -> None:
+    async def test_a_refused_change_is_not_noted(self, village: Village) -> None:
         for refused in (
             village.people.delete_user(HOUSE.owner.user_id),
             village.people.withdraw(HOUSE.id, "nobody@example.com"),
@@ -341,5 +341,5 @@ class TestTheAuditLog:
 
 class TestAddresses:
     @pytest.mark.parametrize("email", ["anna@example.com", "änna@müller.example", "a.b+c@x.y.z", "o'hara@example.com"])
-    def test_what_people_have_is_taken_as_it_is(self, email: str) -> None:
+    def test_valid_emails_are_accepted_unchanged(self, email: str) -> None:
         assert check_email(email) == email

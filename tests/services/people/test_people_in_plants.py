@@ -1,4 +1,4 @@
-"""Who is in a plant: invited, allowed, withdrawn, leaving."""
+"""Members of plants: invite, allow, withdraw, leave."""
 
 import pytest
 
@@ -12,14 +12,14 @@ from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 
 class TestInviting:
-    async def test_who_is_active_is_in_at_once(self, village: Village) -> None:
+    async def test_an_active_user_is_a_member_at_once(self, village: Village) -> None:
         dora = (await village.people.create_user("dora@example.com"))[0]
         await village.people.set_password(dora.id, GOOD_PASSWORD)
         invited = await village.people.invite(HOUSE.id, "Dora@example.com")
         assert (invited.outcome, invited.link) == (InvitedAs.MEMBER, None)
         assert (await village.people.get_plant(HOUSE.id)).is_of(dora.id)
 
-    async def test_who_is_unknown_gets_an_account_and_a_link_to_become_active(self, village: Village) -> None:
+    async def test_an_unknown_person_gets_an_account_and_a_link(self, village: Village) -> None:
         invited = await village.people.invite(HOUSE.id, "dora@example.com")
         dora = await village.people.get_user_by_email("dora@example.com")
         assert invited.outcome is InvitedAs.INVITED
@@ -47,7 +47,7 @@ class TestInviting:
     async def test_an_account_that_somebody_else_makes_at_this_moment_is_the_one(
         self, village: Village, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The invitation is made by then: it must not be told to have failed, and without a link."""
+        """The invitation exists already: it must not be reported as failed, or without a link."""
         find, asked = village.store.find_user_by_email, 0
 
         async def find_a_moment_too_early(email: str) -> User | None:

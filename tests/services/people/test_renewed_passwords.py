@@ -1,4 +1,4 @@
-"""A new password ends all sessions that there are; one that the former opens a moment later must not outlive it."""
+"""A new password ends all sessions, also one that a login with the old password starts just afterwards."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -37,7 +37,7 @@ async def renew(home: House) -> None:
 
 @pytest.fixture
 def renewed_while_it_is_looked_at(home: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finding out whether a password is right takes long, and longer where many log in."""
+    """Checking a password takes long, and longer during many logins."""
     verify = home.village.hasher.verify_password
 
     async def verify_slowly(password: str, password_hash: str | None) -> bool:
@@ -70,7 +70,7 @@ class TestTheFormerPassword:
 
 class TestWhatTheFormerPasswordBegan:
     async def test_it_is_not_replaced_by_a_third(self, home: House) -> None:
-        """Whoever it was stolen by must not get the account back from the person who has just renewed it by a link."""
+        """The thief of a password must not get the account back after the person changed the password by a link."""
         former = (await home.user(ANNA)).password_hash
         await renew(home)
         renewed = await home.user(ANNA)
@@ -85,7 +85,7 @@ class TestWhatTheFormerPasswordBegan:
         assert await home.sessions.enter_code(waiting, home.code(), ADDRESS, AGENT) == LoginFailed()
         assert await home.store.list_sessions(ANNA.id) == []
 
-    async def test_nobody_gets_a_second_factor_by_it_that_was_demanded(self, home: House) -> None:
+    async def test_the_old_password_cannot_set_up_a_required_second_factor(self, home: House) -> None:
         home.sessions.second_factor_required = True
         waiting = await go_half_way(home)
         await renew(home)
@@ -93,8 +93,8 @@ class TestWhatTheFormerPasswordBegan:
         assert (await home.user(ANNA)).totp_secret is None
         assert await home.store.list_sessions(ANNA.id) == []
 
-    async def test_nobody_switches_on_a_second_factor_by_it(self, home: House) -> None:
-        """Whoever did could keep the person out who has just renewed the password."""
+    async def test_the_old_password_cannot_switch_on_a_second_factor(self, home: House) -> None:
+        """Otherwise the thief could lock the person out, who has just changed the password."""
         entered = await log_in(home)
         assert isinstance(entered, LoginComplete)
         await renew(home)

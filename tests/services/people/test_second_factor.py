@@ -7,7 +7,7 @@ from domogate.services.people import SecondFactor, is_secret
 from support.stores import HandClock
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
-"""That of RFC 6238, appendix B."""
+"""The secret of RFC 6238, appendix B."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ class TestCodes:
     def test_of_two_steps_count_as_the_later_one(
         self, factor: SecondFactor, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Or it could be used for each of them."""
+        """Otherwise the code could be used for each of them."""
         monkeypatch.setattr(pyotp.TOTP, "generate_otp", lambda self, step: "123456")
         assert factor.find_step(SECRET, "123456") == int(clock.now()) // 30 + 1
 
@@ -52,7 +52,7 @@ class TestCodes:
         assert factor.find_step(SECRET, f" {digits[:3]} {digits[3:]} ") is not None
 
     @pytest.mark.parametrize("given", ["", "0", "abcdef", "１２３４５６", "\ud800", "1" * 5000])
-    def test_that_are_none_are_refused(self, factor: SecondFactor, given: str) -> None:
+    def test_invalid_codes_are_refused(self, factor: SecondFactor, given: str) -> None:
         assert factor.find_step(SECRET, given) is None
 
 

@@ -1,4 +1,4 @@
-"""Who may log in, who is told to wait, and what several gateways know of it together."""
+"""Logins, throttled logins, and the shared state of several gateways."""
 
 import asyncio
 import hashlib
@@ -52,7 +52,7 @@ class TestLoggingIn:
             await log_in(home, password="not it"),
         ]
         assert outcomes == [LoginFailed(), LoginFailed(), LoginFailed()]
-        # Each takes the time of one verification (ports.Hasher: as long for None).
+        # Each takes the time of one password check, also without a hash (ports.Hasher).
         assert verified[:2] == [None, None]
         assert verified[2] is not None
         assert len(verified) == 3
@@ -106,7 +106,7 @@ class TestLoggingIn:
 
 
 class TestSeveralGatewaysOnOneStore:
-    """Each has sessions of its own, and a store of its own on the same database."""
+    """Several gateways, each with its own store on the same database."""
 
     @pytest.fixture
     async def gateways(self, home: House, tmp_path: Path) -> AsyncIterator[list[Sessions]]:
@@ -152,7 +152,7 @@ class TestSeveralGatewaysOnOneStore:
         waiting = await gateways[1].find_pending(needed.cookie)
         assert waiting is not None
         assert await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT) == LoginFailed()
-        # A wrong code leaves them half way: the next one may be right.
+        # After a wrong code the login is still pending: the next code may be right.
         home.clock.at += 30
         assert isinstance(await gateways[1].enter_code(waiting, home.code(), ADDRESS, AGENT), LoginComplete)
 
@@ -161,7 +161,7 @@ class TestSeveralGatewaysOnOneStore:
         await enter(home)
         assert home.store.commits == before + 2
 
-    async def test_who_is_told_to_wait_costs_none(self, home: House) -> None:
+    async def test_a_throttled_attempt_causes_no_write(self, home: House) -> None:
         for _ in range(7):
             await log_in(home, password="not it")
         before = home.store.commits

@@ -1,4 +1,4 @@
-"""Logging in takes a code as well, where a person wants it or the gateway demands it."""
+"""Login with a code, if the person has a second factor or the gateway requires one."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -48,7 +48,7 @@ class TestTheSecondFactor:
 
     async def test_a_code_opens_nothing_without_the_password(self, secured: House) -> None:
         assert await log_in(secured, password="not it", otp=secured.code()) == LoginFailed()
-        # Nor was it used up.
+        # The code was not used up either.
         await enter(secured, otp=secured.code())
 
     async def test_a_code_is_good_for_one_login(self, secured: House) -> None:
@@ -86,7 +86,7 @@ class TestTheSecondFactor:
         assert await home.sessions.switch_on_second_factor(here.person, SECRET, "000000", ADDRESS) == LoginFailed()
         assert (await home.user(ANNA)).totp_secret is None
 
-    async def test_one_that_is_there_is_never_replaced(self, home: House) -> None:
+    async def test_an_existing_second_factor_is_never_replaced(self, home: House) -> None:
         here = await enter(home)
         await home.change(ANNA, totp_secret=SECRET)
         other = "MFRGGZDFMZTWQ2LKMFRGGZDFMZTWQ2LK"
@@ -106,7 +106,7 @@ class TestASecondFactorThatIsDemanded:
         async with house(tmp_path, second_factor_required=True) as built:
             yield built
 
-    async def test_who_has_none_is_led_to_set_it_up(self, strict: House) -> None:
+    async def test_a_user_without_a_second_factor_is_asked_to_set_it_up(self, strict: House) -> None:
         outcome = await log_in(strict)
         waiting = await pending(strict, outcome)
         assert outcome.set_up
@@ -119,7 +119,7 @@ class TestASecondFactorThatIsDemanded:
         assert isinstance(entered, LoginComplete)
         assert (await find(strict, entered.cookie)).user.totp_secret == SECRET
 
-    async def test_who_has_one_cannot_set_up_another_with_the_password_alone(self, strict: House) -> None:
+    async def test_a_user_with_a_second_factor_cannot_set_up_another_by_password(self, strict: House) -> None:
         waiting = await pending(strict, await log_in(strict))
         await strict.change(ANNA, totp_secret=SECRET)
         other = "MFRGGZDFMZTWQ2LKMFRGGZDFMZTWQ2LK"

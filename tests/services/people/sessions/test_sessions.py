@@ -1,4 +1,4 @@
-"""A session is found by its cookie until it ends; within it a password is asked for again."""
+"""A session is found by its cookie until it ends; critical changes ask for the password again."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from support.pages import ADDRESS, ANNA, BRUNO, IDLE, LIFETIME, PASSWORD, House
 
 class TestFinding:
     @pytest.mark.parametrize("cookie", [None, "", "unknown", "\ud800", "x" * 10_000])
-    async def test_nobody_by_a_cookie_that_is_none(self, home: House, cookie: str | None) -> None:
+    async def test_an_unknown_cookie_finds_nobody(self, home: House, cookie: str | None) -> None:
         assert await home.sessions.find(cookie) is None
         assert await home.sessions.find_pending(cookie) is None
 

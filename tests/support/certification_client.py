@@ -1,4 +1,4 @@
-"""An application that knows only the auth URL. Signatures are checked by PyJWT, another implementation than the gateway's."""
+"""A relying party that knows only the auth URL. It checks signatures with PyJWT, which the gateway does not use."""
 
 import base64
 import hashlib
@@ -13,16 +13,16 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import httpx
 import jwt
 
-from support.certified_apps import CERTIFIED, FORM, OPERATOR, App, client_of
-from support.certified_person import Browser
+from support.certification_apps import CERTIFIED, FORM, OPERATOR, App, client_of
+from support.certification_browser import Browser
+from support.forms import forms_of
 from support.gateway import Gateway
-from support.pages import forms_of
 from support.pkce import challenge_of
 
 
 @dataclass
 class Login:
-    """What an application has after a person let it in, its id token checked."""
+    """The tokens after a login, with the verified claims of the id token."""
 
     tokens: dict[str, Any]
     claims: dict[str, Any]
@@ -42,7 +42,7 @@ class Login:
 
 
 class RelyingParty:
-    """An application that learns everything from discovery."""
+    """A relying party that learns all endpoints from discovery."""
 
     def __init__(self, gateway: Gateway, app: App = CERTIFIED) -> None:
         self.gateway = gateway
@@ -58,7 +58,7 @@ class RelyingParty:
         return metadata
 
     def request(self, **changed: str | None) -> dict[str, str]:
-        """A good authorization request; a value of None leaves the parameter out. PKCE where it is demanded."""
+        """A valid authorization request, with PKCE if required. A value of None leaves the parameter out."""
         strict: dict[str, str | None] = {}
         if not self.app.pkce_exempt and changed.get("response_type", "code") == "code":
             strict = {"code_challenge": challenge_of(self.verifier), "code_challenge_method": "S256"}
@@ -78,7 +78,7 @@ class RelyingParty:
         return browser.go("/auth/authorize", self.request(**changed), post=post)
 
     def returned(self, answer: httpx.Response, asked: Mapping[str, str], mode: str = "query") -> dict[str, str]:
-        """What came back at the redirect URI; `state` and `iss` are checked (RFC 6749 §10.12, RFC 9207)."""
+        """The parameters at the redirect URI. Checks `state` and `iss` (RFC 6749 §10.12, RFC 9207)."""
         assert answer.status_code == 303, f"{answer.status_code}: {answer.text[:2000]}"
         target = urlsplit(answer.headers["location"])
         assert answer.headers["location"].startswith(asked.get("redirect_uri", self.app.redirect_uris[0]))
@@ -110,7 +110,7 @@ class RelyingParty:
         return self.post_form("/auth/revoke", {"token": token})
 
     def post_form(self, path: str, form: Mapping[str, str | None], *, by_post: bool = False) -> httpx.Response:
-        """With the client's credentials: by HTTP Basic, or in the form (`by_post`), as a public client always does."""
+        """With the client's credentials, by HTTP Basic or in the form (`by_post`). A public client uses the form."""
         fields = {name: value for name, value in form.items() if value is not None}
         auth: Any = httpx.USE_CLIENT_DEFAULT
         if self.app.secret is None:
@@ -122,7 +122,7 @@ class RelyingParty:
         return self.http.post(path, content=urlencode(fields), headers=FORM, auth=auth)
 
     def log_in(self, browser: Browser, *, by_post: bool = False, post: bool = False, **changed: str | None) -> Login:
-        """The whole flow: a code, its tokens, and the id token checked."""
+        """The whole flow: get a code, redeem it, verify the id token."""
         asked = self.request(**changed)
         back = self.returned(browser.go("/auth/authorize", asked, post=post), asked)
         answer = self.redeem(back["code"], by_post=by_post, redirect_uri=asked.get("redirect_uri"))
@@ -184,7 +184,7 @@ def half_hash(token: str) -> str:
 
 
 class Operator:
-    """Manages over HTTP with a token that the usual flow gave."""
+    """An operator who uses the management API with a token of the usual flow."""
 
     def __init__(self, gateway: Gateway, login: Login) -> None:
         self.browser = Browser(gateway, OPERATOR)

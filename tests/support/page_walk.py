@@ -1,7 +1,6 @@
-"""A walk through every page that people meet, in every state it has, in any language. Whoever walks looks around at each stop.
+"""A walk through all pages in all states, in any language. A callback looks at each stop.
 
-`Seen` knows which templates and which of their texts were on the page at a stop, and which ones there are: a page that nobody
-walks past is missing in it.
+`SeenPages` records the templates and texts at the stops. A page that the walk leaves out is missing there.
 """
 
 import re
@@ -22,20 +21,20 @@ from support.pages import ANNA, BRUNO, CARLA, HOUSE, PASSWORD, SCOPES, SECRET, H
 from support.people import LINK_LIFETIME
 
 Look = Callable[[str], Awaitable[None]]
-"""What is done at a stop, which has a name."""
+"""Called at each stop with its name."""
 
 TERMS_URL = "https://terms.example/2027"
 NEW = "four green kites"
 DORA = User(new_id(), "dora.with-a-rather-long-address@a-rather-long-domain.example")
-"""Has nothing yet: no name, no plant, no application."""
+"""Without name, plant and application."""
 
 _FOLDER = files("domogate.auth.pages") / "templates"
 _FRAMES = ("base.html", "parts.html")
 _NAMED = re.compile(r't\(\s*"([a-z_]+\.[a-z_]+)"')
 _NAMED_EITHER_WAY = re.compile(r'"([a-z_]+\.[a-z_]+)" if [^%{}]*? else "([a-z_]+\.[a-z_]+)"')
 _COMPOSED = re.compile(r't\("([a-z_]+\.[a-z_]*)" ~ \w+(?:\.\w+)?(?: ~ "([a-z_]*)")?')
-_NEVER_ON_THE_WAY = frozenset(("plant_type.hotel", "plant_type.office", "plant_type.hospital"))
-"""One word in the place of another."""
+_NOT_VISITED = frozenset(("plant_type.hotel", "plant_type.office", "plant_type.hospital"))
+"""Alternatives of a word that is visited."""
 
 
 def all_templates() -> set[str]:
@@ -43,7 +42,7 @@ def all_templates() -> set[str]:
 
 
 def all_texts() -> set[str]:
-    """The keys that the templates name, those put together from parts as well."""
+    """The keys in the templates, including composed ones."""
     found: set[str] = set()
     for entry in _FOLDER.iterdir():
         source = entry.read_text(encoding="utf-8")
@@ -51,11 +50,11 @@ def all_texts() -> set[str]:
         found.update(key for pair in _NAMED_EITHER_WAY.findall(source) for key in pair)
         for start, end in _COMPOSED.findall(source):
             found.update(key for key in LANGUAGES["en"].texts if key.startswith(start) and key.endswith(end))
-    return {key for key in found if key in LANGUAGES["en"].texts} - _NEVER_ON_THE_WAY
+    return {key for key in found if key in LANGUAGES["en"].texts} - _NOT_VISITED
 
 
-class Seen:
-    """What was on the pages at which somebody looked."""
+class SeenPages:
+    """The templates and texts of the visited pages."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.templates: set[str] = set()
@@ -70,21 +69,21 @@ class Seen:
 
         def noting_page(renderer: Renderer, request: object, template: str, *args: object, **values: object) -> object:
             self._template, self._said = template, set()
-            return page(renderer, request, template, *args, **values)  # type: ignore[arg-type]  # handed on as they came
+            return page(renderer, request, template, *args, **values)  # type: ignore[arg-type]  # passed on unchanged
 
         monkeypatch.setattr(Language, "say", noting_say)
         monkeypatch.setattr(Renderer, "page", noting_page)
 
     def look(self) -> bool:
-        """Whether this template was never looked at before."""
+        """Record the current page. True if its template is new."""
         new = self._template not in self.templates
         self.templates.add(self._template)
         self.texts |= self._said
         return new
 
 
-class Tour:
-    """Somebody who goes past everything. One page of the browser, one house; nobody is logged in at first."""
+class PageWalk:
+    """Visits all pages with one tab. At first nobody is logged in."""
 
     def __init__(self, page: Page, home: House, look: Look, language: str = "en") -> None:
         self.page = page
@@ -92,10 +91,10 @@ class Tour:
         self._look = look
         self.say = LANGUAGES[language].say
 
-    # --- how it moves -----------------------------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------------------------
 
     async def stop(self, stop: str, heading: str, /, **values: object) -> None:
-        """At a page with this heading, or it has lost its way."""
+        """Check the heading, and look at the page."""
         found = await self.page.get_by_role("heading", level=1).inner_text()
         assert found == self.say(heading, **values), f"at {stop}"
         await self._look(stop)
@@ -104,12 +103,12 @@ class Tour:
         await self.page.goto(path)
 
     async def send(self, action: str | None = None, button: str = "", **values: str) -> None:
-        """Fill the form in and press its button; the browser's own checks are left out, to see ours."""
+        """Fill in the form and press its button. The browser's own checks are off, to see ours."""
         form = self.page.locator(f'form[action="{action}"]' if action else "main form").first
         await form.evaluate("form => { form.noValidate = true }")
         for name, value in values.items():
             await form.locator(f'[name="{name}"]').fill(value)
-        async with self.page.expect_navigation():  # the page afterwards may have the same heading as the one before
+        async with self.page.expect_navigation():  # the next page may have the same heading
             await form.locator(f"button{button}").first.click()
 
     async def log_in(self, email: str, password: str = PASSWORD) -> None:
@@ -118,14 +117,14 @@ class Tour:
         await self.send(email=email, password=password)
 
     async def guess_often(self, email: str) -> None:
-        """Until whoever goes on from this browser has to wait."""
+        """Until the next attempt from this browser is throttled."""
         while await self.home.throttle.admit(email, "127.0.0.1") == 0:
             pass
 
-    # --- where it goes ----------------------------------------------------------------------------------------------
+    # --- stops ------------------------------------------------------------------------------------------------------
 
     async def walk(self) -> None:
-        """Through a house with mail and with terms to read."""
+        """All pages of a gateway with mail and terms."""
         await self.prepare()
         await self.logging_in()
         await self.forgotten_password()
@@ -137,7 +136,7 @@ class Tour:
         await self.demanded_second_factor()
 
     async def walk_without(self) -> None:
-        """Through a house without mail and without terms to read: only what differs."""
+        """The pages that differ on a gateway without mail and terms."""
         await self.open("/auth/login/forgotten")
         await self.stop("forgotten-without-mail", "forgotten.title")
         await self.open("/auth/password/used-up")

@@ -1,4 +1,4 @@
-"""The applications and the operator that the tests of certification register beside the demo, and gateways that have them."""
+"""The applications and the operator of the certification tests, and gateways that have them."""
 
 import tempfile
 import weakref
@@ -23,7 +23,7 @@ HOME_SCOPES = ("plug.read", "plug.write", "topology.read", "light.read", "comfor
 
 @dataclass(frozen=True)
 class App:
-    """An application as it is registered."""
+    """A registered application."""
 
     id: str
     secret: str | None
@@ -47,7 +47,7 @@ class App:
         return {name: value for name, value in record.items() if value not in (None, [], False)}
 
 
-# The suite's clients ask for a code without PKCE in all modules but one.
+# The suite's clients use PKCE in one module only.
 CERTIFIED = App(
     "certified", "certified-secret-0123456789abcdef", ("https://rp.example/callback",), ("https://rp.example/bye",),
     pkce_exempt=True,
@@ -67,7 +67,7 @@ ESTATE = {
 
 
 def prepare(gateway: Gateway) -> Gateway:
-    """Register the applications, and the operator, beside what the demo has."""
+    """Add the applications and the operator to the demo estate."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "estate.yaml"
         file.write_text(yaml.safe_dump(ESTATE))
@@ -76,10 +76,10 @@ def prepare(gateway: Gateway) -> Gateway:
 
 
 def provider(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
-    """A demo with these applications, one of that name for the whole run."""
+    """A demo with these applications. Tests share one gateway per name."""
     gateway = _shared(request, name, settings)
     if not gateway.early:
-        assert gateway.estate.plants  # as every demo has it at first, which is how all tests of this process know it
+        assert gateway.estate.plants  # read before the import, so that all tests of this process see the same estate
         prepare(gateway)
         gateway.early = {"prepared": True}
     return gateway
@@ -89,7 +89,7 @@ GRACE = 8.0
 
 
 def identity_gateway(request: pytest.FixtureRequest) -> Gateway:
-    """With implicit on, and a shorter grace for refreshes: tests wait for its end, but a busy machine must stay within it."""
+    """With the implicit flow, and a shorter grace for refreshes: long enough for a busy machine, short enough to wait for."""
     return provider(
         request,
         "identity",
@@ -107,7 +107,7 @@ class _AtAGateway(Protocol):
 
 
 def client_of(owner: _AtAGateway) -> httpx.Client:
-    """Closed when its owner is gone."""
+    """A client that is closed with its owner."""
     http = client(owner.gateway.base_url)
     weakref.finalize(owner, http.close)
     return http

@@ -1,4 +1,4 @@
-"""A person at a browser: it keeps cookies, follows redirects within the gateway, and sends the forms of pages as they stand."""
+"""A browser without scripts: keeps cookies, follows redirects within the gateway, and submits the forms of pages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 import httpx
 
-from support.certified_apps import ANNA, FORM, client_of, password_of
+from support.certification_apps import ANNA, FORM, client_of, password_of
+from support.forms import Form, forms_of
 from support.gateway import Gateway
-from support.pages import FormOnPage, forms_of
 
 LOGIN, CONSENT, LOGOUT = "login", "consent", "logout"
 _ACTIONS = {"/auth/login": LOGIN, "/auth/authorize": CONSENT, "/auth/logout": LOGOUT}
@@ -16,7 +16,7 @@ _MOST_STEPS = 12
 
 
 class Browser:
-    """Somebody's browser. `seen` are the pages that asked them something, since the last time it was emptied."""
+    """A person's browser. `seen` lists the pages with a question; tests clear it."""
 
     def __init__(self, gateway: Gateway, email: str = ANNA, password: str | None = None) -> None:
         self.gateway = gateway
@@ -26,7 +26,7 @@ class Browser:
         self.seen: list[str] = []
 
     def open(self, path: str, parameters: Mapping[str, str] | None = None) -> httpx.Response:
-        """What is shown there at first, after redirects within the gateway; or the redirect that leads out of it."""
+        """The page after redirects within the gateway, or the redirect to another site."""
         return self._stay_inside(self.http.get(path, params=parameters))
 
     def go(
@@ -38,7 +38,7 @@ class Browser:
         scopes: Sequence[str] | None = None,
         decision: str = "allow",
     ) -> httpx.Response:
-        """Log in and consent wherever asked, until the browser leaves the gateway or a page asks nothing more."""
+        """Log in and consent until the browser leaves the gateway or a page has no question."""
         if post:
             content = urlencode(dict(parameters or {}))
             answer = self._stay_inside(self.http.post(path, content=content, headers=FORM))
@@ -58,10 +58,10 @@ class Browser:
                 return answer
             if answer.status_code in (400, 403, 429) and question_of(answer) is not None:
                 return answer
-        raise AssertionError(f"the pages ask for ever: {self.seen}")
+        raise AssertionError(f"the pages never stop asking: {self.seen}")
 
-    def send(self, page: httpx.Response, form: FormOnPage, values: Mapping[str, str]) -> httpx.Response:
-        """The form as it stands on the page, with these values."""
+    def send(self, page: httpx.Response, form: Form, values: Mapping[str, str]) -> httpx.Response:
+        """Submit the form of the page with these values."""
         content = urlencode({**form.fields, **values})
         return self._stay_inside(self.http.post(str(page.url.join(form.action)), content=content, headers=FORM))
 
@@ -70,7 +70,7 @@ class Browser:
         assert answer.status_code == 200, answer.text
         assert answer.url.path == "/auth/account"
 
-    def _decide(self, page: httpx.Response, form: FormOnPage, scopes: Sequence[str] | None, decision: str) -> httpx.Response:
+    def _decide(self, page: httpx.Response, form: Form, scopes: Sequence[str] | None, decision: str) -> httpx.Response:
         ticked = scopes_on(page) if scopes is None else scopes
         hidden = [(name, value) for name, value in form.fields.items() if name != "scope"]
         content = urlencode([*hidden, *(("scope", scope) for scope in ticked), ("decision", decision)])
@@ -82,10 +82,10 @@ class Browser:
             if answer.status_code != 303 or not str(target).startswith(f"{self.gateway.base_url}/"):
                 return answer
             answer = self.http.get(str(target))
-        raise AssertionError("the redirects lead round in a circle")
+        raise AssertionError("the redirects form a circle")
 
 
-def question_of(answer: httpx.Response) -> FormOnPage | None:
+def question_of(answer: httpx.Response) -> Form | None:
     """The form by which the page asks for a login, a consent or a logout."""
     if "text/html" not in answer.headers.get("content-type", ""):
         return None
@@ -98,7 +98,7 @@ def scopes_on(page: httpx.Response) -> list[str]:
 
 
 def is_error_page(answer: httpx.Response) -> bool:
-    """For the application's developer: HTML, and no way out of the gateway."""
+    """Whether it is the HTML error page for developers, without a redirect."""
     return (
         answer.status_code == 400
         and "text/html" in answer.headers["content-type"]
