@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from domogate.app import open_tools
-from domogate.services.audit.log import verify_export
+from domogate.services.audit import verify_export
 from domogate.settings import Settings
 from support.command_line import CommandLine
 from support.small_estate import EMAIL, SMALL_ESTATE

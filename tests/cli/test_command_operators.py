@@ -11,7 +11,7 @@ from domogate.domain.people import Standing, User
 from domogate.services.people import People
 from domogate.stores import SqlStore, sqlite_url
 from support.command_line import CommandLine
-from support.people import GOOD_PASSWORD, QuickHasher
+from support.people import GOOD_PASSWORD, FakeHasher
 from support.small_estate import EMAIL, INVITED, PLANT, SMALL_ESTATE
 from support.smtp_sink import smtp_sink
 from support.stores import HandClock
@@ -34,7 +34,7 @@ def redeem(domogate: CommandLine, link: str) -> User:
         store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(time.time()))
         await store.start()
         try:
-            people = People(store, QuickHasher(), HandClock(time.time()), PrintedMail(), base_url="")
+            people = People(store, FakeHasher(), HandClock(time.time()), PrintedMail(), base_url="")
             return await people.redeem_link(link.strip().rpartition("=")[2], GOOD_PASSWORD)
         finally:
             await store.stop()

@@ -32,7 +32,7 @@ from domogate.http_api.credentials import KeyAndToken
 from domogate.http_api.problems import Problem
 from domogate.http_api.requests import read_query
 from domogate.identity.subscriptions import new_key, new_subscription
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.events.endings import MEANING_OF, EndCode
 from support.edge_server import serving
 from support.listening import Credentials, Salon, a_module, open_salon, until

@@ -35,7 +35,7 @@ async def villa(driven: ManagementApi) -> ManagementApi:
     modules = tuple(MODULE_OF.values())
     states = tuple(FirstState(MODULE_OF[kind].id, state) for kind, state in STATES.items() if state is not None)
     estate = Estate(users=(ANNA,), plants=(EstatePlant(VILLA, Topology(modules=modules), states),))
-    await driven.village.store.import_estate(estate, prune=False)
+    await driven.env.store.import_estate(estate, prune=False)
     driver = driven.backend.drivers["simulator"]
     driver.answers = {MODULE_OF[kind].id: state for kind, state in STATES.items() if state is not None}
     await driven.backend.driving.settled()

@@ -69,7 +69,7 @@ def path_of(operation: Operation) -> str:
 
 async def everything(api: ManagementApi) -> bytes:
     """Everything that an operation could change."""
-    store = api.village.store
+    store = api.env.store
     estate = await store.export_estate()
     sessions = [await store.list_sessions(user.id) for user in estate.users]
     orders, faults = await store.list_orders(None, None, None, None, 100), await store.list_injections()
@@ -81,9 +81,9 @@ class TestEveryOperation:
     """Every operation gives the same refusal as a problem, and changes nothing."""
 
     async def refuse(self, api: ManagementApi, token: str, status: int, challenge: str = "") -> None:
-        await api.village.open_session(BRUNO.id)
-        await api.village.store.import_estate(site_estate([]), prune=False)
-        await api.village.store.add_webhook(WEBHOOK)
+        await api.env.open_session(BRUNO.id)
+        await api.env.store.import_estate(site_estate([]), prune=False)
+        await api.env.store.add_webhook(WEBHOOK)
         before = await everything(api)
         for operation in OPERATIONS:
             answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id), token=token)
@@ -97,13 +97,13 @@ class TestEveryOperation:
     async def test_an_operator_can_do_each(self, driven: ManagementApi) -> None:
         """So the refusals below have no other reason."""
         api = driven
-        await api.village.store.import_estate(site_estate([]), prune=False)
+        await api.env.store.import_estate(site_estate([]), prune=False)
         order = Order(EXAMPLES["orderId"], HOUSE.id, LAMP.id, SetLight(on=True), NOW + 5)
-        await api.village.store.add_orders((order,), NOW, sent=True)
-        await api.village.store.add_webhook(WEBHOOK)
-        await api.village.people.set_operator(ANNA.id, True)
-        await api.village.store.add_grant(Grant(EXAMPLES["grantId"], BRUNO.id, APP.id, ("light.read",)))
-        await api.village.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
+        await api.env.store.add_orders((order,), NOW, sent=True)
+        await api.env.store.add_webhook(WEBHOOK)
+        await api.env.people.set_operator(ANNA.id, True)
+        await api.env.store.add_grant(Grant(EXAMPLES["grantId"], BRUNO.id, APP.id, ("light.read",)))
+        await api.env.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
         last = (
             "removeWebhook",
             "changePlant",
@@ -143,22 +143,22 @@ class TestEveryOperation:
 class TestChangesBetweenRequests:
     async def test_a_former_operator_is_refused_and_the_refusal_is_noted(self, api: ManagementApi) -> None:
         await api.ok("GET", "/users")
-        await api.village.people.set_operator(ANNA.id, True)
-        await api.village.people.set_operator(api.operator.id, False)
+        await api.env.people.set_operator(ANNA.id, True)
+        await api.env.people.set_operator(api.operator.id, False)
         assert "operator" in await api.refused("GET", "/users", status=403)
-        assert (await api.village.noted())[-1] == "refusal"
+        assert (await api.env.noted())[-1] == "refusal"
 
     async def test_a_deleted_operator_a_revoked_grant_and_an_expired_token_are_refused(self, api: ManagementApi) -> None:
         short = await api.mint(api.operator, lifetime=10)
         await api.ok("GET", "/users", token=short)
-        api.village.clock.at += 100
+        api.env.clock.at += 100
         await api.refused("GET", "/users", token=short, status=401)
         await api.ok("GET", "/users")
-        await api.village.people.revoke_grants(api.operator.id)
+        await api.env.people.revoke_grants(api.operator.id)
         await api.refused("GET", "/users", status=401)
         token = await api.mint(api.operator)
-        await api.village.people.set_operator(ANNA.id, True)
-        await api.village.people.delete_user(api.operator.id)
+        await api.env.people.set_operator(ANNA.id, True)
+        await api.env.people.delete_user(api.operator.id)
         await api.refused("GET", "/users", token=token, status=401)
 
 
@@ -211,5 +211,5 @@ class TestWrongUrlsAndMethods:
         async def fail() -> None:
             raise RuntimeError("the secret of the insides")
 
-        monkeypatch.setattr(api.village.store, "list_users", fail)
+        monkeypatch.setattr(api.env.store, "list_users", fail)
         assert "insides" not in await api.refused("GET", "/users", status=500)

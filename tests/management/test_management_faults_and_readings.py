@@ -22,7 +22,7 @@ READINGS = f"/plants/{HOUSE.id}/modules/{PLUG.id}/readings"
 async def add_flat(api: ManagementApi) -> None:
     states = tuple(FirstState(remote.id, RemoteState(battery=Battery.FULL)) for remote in REMOTES)
     flat = EstatePlant(FLAT, Topology(modules=REMOTES), states)
-    await api.village.store.import_estate(Estate(users=(ANNA,), plants=(flat,)), prune=False)
+    await api.env.store.import_estate(Estate(users=(ANNA,), plants=(flat,)), prune=False)
 
 
 def shown(fault: str, module: str | None = None, value: str = "", until: str | None = None) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class TestFaults:
         later = await api.ok("POST", FAULTS, {"fault": "408", "until": "2027-01-15T09:30:00+01:00"}, status=201)
         assert later["items"][0]["until"] == "2027-01-15T08:30:00Z"
         assert (await api.ok("GET", "/faults"))["items"] == later["items"]
-        api.village.clock.at = NOW + 1800
+        api.env.clock.at = NOW + 1800
         assert (await api.ok("GET", "/faults"))["items"] == []
 
     async def test_a_battery_of_a_plant_is_one_for_each_remote(self, api: ManagementApi) -> None:
@@ -111,7 +111,7 @@ class TestFaults:
             await api.refused("POST", path, body, status=404)
         for method in ("GET", "DELETE"):
             await api.refused(method, f"/plants/{an_id(999)}/faults", status=404)
-        await api.village.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
+        await api.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         await api.refused("POST", FAULTS, {"fault": "slow"}, status=404)
 
     async def test_it_is_in_the_audit_log(self, api: ManagementApi) -> None:
@@ -128,7 +128,7 @@ async def measure(api: ManagementApi, times: int, *, every: float = 0.1, since: 
     for place in range(times):
         at = since + place * every
         readings = (("power", Reading(place, Unit.WATT, at)), ("energy", Reading(1000 + place, Unit.WATT_HOUR, at)))
-        await api.village.store.record((Report(HOUSE.id, PLUG.id, at, PlugState(on=True), readings=readings),))
+        await api.env.store.record((Report(HOUSE.id, PLUG.id, at, PlugState(on=True), readings=readings),))
 
 
 class TestReadings:

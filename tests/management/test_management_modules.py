@@ -40,7 +40,7 @@ class TestModules:
     async def test_an_unreachable_module_has_reason_time_and_evidence(self, api: ManagementApi) -> None:
         absence = Absence(AbsenceReason.SAID_SO, NOW - 30, "zigbee2mqtt/plug/availability: offline")
         report = Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False), reachable=False, absence=absence)
-        await api.village.store.record((report,))
+        await api.env.store.record((report,))
         shown = await api.ok("GET", of_house(PLUG))
         assert shown["reachable"] is False
         assert shown["absence"] == {"why": "said so", "since": "2027-01-15T07:59:30Z", "evidence": absence.evidence}
@@ -53,7 +53,7 @@ class TestModules:
     async def test_they_are_filtered_by_kind_and_reachability(
         self, api: ManagementApi, query: str, wanted: list[Module]
     ) -> None:
-        await api.village.store.record((Report(HOUSE.id, PLUG.id, NOW, reachable=False),))
+        await api.env.store.record((Report(HOUSE.id, PLUG.id, NOW, reachable=False),))
         listed = (await api.ok("GET", f"/plants/{HOUSE.id}/modules?{query}"))["items"]
         assert [module["id"] for module in listed] == [module.id for module in wanted]
 

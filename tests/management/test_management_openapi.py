@@ -86,7 +86,7 @@ class TestTheDocument:
         await api.ok("POST", f"{lamp}/commands", {"do": "set light", "level": 3})
         await api.ok("POST", f"/plants/{HOUSE.id}/faults", {"fault": "offline", "seconds": 5}, status=201)
         reading = ("power", Reading(3.5, Unit.WATT, NOW - 5))
-        await api.village.store.record((Report(HOUSE.id, LAMP.id, NOW, readings=(reading,)),))
+        await api.env.store.record((Report(HOUSE.id, LAMP.id, NOW, readings=(reading,)),))
         for path in (
             *("/users", f"/users/{user}", "/clients", "/plants", "/subscriptions", "/signing-keys", "/audit"),
             *(f"/plants/{HOUSE.id}/modules", lamp, f"{lamp}/readings", f"{lamp}/readings?resolution=60"),

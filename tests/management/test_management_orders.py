@@ -148,7 +148,7 @@ class TestCommands:
         body = {"do": "set light", "on": True}
         await driven.refused("POST", f"/plants/{HOUSE.id}/modules/{an_id(999)}/commands", body, status=404)
         await driven.refused("POST", f"/plants/{an_id(999)}/modules/{LAMP.id}/commands", body, status=404)
-        await driven.village.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
+        await driven.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         assert "bring it back" in await driven.refused("POST", of_house(LAMP, "/commands"), body, status=409)
         assert driven.backend.drivers["simulator"].orders == []
 
@@ -175,11 +175,11 @@ class TestScenes:
         (order,) = (await driven.ok("GET", "/orders"))["items"]
         assert (order["moduleId"], order["state"]) == (LAMP.id, "confirmed")
         assert order["command"] == {"do": "set light", "on": False}
-        assert "command" in await driven.village.noted()
+        assert "command" in await driven.env.noted()
 
     async def test_only_a_scene_is_run(self, driven: ManagementApi) -> None:
         assert "scene" in await driven.refused("POST", of_house(LAMP, "/run"), status=400)
-        await driven.village.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
+        await driven.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         await driven.refused("POST", of_house(SCENE, "/run"), status=409)
         assert (await driven.ok("GET", "/orders"))["items"] == []
 
@@ -187,7 +187,7 @@ class TestScenes:
 class TestOrders:
     async def order(self, api: ManagementApi, module: Module, number: int, at: float) -> None:
         told = commands.SetLight(level=number)
-        await api.village.store.add_orders(
+        await api.env.store.add_orders(
             (commands.Order(f"order {number}", HOUSE.id, module.id, told, at + 5),), at, sent=number % 2 == 0
         )
 
@@ -228,7 +228,7 @@ class TestOrders:
     async def test_one_that_ended_says_how_and_when(self, api: ManagementApi) -> None:
         await self.order(api, LAMP, 2, NOW)
         end = commands.OrderEnd("order 2", commands.OrderState.EXPIRED, NOW + 5, "the device did not confirm in time")
-        await api.village.store.end_order(end)
+        await api.env.store.end_order(end)
         shown = await api.ok("GET", "/orders/order%202")
         assert shown == {
             "id": "order 2",

@@ -24,7 +24,7 @@ NEW_CLIENT = {
 class TestClients:
     async def test_a_secret_is_shown_once_and_kept_as_a_hash(self, api: ManagementApi) -> None:
         made = await api.ok("POST", "/clients", NEW_CLIENT, status=201)
-        kept = await api.village.store.find_client("house/app")
+        kept = await api.env.store.find_client("house/app")
         assert kept is not None
         assert kept.secret_hash == hashlib.sha256(made["secret"].encode()).hexdigest()
         assert made["secret"] not in (await api.send("GET", "/clients")).text
@@ -47,7 +47,7 @@ class TestClients:
     async def test_a_new_secret_replaces_the_old(self, api: ManagementApi) -> None:
         first = (await api.ok("POST", "/clients", NEW_CLIENT, status=201))["secret"]
         second = (await api.ok("POST", "/clients/house%2Fapp/secret", status=201))["secret"]
-        kept = await api.village.store.find_client("house/app")
+        kept = await api.env.store.find_client("house/app")
         assert kept is not None
         assert first != second
         assert kept.secret_hash == hashlib.sha256(second.encode()).hexdigest()
@@ -77,14 +77,14 @@ class TestClients:
         self, api: ManagementApi, change: dict, word: str
     ) -> None:
         assert word in await api.refused("POST", "/clients", NEW_CLIENT | change, status=422)
-        assert await api.village.store.find_client("house/app") is None
+        assert await api.env.store.find_client("house/app") is None
 
     async def test_a_change_that_breaks_a_rule_changes_nothing(self, api: ManagementApi) -> None:
-        before = await api.village.store.find_client(APP.id)
+        before = await api.env.store.find_client(APP.id)
         await api.refused("PATCH", f"/clients/{APP.id}", {"redirectUris": ["x"]}, status=422)
         await api.refused("PATCH", f"/clients/{APP.id}", {"id": "other"}, status=400)
         await api.refused("PATCH", f"/clients/{APP.id}", {"secretHash": "0" * 64}, status=400)
-        assert await api.village.store.find_client(APP.id) == before
+        assert await api.env.store.find_client(APP.id) == before
 
     async def test_an_id_is_taken_once(self, api: ManagementApi) -> None:
         await api.refused("POST", "/clients", NEW_CLIENT | {"id": APP.id}, status=409)
@@ -124,7 +124,7 @@ class TestPlants:
         made = await api.ok("POST", f"/plants/{HOUSE.id}/invitations", {"email": "dora@example.com"}, status=201)
         assert made["outcome"] == "invited"
         await api.refused("POST", f"/plants/{HOUSE.id}/invitations", {"email": "Dora@example.com"}, status=409)
-        await api.village.people.redeem_link(token_of(made["link"]["url"]), GOOD_PASSWORD)
+        await api.env.people.redeem_link(token_of(made["link"]["url"]), GOOD_PASSWORD)
         plant = await api.ok("GET", f"/plants/{HOUSE.id}")
         assert "dora@example.com" in [member["email"] for member in plant["allowed"]]
         await api.ok("DELETE", f"/plants/{HOUSE.id}/invitations/{CARLA.email}", status=204)
@@ -148,7 +148,7 @@ class TestSubscriptions:
         made = await api.ok("POST", "/subscriptions", body, status=201)
         assert made["subscription"]["expiresAt"] == "2099-01-01T00:00:00Z"
         assert made["key"].startswith(made["subscription"]["hint"])
-        assert await api.village.store.find_subscription(hashlib.sha256(made["key"].encode()).hexdigest()) is not None
+        assert await api.env.store.find_subscription(hashlib.sha256(made["key"].encode()).hexdigest()) is not None
         assert made["key"] not in (await api.send("GET", "/subscriptions")).text
 
     async def test_a_key_is_revoked(self, api: ManagementApi) -> None:
@@ -171,7 +171,7 @@ class TestSubscriptions:
     )
     async def test_bad_limits_issue_nothing(self, api: ManagementApi, body: dict, status: int) -> None:
         await api.refused("POST", "/subscriptions", body, status=status)
-        assert len(await api.village.store.list_subscriptions()) == 1
+        assert len(await api.env.store.list_subscriptions()) == 1
 
 
 class TestSigningKeys:
@@ -190,7 +190,7 @@ class TestSigningKeys:
     async def test_nothing_private_is_shown(self, api: ManagementApi) -> None:
         text = (await api.send("GET", "/signing-keys")).text
         assert re.search(r'"(d|p|q|jwk|k)"', text) is None
-        stored = (await api.village.store.list_signing_keys())[0]
+        stored = (await api.env.store.list_signing_keys())[0]
         assert stored.jwk not in text
 
 

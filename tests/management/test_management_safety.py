@@ -20,7 +20,7 @@ NOTE = {"kind": "note", "by": "Elena Rossi", "words": "looked at every sign"}
 @pytest.fixture
 async def site(api: ManagementApi) -> ManagementApi:
     units = [(a_unit(1), after_tests()), (a_unit(2), failing(FailureType.BLOCK_FAULTY_BATTERY)), (a_unit(3), WELL)]
-    await api.village.store.import_estate(site_estate(units), prune=False)
+    await api.env.store.import_estate(site_estate(units), prune=False)
     return api
 
 
@@ -55,7 +55,7 @@ class TestState:
 
 class TestLogbook:
     async def test_entries_are_written_and_listed_page_by_page(self, site: ManagementApi) -> None:
-        await site.village.store.record([Report(SITE.id, unit_id(3), NOW, failing(FailureType.BLOCK_DLD))])
+        await site.env.store.record([Report(SITE.id, unit_id(3), NOW, failing(FailureType.BLOCK_DLD))])
         body = {**NOTE, "moduleId": unit_id(2), "at": "2026-12-24T18:00:00+01:00"}
         written = await site.ok("POST", LOGBOOK, body, status=201)
         assert (written["module"], written["at"], written["by"]) == ("Unit 2", "2026-12-24T17:00:00Z", "Elena Rossi")

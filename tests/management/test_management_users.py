@@ -49,18 +49,18 @@ class TestCreating:
         made = await api.ok("POST", "/users", {"email": "dora@example.com", "name": "Dora"}, status=201)
         assert made["user"]["active"] is False
         assert made["link"]["mailed"] is False
-        await api.village.people.redeem_link(token_of(made["link"]["url"]), GOOD_PASSWORD)
+        await api.env.people.redeem_link(token_of(made["link"]["url"]), GOOD_PASSWORD)
         assert (await api.ok("GET", f"/users/{made['user']['id']}"))["active"] is True
 
     async def test_where_there_is_mail_the_link_is_not_in_the_answer_unless_asked_for(self, api: ManagementApi) -> None:
-        api.village.mail.sends = True
+        api.env.mail.sends = True
         made = await api.ok("POST", "/users", {"email": "dora@example.com"}, status=201)
         assert made["link"] == {"url": None, "mailed": True, "expiresAt": made["link"]["expiresAt"]}
         shown = await api.ok("POST", f"/users/{made['user']['id']}/password-link", {"showLink": True}, status=201)
         assert shown["url"] is not None
 
     async def test_mail_that_fails_is_502_and_says_what_to_do(self, api: ManagementApi) -> None:
-        api.village.mail.failure = OSError("no route")
+        api.env.mail.failure = OSError("no route")
         assert "shown" in await api.refused("POST", "/users", {"email": "dora@example.com"}, status=502)
 
     @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ class TestCreating:
         ],
     )
     async def test_a_refused_request_creates_no_user(self, api: ManagementApi, body: object, status: int) -> None:
-        before = await api.village.store.list_users()
+        before = await api.env.store.list_users()
         await api.refused("POST", "/users", body, status=status)
-        assert await api.village.store.list_users() == before
+        assert await api.env.store.list_users() == before
 
     @pytest.mark.parametrize(
         ("content", "status"),
@@ -111,7 +111,7 @@ class TestChanging:
         assert (changed["standing"], changed["name"]) == ("terms expired", "Anna")
         changed = await api.ok("PATCH", f"/users/{ANNA.id}", {"name": "Annabella", "operator": True})
         assert (changed["standing"], changed["name"], changed["operator"]) == ("terms expired", "Annabella", True)
-        user = await api.village.user(ANNA.id)
+        user = await api.env.user(ANNA.id)
         assert (user.standing, user.name, user.operator) == (Standing.TERMS_EXPIRED, "Annabella", True)
         assert user.password_hash == ANNA.password_hash
 
@@ -120,8 +120,8 @@ class TestChanging:
         await api.refused("PATCH", f"/users/{ANNA.id}", body, status=422)
         detail = await api.refused("PATCH", f"/users/{api.operator.id}", {"operator": False, "name": "Olga II"}, status=409)
         assert "last operator" in detail
-        assert await api.village.user(ANNA.id) == ANNA
-        assert (await api.village.user(api.operator.id)).name == "Olga"
+        assert await api.env.user(ANNA.id) == ANNA
+        assert (await api.env.user(api.operator.id)).name == "Olga"
 
     @pytest.mark.parametrize("body", [{"standing": "bad"}, {"email": "new@example.com"}, {"name": None}, {"operator": 1}])
     async def test_a_field_that_cannot_be_changed_is_400(self, api: ManagementApi, body: object) -> None:
@@ -147,7 +147,7 @@ class TestDeleting:
 
 class TestTheirSessionsGrantsAndPlants:
     async def test_sessions_are_listed_and_ended(self, api: ManagementApi) -> None:
-        session = await api.village.open_session(ANNA.id)
+        session = await api.env.open_session(ANNA.id)
         listed = await api.ok("GET", f"/users/{ANNA.id}/sessions")
         assert [one["id"] for one in listed["items"]] == [session.id]
         assert session.token_hash not in str(listed)
@@ -157,7 +157,7 @@ class TestTheirSessionsGrantsAndPlants:
     async def test_grants_are_listed_and_revoked_and_only_those_of_that_user(self, api: ManagementApi) -> None:
         grants = [Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=float(n)) for n in range(3)]
         for grant in grants:
-            await api.village.store.add_grant(grant)
+            await api.env.store.add_grant(grant)
         assert len((await api.ok("GET", f"/users/{ANNA.id}/grants"))["items"]) == 3
         await api.refused("DELETE", f"/users/{BRUNO.id}/grants/{grants[0].id}", status=404)
         await api.ok("DELETE", f"/users/{ANNA.id}/grants/{grants[0].id}", status=204)

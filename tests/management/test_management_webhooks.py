@@ -34,7 +34,7 @@ def a_dead_letter(cursor: int, webhook_id: Id) -> PendingDelivery:
 
 @pytest.fixture
 async def with_webhooks(api: ManagementApi) -> ManagementApi:
-    store = api.village.store
+    store = api.env.store
     await store.add_webhook(a_webhook(700))
     await store.add_webhook(a_webhook(701, user_id=BRUNO.id))
     for cursor in (4, 5, 6):
@@ -73,15 +73,15 @@ class TestDeadLetters:
         assert await with_webhooks.ok("POST", at, {"ids": ["5", "77"]}) == {"replayed": 1}
         assert await with_webhooks.ok("POST", at, {}) == {"replayed": 2}
         assert await with_webhooks.ok("POST", at, {}) == {"replayed": 0}
-        assert (await with_webhooks.village.noted()).count("dead letters replayed") == 2
-        waiting = await with_webhooks.village.store.list_pending(an_id(700), dead=False, limit=9)
+        assert (await with_webhooks.env.noted()).count("dead letters replayed") == 2
+        waiting = await with_webhooks.env.store.list_pending(an_id(700), dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [4, 5, 6]
         for wrong in ({"ids": ["x"]}, {"ids": 5}, {"more": 1}, []):
             await with_webhooks.refused("POST", at, wrong, status=400)
         await with_webhooks.refused("POST", f"/webhooks/{an_id(999)}/dead-letters/replay", {}, status=404)
 
     async def test_nothing_is_replayed_for_a_webhook_that_has_ended(self, with_webhooks: ManagementApi) -> None:
-        await with_webhooks.village.store.end_webhook(an_id(700), "The plant was removed.", NOW)
+        await with_webhooks.env.store.end_webhook(an_id(700), "The plant was removed.", NOW)
         detail = await with_webhooks.refused("POST", f"/webhooks/{an_id(700)}/dead-letters/replay", {}, status=409)
         assert "The plant was removed." in detail
 
@@ -91,4 +91,4 @@ class TestRemoving:
         await with_webhooks.ok("DELETE", f"/webhooks/{an_id(700)}", status=204)
         await with_webhooks.refused("DELETE", f"/webhooks/{an_id(700)}", status=404)
         await with_webhooks.refused("GET", f"/webhooks/{an_id(700)}/dead-letters", status=404)
-        assert "webhook removed" in await with_webhooks.village.noted()
+        assert "webhook removed" in await with_webhooks.env.noted()

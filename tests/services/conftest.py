@@ -1,15 +1,14 @@
-"""The village whose people these tests are about."""
+"""People on a real store, for the tests of services."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from support.people import Village
-from support.people import village as open_village
+from support.people import PeopleEnvironment, open_people
 
 
 @pytest.fixture
-async def village(tmp_path: Path) -> AsyncIterator[Village]:
-    async with open_village(tmp_path) as opened:
+async def env(tmp_path: Path) -> AsyncIterator[PeopleEnvironment]:
+    async with open_people(tmp_path) as opened:
         yield opened

@@ -6,7 +6,7 @@ from typing import Any
 
 from domogate.domain.audit import GENESIS, AuditEntry, AuditRecord, chain
 from domogate.domain.ids import Id
-from domogate.services.audit.log import AuditAction, AuditLog, AuditResult
+from domogate.services.audit import AuditAction, AuditLog, AuditResult
 from support.stores import an_id
 
 

@@ -27,7 +27,7 @@ from domogate.drivers.simulator import Simulator
 from domogate.fabric.in_process import InProcessFabric
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.ports import Clock
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from domogate.services.driving import Driving
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ReadModel

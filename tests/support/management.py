@@ -24,7 +24,7 @@ from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
 from support.devices import ObedientDriver
-from support.people import BASE_URL, Village, village
+from support.people import BASE_URL, PeopleEnvironment, open_people
 
 ISSUER = f"{BASE_URL}/auth"
 
@@ -32,14 +32,14 @@ ISSUER = f"{BASE_URL}/auth"
 class RotatingKeys:
     """Signing keys of the store, as the composition root gives them to the management API."""
 
-    def __init__(self, village: Village) -> None:
-        self._village = village
+    def __init__(self, env: PeopleEnvironment) -> None:
+        self._env = env
 
     async def list_places(self) -> Sequence[KeyPlace]:
-        return await list_key_places(self._village.store, self._village.clock)
+        return await list_key_places(self._env.store, self._env.clock)
 
     async def rotate(self, *, now: bool) -> str:
-        return (await rotate_keys(self._village.store, self._village.clock, now=now)).kid
+        return (await rotate_keys(self._env.store, self._env.clock, now=now)).kid
 
 
 def new_subscription(
@@ -55,7 +55,7 @@ DAY = 86_400.0
 class DeviceBackend:
     """The services for devices. Only the drivers are not real: they obey every command."""
 
-    def __init__(self, of: Village) -> None:
+    def __init__(self, of: PeopleEnvironment) -> None:
         self.drivers = {name: ObedientDriver(of.clock, name) for name in ("simulator", "mqtt")}
         self.driving = Driving(of.store, self.drivers, of.clock, simulated_plants=10)
         fabric = InProcessFabric(of.clock)
@@ -86,8 +86,8 @@ class DeviceBackend:
 class ManagementApi:
     """The API of one gateway, and the operator Olga who calls it with the client `console`."""
 
-    def __init__(self, of: Village) -> None:
-        self.village = of
+    def __init__(self, of: PeopleEnvironment) -> None:
+        self.env = of
         self.keyring = KeyRing(of.store, of.clock)
         self.signer = TokenSigner(self.keyring, of.clock, ISSUER, BASE_URL, access_lifetime=3600.0, id_lifetime=3600.0)
         self.verifier = TokenVerifier(self.keyring, of.store, of.clock, ISSUER, BASE_URL)
@@ -117,8 +117,8 @@ class ManagementApi:
 
     async def open(self) -> None:
         await self.keyring.start()
-        await self.village.store.save_client(self.console)
-        await self.village.store.save_user(self.operator)
+        await self.env.store.save_client(self.console)
+        await self.env.store.save_user(self.operator)
         self.token = await self.mint(self.operator)
 
     async def mint(
@@ -130,8 +130,8 @@ class ManagementApi:
         flow: GrantType = GrantType.AUTHORIZATION_CODE,
         lifetime: float | None = None,
     ) -> str:
-        grant = Grant(new_id(), user.id, self.console.id, scopes, flow, self.village.clock.now())
-        await self.village.store.add_grant(grant)
+        grant = Grant(new_id(), user.id, self.console.id, scopes, flow, self.env.clock.now())
+        await self.env.store.add_grant(grant)
         return await self.signer.mint_token(kind, user, self.console, grant, lifetime)
 
     async def send(
@@ -175,7 +175,7 @@ def problem(answer: httpx.Response, *statuses: int) -> str:
 
 @asynccontextmanager
 async def open_api(folder: Path) -> AsyncIterator[ManagementApi]:
-    async with village(folder, gateway=True) as opened:
+    async with open_people(folder, gateway=True) as opened:
         built = ManagementApi(opened)
         await built.open()
         async with built.http:

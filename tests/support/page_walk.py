@@ -151,9 +151,7 @@ class PageWalk:
         await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
         await home.set_standing(BRUNO, Standing.GOOD)
         await home.change(BRUNO, totp_secret=SECRET)
-        await home.store.save_user(
-            msgspec.structs.replace(DORA, password_hash=await home.village.hasher.hash_password(PASSWORD))
-        )
+        await home.store.save_user(msgspec.structs.replace(DORA, password_hash=await home.env.hasher.hash_password(PASSWORD)))
         await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "")
         firefox = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
         await home.sessions.log_in(ANNA.email, PASSWORD, None, "2001:db8:85a3:1234:5678:8a2e:370:7334", firefox)

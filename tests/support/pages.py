@@ -27,7 +27,7 @@ from domogate.services.authorization import Authorization
 from domogate.services.people import LINK_PATH, LoginThrottle, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from support.forms import forms_of
-from support.people import LINK_LIFETIME, Village, village
+from support.people import LINK_LIFETIME, PeopleEnvironment, open_people
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 ADDRESS = "192.0.2.7"
@@ -49,7 +49,7 @@ class House:
 
     def __init__(
         self,
-        of: Village,
+        of: PeopleEnvironment,
         base_url: str,
         *,
         redirect_uri: str,
@@ -57,7 +57,7 @@ class House:
         mails_links: bool = False,
         terms_url: str | None = None,
     ) -> None:
-        self.village = of
+        self.env = of
         self.store, self.clock, self.people, self.audit = of.store, of.clock, of.people, of.audit
         self.base_url = base_url
         self.throttle = LoginThrottle(self.store, self.clock)
@@ -91,7 +91,7 @@ class House:
         await self.keyring.start()
         await self.store.save_client(self.client)
         for user in (ANNA, BRUNO):
-            await self.change(user, password_hash=await self.village.hasher.hash_password(PASSWORD))
+            await self.change(user, password_hash=await self.env.hasher.hash_password(PASSWORD))
 
     def app(self) -> Starlette:
         issuer = f"{self.base_url}/auth"
@@ -173,7 +173,7 @@ async def house(
     **options: Any,
 ) -> AsyncIterator[House]:
     """`options`: those of House."""
-    async with village(folder) as of:
+    async with open_people(folder) as of:
         built = House(of, base_url, redirect_uri=redirect_uri, **options)
         await built.open()
         yield built

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from domogate.domain.authorization import Session
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import User
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from domogate.services.people import IssuedLink, People
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import SMALL, HandClock
@@ -21,7 +21,7 @@ GOOD_PASSWORD = "seven green bottles"
 NOBODY = Id("00000000-0000-4000-8000-00000000dead")
 
 
-class QuickHasher:
+class FakeHasher:
     """Fast and not secret."""
 
     async def hash_password(self, password: str) -> str:
@@ -31,7 +31,7 @@ class QuickHasher:
         return password_hash == f"hash of {password[::-1]}"
 
 
-class RememberedMail:
+class RecordedMail:
     """Mail that a test can read. Without `sends` there is no mail server; with `failure` it is down."""
 
     def __init__(self) -> None:
@@ -53,14 +53,14 @@ class RememberedMail:
         return self.sends
 
 
-class Village:
+class PeopleEnvironment:
     """People with their store, mail and audit log. Anna owns the house, Bruno is allowed in it, Carla is not active."""
 
     def __init__(self, store: SqlStore, clock: HandClock) -> None:
         self.store = store
         self.clock = clock
-        self.hasher = QuickHasher()
-        self.mail = RememberedMail()
+        self.hasher = FakeHasher()
+        self.mail = RecordedMail()
         self.audit = AuditLog(store, clock)
         self.people = People(
             store, self.hasher, clock, self.mail, base_url=BASE_URL, link_lifetime=LINK_LIFETIME, audit=self.audit
@@ -99,7 +99,7 @@ _template = tempfile.TemporaryDirectory(prefix="domogate-people-")
 
 
 @asynccontextmanager
-async def village(folder: Path, *, gateway: bool = False) -> AsyncIterator[Village]:
+async def open_people(folder: Path, *, gateway: bool = False) -> AsyncIterator[PeopleEnvironment]:
     """The tables are made once per process and copied for each test."""
     made = Path(_template.name) / "domogate.sqlite3"
     if not made.exists():
@@ -111,11 +111,11 @@ async def village(folder: Path, *, gateway: bool = False) -> AsyncIterator[Villa
 
 
 @asynccontextmanager
-async def _started(file: Path, *, gateway: bool) -> AsyncIterator[Village]:
+async def _started(file: Path, *, gateway: bool) -> AsyncIterator[PeopleEnvironment]:
     clock = HandClock()
     store = SqlStore(sqlite_url(file), clock=clock, poll=0.02, gateway=gateway)
     await store.start()
     try:
-        yield Village(store, clock)
+        yield PeopleEnvironment(store, clock)
     finally:
         await store.stop()

@@ -36,7 +36,7 @@ from domogate.identity.fetching import JsonFetcher
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Clock
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from domogate.services.authorization import Authorization
 from domogate.services.authorization.origins import Origins
 from domogate.services.driving import Driving

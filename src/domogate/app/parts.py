@@ -14,7 +14,7 @@ from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
 from domogate.ports import Clock, Hasher, Store
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from domogate.services.people import Mail, People
 from domogate.services.plants.history import History
 from domogate.settings import Settings

@@ -24,7 +24,7 @@ from domogate.families._openapi import openapi_document as _openapi_document
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
 from domogate.ports import Clock, Hasher, Signer, Store
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History

@@ -10,7 +10,7 @@ from domogate.cli._command import Mistake, command
 from domogate.cli._files import Force, check_free
 from domogate.cli._output import note
 from domogate.domain.ids import new_id
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 

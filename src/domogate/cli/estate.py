@@ -14,7 +14,7 @@ from domogate.cli._output import AsJson, note, print_json
 from domogate.drivers import OPTION_CHECKS
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 

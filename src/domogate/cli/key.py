@@ -10,7 +10,7 @@ from domogate.cli._names import choose
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.cli._words import optional_duration
 from domogate.domain.people import Subscription
-from domogate.services.audit.log import AuditAction, key_ref
+from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 

@@ -7,7 +7,7 @@ import typer
 from domogate.app import open_tools, rotate_signing_keys
 from domogate.cli._command import Yes, changing, command, confirm, group
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 

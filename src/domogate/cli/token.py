@@ -15,7 +15,7 @@ from domogate.cli._words import optional_duration
 from domogate.domain.ids import DASHED_UUID, new_id
 from domogate.domain.people import Client, Grant, TokenKind, User
 from domogate.ports import Store
-from domogate.services.audit.log import AuditAction, user_ref
+from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people import COMMAND_LINE
 from domogate.settings import Settings
 

@@ -35,7 +35,7 @@ from domogate.families._ladder import status_of
 from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
-from domogate.services.audit.log import AuditAction, AuditResult, client_ref
+from domogate.services.audit import AuditAction, AuditResult, client_ref
 from domogate.services.rights.access import KEY, check_standing, find_token, get_access, refuse_doubled
 
 _log = structlog.get_logger(__name__)

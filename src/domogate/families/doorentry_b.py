@@ -24,7 +24,7 @@ from domogate.families._plants import (
     plants_operation,
 )
 from domogate.families._wire import Answer, Uuid, json_answer
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.tickets.permits import TicketAction
 
 WireType = Literal["hotel", "house", "office", "hospital"]

@@ -26,7 +26,7 @@ from domogate.families._plants import (
     topology_operation,
 )
 from domogate.families._wire import EMPTY_ANSWER, Answer, Uuid, cached_answer, nothing_found, state_answer
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import list_own_plants
 

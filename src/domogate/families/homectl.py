@@ -17,7 +17,7 @@ from domogate.families._errors import shape_a
 from domogate.families._family import DEPRECATED, POST, Family, Operation, any_of
 from domogate.families._plants import answer_plants, plants_operation, topology_operation
 from domogate.families._wire import EMPTY_ANSWER, Answer, Hex32, cached_answer, json_answer, print_time
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import PlantView
 
 _DEVICES: dict[DeviceKind, Literal["plug", "heater", "light", "automation", "energymeter", "remote"]] = {

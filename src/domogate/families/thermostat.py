@@ -33,7 +33,7 @@ from domogate.families._wire import (
     json_answer,
     print_time,
 )
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import ModuleView, PlantView
 
 

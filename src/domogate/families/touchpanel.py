@@ -10,7 +10,7 @@ from domogate.families._call import Call, Services
 from domogate.families._family import DEPRECATED, Family, Operation, any_of
 from domogate.families._plants import Plants, list_summaries, plants_operation
 from domogate.families._wire import Answer, Uuid, json_answer
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.tickets.permits import TicketAction
 
 

@@ -229,14 +229,14 @@ class TestChangingThePassword:
         await visitor.log_in()
         await visitor.get("/auth/account/password")
         link = (await home.link(ANNA)).removeprefix(LINK_PATH)
-        verify = home.village.hasher.verify_password
+        verify = home.env.hasher.verify_password
 
         async def verify_slowly(password: str, password_hash: str | None) -> bool:
             right = await verify(password, password_hash)
             await home.people.redeem_link(link, "four green kites")
             return right
 
-        monkeypatch.setattr(home.village.hasher, "verify_password", verify_slowly)
+        monkeypatch.setattr(home.env.hasher, "verify_password", verify_slowly)
         answer = await visitor.send(current=PASSWORD, password=NEW, repeated=NEW)
         monkeypatch.undo()
         assert answer.headers["location"].startswith("/auth/login")

@@ -129,7 +129,7 @@ class Ledger:
 
     def __init__(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lines: list[str] = []
-        for part in (home.store, home.village.hasher, home.mail):
+        for part in (home.store, home.env.hasher, home.mail):
             for name in dir(part):
                 if not name.startswith("_") and asyncio.iscoroutinefunction(getattr(part, name)):
                     monkeypatch.setattr(part, name, self._noting(name, getattr(part, name)))

@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from support.auditing import USER, MemoryAuditStore
 from support.stores import HandClock
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.audit import AuditEntry
-from domogate.services.audit.log import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, user_ref
+from domogate.services.audit import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, user_ref
 from support.auditing import PSEUDONYM, USER, MemoryAuditStore, note
 from support.examples import examples
 from support.stores import HandClock, an_id

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from sqlalchemy import text
 
-from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, user_ref, verify_export
+from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, user_ref, verify_export
 from domogate.stores import SqlStore, sqlite_url
 from support.stores import ANNA, BRUNO, SMALL, HandClock
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domogate.domain.audit import GENESIS, AuditEntry
-from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, verify_export
+from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, verify_export
 from support.auditing import PSEUDONYM, USER, MemoryAuditStore, note
 from support.examples import examples
 from support.stores import HandClock

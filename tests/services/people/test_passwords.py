@@ -7,66 +7,68 @@ import pytest
 from domogate.domain.people import Standing
 from domogate.services.people import DeadLink, check_password
 from domogate.services.refusals import Invalid, NotFound
-from support.people import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, Village, token_of
+from support.people import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleEnvironment, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 
 class TestPasswordsByLink:
-    async def test_a_link_sets_one_password_once(self, village: Village) -> None:
-        token = token_of(await village.people.issue_password_link(CARLA.id))
-        await village.people.redeem_link(token, GOOD_PASSWORD)
-        assert await village.hasher.verify_password(GOOD_PASSWORD, (await village.user(CARLA.id)).password_hash)
+    async def test_a_link_sets_one_password_once(self, env: PeopleEnvironment) -> None:
+        token = token_of(await env.people.issue_password_link(CARLA.id))
+        await env.people.redeem_link(token, GOOD_PASSWORD)
+        assert await env.hasher.verify_password(GOOD_PASSWORD, (await env.user(CARLA.id)).password_hash)
         with pytest.raises(NotFound, match="new one"):
-            await village.people.redeem_link(token, "another good password")
-        assert await village.hasher.verify_password(GOOD_PASSWORD, (await village.user(CARLA.id)).password_hash)
+            await env.people.redeem_link(token, "another good password")
+        assert await env.hasher.verify_password(GOOD_PASSWORD, (await env.user(CARLA.id)).password_hash)
 
-    async def test_of_many_at_once_one_sets_it(self, village: Village) -> None:
-        token = token_of(await village.people.issue_password_link(CARLA.id))
+    async def test_of_many_at_once_one_sets_it(self, env: PeopleEnvironment) -> None:
+        token = token_of(await env.people.issue_password_link(CARLA.id))
         done = await asyncio.gather(
-            *(village.people.redeem_link(token, f"{GOOD_PASSWORD} {n}") for n in range(10)), return_exceptions=True
+            *(env.people.redeem_link(token, f"{GOOD_PASSWORD} {n}") for n in range(10)), return_exceptions=True
         )
         assert sum(not isinstance(one, Exception) for one in done) == 1
 
-    async def test_a_user_who_becomes_active_becomes_a_member_where_invited(self, village: Village) -> None:
-        token = token_of((await village.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
-        dora = await village.people.redeem_link(token, GOOD_PASSWORD)
-        plants, _ = await village.store.list_plants_of(dora.id)
+    async def test_a_user_who_becomes_active_becomes_a_member_where_invited(self, env: PeopleEnvironment) -> None:
+        token = token_of((await env.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
+        dora = await env.people.redeem_link(token, GOOD_PASSWORD)
+        plants, _ = await env.store.list_plants_of(dora.id)
         assert [plant.id for plant in plants] == [HOUSE.id]
 
-    async def test_a_refused_password_leaves_the_link_as_it_is(self, village: Village) -> None:
-        token = token_of(await village.people.issue_password_link(CARLA.id))
+    async def test_a_refused_password_leaves_the_link_as_it_is(self, env: PeopleEnvironment) -> None:
+        token = token_of(await env.people.issue_password_link(CARLA.id))
         with pytest.raises(Invalid):
-            await village.people.redeem_link(token, "short")
-        await village.people.redeem_link(token, GOOD_PASSWORD)
+            await env.people.redeem_link(token, "short")
+        await env.people.redeem_link(token, GOOD_PASSWORD)
 
-    async def test_looking_at_a_link_does_not_use_it_up(self, village: Village) -> None:
-        token = token_of(await village.people.issue_password_link(CARLA.id))
+    async def test_looking_at_a_link_does_not_use_it_up(self, env: PeopleEnvironment) -> None:
+        token = token_of(await env.people.issue_password_link(CARLA.id))
         for _ in range(2):
-            found = await village.people.links.find(token)
+            found = await env.people.links.find(token)
             assert not isinstance(found, DeadLink)
             assert found[1].id == CARLA.id
 
-    async def test_an_expired_unknown_or_replaced_link_does_not_work(self, village: Village) -> None:
-        replaced = token_of(await village.people.issue_password_link(CARLA.id))
-        old = token_of(await village.people.issue_password_link(CARLA.id))
-        assert await village.people.links.find(replaced) is DeadLink.USED
-        assert await village.people.links.find("x" * 43) is DeadLink.USED
-        assert await village.people.links.find("\udcff") is DeadLink.USED
-        village.clock.at += LINK_LIFETIME
-        assert await village.people.links.find(old) is DeadLink.EXPIRED
+    async def test_an_expired_unknown_or_replaced_link_does_not_work(self, env: PeopleEnvironment) -> None:
+        replaced = token_of(await env.people.issue_password_link(CARLA.id))
+        old = token_of(await env.people.issue_password_link(CARLA.id))
+        assert await env.people.links.find(replaced) is DeadLink.USED
+        assert await env.people.links.find("x" * 43) is DeadLink.USED
+        assert await env.people.links.find("\udcff") is DeadLink.USED
+        env.clock.at += LINK_LIFETIME
+        assert await env.people.links.find(old) is DeadLink.EXPIRED
         for token in (replaced, old, "x" * 43):
             with pytest.raises(NotFound):
-                await village.people.redeem_link(token, GOOD_PASSWORD)
-        assert not (await village.user(CARLA.id)).active
+                await env.people.redeem_link(token, GOOD_PASSWORD)
+        assert not (await env.user(CARLA.id)).active
 
-    async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(self, village: Village) -> None:
-        token = token_of(await village.people.issue_password_link(ANNA.id))
-        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
-        assert await village.people.links.find(token) is DeadLink.USED
+    async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(
+        self, env: PeopleEnvironment
+    ) -> None:
+        token = token_of(await env.people.issue_password_link(ANNA.id))
+        await env.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert await env.people.links.find(token) is DeadLink.USED
 
-    async def test_an_unknown_user_gets_no_link(self, village: Village) -> None:
+    async def test_an_unknown_user_gets_no_link(self, env: PeopleEnvironment) -> None:
         with pytest.raises(NotFound):
-            await village.people.issue_password_link(NOBODY)
+            await env.people.issue_password_link(NOBODY)
 
 
 class TestSettingAPassword:
@@ -79,35 +81,37 @@ class TestSettingAPassword:
             (Standing.BOTH_EXPIRED, Standing.TERMS_EXPIRED),
         ],
     )
-    async def test_it_mends_the_standing_that_wanted_it(self, village: Village, before: Standing, after: Standing) -> None:
-        await village.people.set_standing(ANNA.id, before)
-        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
-        assert (await village.user(ANNA.id)).standing is after
+    async def test_it_mends_the_standing_that_wanted_it(
+        self, env: PeopleEnvironment, before: Standing, after: Standing
+    ) -> None:
+        await env.people.set_standing(ANNA.id, before)
+        await env.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert (await env.user(ANNA.id)).standing is after
 
-    async def test_a_password_to_be_renewed_is_not_renewed_by_itself(self, village: Village) -> None:
-        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
-        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
-        await village.people.set_standing(ANNA.id, Standing.PASSWORD_EXPIRED)
+    async def test_a_password_to_be_renewed_is_not_renewed_by_itself(self, env: PeopleEnvironment) -> None:
+        await env.people.set_password(ANNA.id, GOOD_PASSWORD)
+        await env.people.set_password(ANNA.id, GOOD_PASSWORD)
+        await env.people.set_standing(ANNA.id, Standing.PASSWORD_EXPIRED)
         with pytest.raises(Invalid, match="replaced"):
-            await village.people.set_password(ANNA.id, GOOD_PASSWORD)
+            await env.people.set_password(ANNA.id, GOOD_PASSWORD)
 
-    async def test_other_sessions_end_and_only_theirs(self, village: Village) -> None:
-        here, there = await village.open_session(ANNA.id), await village.open_session(ANNA.id)
-        brunos = await village.open_session(BRUNO.id)
-        await village.people.set_password(ANNA.id, GOOD_PASSWORD, keep_session=here.id)
-        assert await village.store.find_session(here.token_hash) is not None
-        assert await village.store.find_session(there.token_hash) is None
-        assert await village.store.find_session(brunos.token_hash) is not None
+    async def test_other_sessions_end_and_only_theirs(self, env: PeopleEnvironment) -> None:
+        here, there = await env.open_session(ANNA.id), await env.open_session(ANNA.id)
+        brunos = await env.open_session(BRUNO.id)
+        await env.people.set_password(ANNA.id, GOOD_PASSWORD, keep_session=here.id)
+        assert await env.store.find_session(here.token_hash) is not None
+        assert await env.store.find_session(there.token_hash) is None
+        assert await env.store.find_session(brunos.token_hash) is not None
 
-    async def test_two_changes_at_once_are_both_kept(self, village: Village) -> None:
+    async def test_two_changes_at_once_are_both_kept(self, env: PeopleEnvironment) -> None:
         await asyncio.gather(
-            village.people.set_password(ANNA.id, GOOD_PASSWORD),
-            village.people.set_name(ANNA.id, "Annabella"),
-            village.people.set_operator(ANNA.id, True),
+            env.people.set_password(ANNA.id, GOOD_PASSWORD),
+            env.people.set_name(ANNA.id, "Annabella"),
+            env.people.set_operator(ANNA.id, True),
         )
-        anna = await village.user(ANNA.id)
+        anna = await env.user(ANNA.id)
         assert (anna.name, anna.operator) == ("Annabella", True)
-        assert await village.hasher.verify_password(GOOD_PASSWORD, anna.password_hash)
+        assert await env.hasher.verify_password(GOOD_PASSWORD, anna.password_hash)
 
 
 class TestWhatAPasswordMustBeLike:

@@ -13,64 +13,64 @@ from domogate.domain.people import Grant, Standing
 from domogate.services.people import Actor, DeadLink, People, check_email, check_name
 from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound, Refused
 from domogate.stores import SqlStore, sqlite_url
-from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, NOBODY, Village, token_of
+from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleEnvironment, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
 
 
 @asynccontextmanager
-async def another_process(village: Village, folder: Path) -> AsyncIterator[People]:
+async def another_process(env: PeopleEnvironment, folder: Path) -> AsyncIterator[People]:
     """People on another store of the same database, like a command beside a running gateway."""
-    store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=village.clock, poll=0.02, gateway=False)
+    store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=env.clock, poll=0.02, gateway=False)
     await store.start()
     try:
-        yield People(store, village.hasher, village.clock, village.mail, base_url=BASE_URL)
+        yield People(store, env.hasher, env.clock, env.mail, base_url=BASE_URL)
     finally:
         await store.stop()
 
 
 class TestCreatingAUser:
-    async def test_they_have_no_password_and_a_link_to_set_one(self, village: Village) -> None:
-        user, link = await village.people.create_user("dora@example.com", "Dora")
-        assert not (await village.user(user.id)).active
+    async def test_they_have_no_password_and_a_link_to_set_one(self, env: PeopleEnvironment) -> None:
+        user, link = await env.people.create_user("dora@example.com", "Dora")
+        assert not (await env.user(user.id)).active
         assert link.url is not None
         assert link.url.startswith(f"{BASE_URL}/auth/")
-        assert link.expires_at == village.clock.now() + LINK_LIFETIME
+        assert link.expires_at == env.clock.now() + LINK_LIFETIME
 
-    async def test_the_link_is_kept_nowhere(self, village: Village, tmp_path: Path) -> None:
-        _, link = await village.people.create_user("dora@example.com")
+    async def test_the_link_is_kept_nowhere(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+        _, link = await env.people.create_user("dora@example.com")
         kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
         assert token_of(link).encode() not in kept
 
-    async def test_where_there_is_mail_only_its_receiver_sees_the_link(self, village: Village) -> None:
-        village.mail.sends = True
-        _, link = await village.people.create_user("dora@example.com", "Dora")
+    async def test_where_there_is_mail_only_its_receiver_sees_the_link(self, env: PeopleEnvironment) -> None:
+        env.mail.sends = True
+        _, link = await env.people.create_user("dora@example.com", "Dora")
         assert (link.mailed, link.url) == (True, None)
-        ((_, to, sent),) = village.mail.sent
+        ((_, to, sent),) = env.mail.sent
         assert to == "dora@example.com"
         assert sent is not None
-        await village.people.redeem_link(token_of(sent), GOOD_PASSWORD)
+        await env.people.redeem_link(token_of(sent), GOOD_PASSWORD)
 
-    async def test_a_link_may_be_shown_although_there_is_mail(self, village: Village) -> None:
-        village.mail.sends = True
-        _, link = await village.people.create_user("dora@example.com", show_link=True)
+    async def test_a_link_may_be_shown_although_there_is_mail(self, env: PeopleEnvironment) -> None:
+        env.mail.sends = True
+        _, link = await env.people.create_user("dora@example.com", show_link=True)
         assert link.url is not None
-        assert village.mail.sent == []
+        assert env.mail.sent == []
 
-    async def test_mail_that_fails_is_said_and_the_user_can_be_given_another_link(self, village: Village) -> None:
-        village.mail.failure = OSError("no route")
+    async def test_mail_that_fails_is_said_and_the_user_can_be_given_another_link(self, env: PeopleEnvironment) -> None:
+        env.mail.failure = OSError("no route")
         with pytest.raises(MailFailed, match="no route"):
-            await village.people.create_user("dora@example.com")
-        user = await village.people.get_user_by_email("dora@example.com")
-        village.mail.failure = None
-        assert (await village.people.issue_password_link(user.id)).url is not None
+            await env.people.create_user("dora@example.com")
+        user = await env.people.get_user_by_email("dora@example.com")
+        env.mail.failure = None
+        assert (await env.people.issue_password_link(user.id)).url is not None
 
     @pytest.mark.parametrize("email", [ANNA.email, ANNA.email.upper()])
-    async def test_an_email_is_one_persons(self, village: Village, email: str) -> None:
+    async def test_an_email_is_one_persons(self, env: PeopleEnvironment, email: str) -> None:
         with pytest.raises(Conflict, match="already"):
-            await village.people.create_user(email)
+            await env.people.create_user(email)
 
-    async def test_of_many_at_once_one_is_made(self, village: Village) -> None:
-        made = await asyncio.gather(*(village.people.create_user("dora@example.com") for _ in range(8)), return_exceptions=True)
+    async def test_of_many_at_once_one_is_made(self, env: PeopleEnvironment) -> None:
+        made = await asyncio.gather(*(env.people.create_user("dora@example.com") for _ in range(8)), return_exceptions=True)
         assert sorted(isinstance(one, Conflict) for one in made) == [False] + [True] * 7
 
     @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ class TestCreatingAUser:
             *("a@example.com\r\nBcc: x@example.com", "a\x00@example.com", "a" * 65 + "@example.com", "a@" + "b" * 260 + ".com"),
         ],
     )
-    async def test_an_address_that_is_none_is_refused(self, village: Village, email: str) -> None:
+    async def test_an_address_that_is_none_is_refused(self, env: PeopleEnvironment, email: str) -> None:
         with pytest.raises(Invalid, match="e-mail"):
-            await village.people.create_user(email)
+            await env.people.create_user(email)
 
     @pytest.mark.parametrize("name", ["a" * 101, "Do\nra", "Do\x00ra", "\ud800"])
     def test_a_name_is_one_line_of_100_characters(self, name: str) -> None:
@@ -91,48 +91,48 @@ class TestCreatingAUser:
 
 
 class TestTheFirstOperator:
-    async def test_they_are_made_once(self, village: Village) -> None:
-        user, link = await village.people.create_first_operator("olga@example.com", "Olga")
-        await village.people.redeem_link(token_of(link), GOOD_PASSWORD)
-        olga = await village.user(user.id)
+    async def test_they_are_made_once(self, env: PeopleEnvironment) -> None:
+        user, link = await env.people.create_first_operator("olga@example.com", "Olga")
+        await env.people.redeem_link(token_of(link), GOOD_PASSWORD)
+        olga = await env.user(user.id)
         assert olga.operator
         assert olga.active
         with pytest.raises(Conflict, match=r"olga@example\.com"):
-            await village.people.create_first_operator("eve@example.com")
+            await env.people.create_first_operator("eve@example.com")
 
-    async def test_somebody_who_is_known_can_become_it(self, village: Village) -> None:
-        user, _ = await village.people.create_first_operator(ANNA.email)
+    async def test_somebody_who_is_known_can_become_it(self, env: PeopleEnvironment) -> None:
+        user, _ = await env.people.create_first_operator(ANNA.email)
         assert user.id == ANNA.id
-        assert (await village.user(ANNA.id)).operator
-        assert (await village.user(ANNA.id)).password_hash == ANNA.password_hash
+        assert (await env.user(ANNA.id)).operator
+        assert (await env.user(ANNA.id)).password_hash == ANNA.password_hash
 
-    async def test_their_link_is_shown_even_where_there_is_mail(self, village: Village) -> None:
-        village.mail.sends = True
-        assert (await village.people.create_first_operator("olga@example.com"))[1].url is not None
+    async def test_their_link_is_shown_even_where_there_is_mail(self, env: PeopleEnvironment) -> None:
+        env.mail.sends = True
+        assert (await env.people.create_first_operator("olga@example.com"))[1].url is not None
 
-    async def test_of_two_processes_that_make_them_at_once_one_does(self, village: Village, tmp_path: Path) -> None:
-        async with another_process(village, tmp_path) as other:
+    async def test_of_two_processes_that_make_them_at_once_one_does(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+        async with another_process(env, tmp_path) as other:
             made = await asyncio.gather(
-                village.people.create_first_operator("olga@example.com"),
+                env.people.create_first_operator("olga@example.com"),
                 other.create_first_operator("eve@example.com"),
                 return_exceptions=True,
             )
         assert sum(isinstance(one, Conflict) for one in made) == 1
-        (operator,) = [user for user in await village.store.list_users() if user.operator]
+        (operator,) = [user for user in await env.store.list_users() if user.operator]
         assert [one[0] for one in made if isinstance(one, tuple)] == [operator]
 
 
 class TestTwoProcesses:
-    async def test_changing_different_facts_of_one_user_lose_none(self, village: Village, tmp_path: Path) -> None:
-        token = token_of(await village.people.issue_password_link(CARLA.id))
-        async with another_process(village, tmp_path) as other:
+    async def test_changing_different_facts_of_one_user_lose_none(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+        token = token_of(await env.people.issue_password_link(CARLA.id))
+        async with another_process(env, tmp_path) as other:
             await asyncio.gather(
-                village.people.set_name(CARLA.id, "Carla C."),
+                env.people.set_name(CARLA.id, "Carla C."),
                 other.set_standing(CARLA.id, Standing.TERMS_EXPIRED),
-                village.people.redeem_link(token, GOOD_PASSWORD),
+                env.people.redeem_link(token, GOOD_PASSWORD),
                 other.set_operator(CARLA.id, True),
             )
-        carla = await village.user(CARLA.id)
+        carla = await env.user(CARLA.id)
         assert (carla.name, carla.standing, carla.active, carla.operator) == (
             "Carla C.",
             Standing.TERMS_EXPIRED,
@@ -140,62 +140,62 @@ class TestTwoProcesses:
             True,
         )
 
-    async def test_a_change_made_from_what_was_read_before_undoes_nothing(self, village: Village, tmp_path: Path) -> None:
+    async def test_a_change_made_from_what_was_read_before_undoes_nothing(self, env: PeopleEnvironment, tmp_path: Path) -> None:
         """Like a command that asks a question in between."""
-        async with another_process(village, tmp_path) as other:
-            seen = await village.people.get_user(BRUNO.id)
+        async with another_process(env, tmp_path) as other:
+            seen = await env.people.get_user(BRUNO.id)
             await other.set_name(BRUNO.id, "Bruno B.")
-            await village.people.set_standing(seen.id, Standing.GOOD)
-        assert await village.user(BRUNO.id) == msgspec.structs.replace(BRUNO, name="Bruno B.", standing=Standing.GOOD)
+            await env.people.set_standing(seen.id, Standing.GOOD)
+        assert await env.user(BRUNO.id) == msgspec.structs.replace(BRUNO, name="Bruno B.", standing=Standing.GOOD)
 
 
 class TestAProvedEmail:
-    async def test_is_that_of_who_set_a_password_by_a_link_that_was_mailed(self, village: Village) -> None:
-        village.mail.sends = True
-        await village.people.issue_password_link(CARLA.id)
-        (_, email, url) = village.mail.sent[0]
+    async def test_is_that_of_who_set_a_password_by_a_link_that_was_mailed(self, env: PeopleEnvironment) -> None:
+        env.mail.sends = True
+        await env.people.issue_password_link(CARLA.id)
+        (_, email, url) = env.mail.sent[0]
         assert email == CARLA.email
-        assert not (await village.user(CARLA.id)).email_verified
-        await village.people.redeem_link(token_of(str(url)), GOOD_PASSWORD)
-        assert (await village.user(CARLA.id)).email_verified
+        assert not (await env.user(CARLA.id)).email_verified
+        await env.people.redeem_link(token_of(str(url)), GOOD_PASSWORD)
+        assert (await env.user(CARLA.id)).email_verified
 
-    async def test_an_invitation_by_mail_proves_it_too(self, village: Village) -> None:
-        village.mail.sends = True
-        await village.people.invite(HOUSE.id, "dora@example.com")
-        dora = await village.people.redeem_link(token_of(str(village.mail.sent[0][2])), GOOD_PASSWORD)
-        assert (await village.user(dora.id)).email_verified
+    async def test_an_invitation_by_mail_proves_it_too(self, env: PeopleEnvironment) -> None:
+        env.mail.sends = True
+        await env.people.invite(HOUSE.id, "dora@example.com")
+        dora = await env.people.redeem_link(token_of(str(env.mail.sent[0][2])), GOOD_PASSWORD)
+        assert (await env.user(dora.id)).email_verified
 
     @pytest.mark.parametrize("mail", [True, False])
-    async def test_a_link_that_was_shown_proves_nothing(self, village: Village, mail: bool) -> None:
-        village.mail.sends = mail
-        token = token_of(await village.people.issue_password_link(CARLA.id, show_link=mail))
-        await village.people.redeem_link(token, GOOD_PASSWORD)
-        assert (await village.user(CARLA.id)).active
-        assert not (await village.user(CARLA.id)).email_verified
+    async def test_a_link_that_was_shown_proves_nothing(self, env: PeopleEnvironment, mail: bool) -> None:
+        env.mail.sends = mail
+        token = token_of(await env.people.issue_password_link(CARLA.id, show_link=mail))
+        await env.people.redeem_link(token, GOOD_PASSWORD)
+        assert (await env.user(CARLA.id)).active
+        assert not (await env.user(CARLA.id)).email_verified
 
-    async def test_a_link_to_the_mailbox_they_had_before_does_not_prove_the_one_they_have(self, village: Village) -> None:
-        village.mail.sends = True
-        await village.people.issue_password_link(CARLA.id)
-        await village.people.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, email="c@example.com"))
-        await village.people.redeem_link(token_of(str(village.mail.sent[0][2])), GOOD_PASSWORD)
-        assert not (await village.user(CARLA.id)).email_verified
+    async def test_a_link_to_the_mailbox_they_had_before_does_not_prove_the_one_they_have(self, env: PeopleEnvironment) -> None:
+        env.mail.sends = True
+        await env.people.issue_password_link(CARLA.id)
+        await env.people.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, email="c@example.com"))
+        await env.people.redeem_link(token_of(str(env.mail.sent[0][2])), GOOD_PASSWORD)
+        assert not (await env.user(CARLA.id)).email_verified
 
-    async def test_stays_proved_when_the_password_is_set_otherwise(self, village: Village) -> None:
-        await village.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, email_verified=True))
-        await village.people.set_password(ANNA.id, GOOD_PASSWORD)
-        assert (await village.user(ANNA.id)).email_verified
-        token = token_of(await village.people.issue_password_link(ANNA.id, show_link=True))
-        await village.people.redeem_link(token, "another good password")
-        assert (await village.user(ANNA.id)).email_verified
+    async def test_stays_proved_when_the_password_is_set_otherwise(self, env: PeopleEnvironment) -> None:
+        await env.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, email_verified=True))
+        await env.people.set_password(ANNA.id, GOOD_PASSWORD)
+        assert (await env.user(ANNA.id)).email_verified
+        token = token_of(await env.people.issue_password_link(ANNA.id, show_link=True))
+        await env.people.redeem_link(token, "another good password")
+        assert (await env.user(ANNA.id)).email_verified
 
 
 class TestFromWhere:
     """`address` goes into the audit log, whoever does it."""
 
-    async def test_is_noted_with_what_people_do_to_their_own_account(self, village: Village) -> None:
-        people, anna = village.people, Actor(ANNA.id, "192.0.2.7")
+    async def test_is_noted_with_what_people_do_to_their_own_account(self, env: PeopleEnvironment) -> None:
+        people, anna = env.people, Actor(ANNA.id, "192.0.2.7")
         grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0)
-        await village.store.add_grant(grant)
+        await env.store.add_grant(grant)
         await people.revoke_grant(ANNA.id, grant.id, by=anna)
         await people.revoke_grants(ANNA.id, APP.id, by=anna)
         await people.end_sessions(ANNA.id, by=anna)
@@ -207,35 +207,35 @@ class TestFromWhere:
         await people.leave_plant(HOUSE.id, BRUNO.id, address="192.0.2.7")
         token = token_of(await people.issue_password_link(CARLA.id, by=anna))
         await people.redeem_link(token, GOOD_PASSWORD, address="192.0.2.7")
-        await village.audit.flush()
-        records = await village.audit.list()
+        await env.audit.flush()
+        records = await env.audit.list()
         assert len(records) == 11
         assert {record.entry.address for record in records} == {"192.0.2.7"}
 
 
 class TestTheLastOperator:
-    async def test_they_can_neither_step_down_nor_be_deleted(self, village: Village) -> None:
-        olga = await village.add_operator()
+    async def test_they_can_neither_step_down_nor_be_deleted(self, env: PeopleEnvironment) -> None:
+        olga = await env.add_operator()
         with pytest.raises(Conflict, match="last operator"):
-            await village.people.set_operator(olga.id, False)
+            await env.people.set_operator(olga.id, False)
         with pytest.raises(Conflict, match="last operator"):
-            await village.people.delete_user(olga.id)
-        assert (await village.user(olga.id)).operator
+            await env.people.delete_user(olga.id)
+        assert (await env.user(olga.id)).operator
 
-    async def test_of_two_who_step_down_at_once_one_stays(self, village: Village) -> None:
-        olga = await village.add_operator()
-        await village.people.set_operator(BRUNO.id, True)
+    async def test_of_two_who_step_down_at_once_one_stays(self, env: PeopleEnvironment) -> None:
+        olga = await env.add_operator()
+        await env.people.set_operator(BRUNO.id, True)
         done = await asyncio.gather(
-            village.people.set_operator(olga.id, False), village.people.delete_user(BRUNO.id), return_exceptions=True
+            env.people.set_operator(olga.id, False), env.people.delete_user(BRUNO.id), return_exceptions=True
         )
         assert sum(isinstance(one, Conflict) for one in done) == 1
-        assert len([user for user in await village.store.list_users() if user.operator]) == 1
+        assert len([user for user in await env.store.list_users() if user.operator]) == 1
 
-    async def test_with_a_second_one_they_can(self, village: Village) -> None:
-        olga = await village.add_operator()
-        await village.people.set_operator(BRUNO.id, True)
-        await village.people.set_operator(olga.id, False)
-        assert not (await village.user(olga.id)).operator
+    async def test_with_a_second_one_they_can(self, env: PeopleEnvironment) -> None:
+        olga = await env.add_operator()
+        await env.people.set_operator(BRUNO.id, True)
+        await env.people.set_operator(olga.id, False)
+        assert not (await env.user(olga.id)).operator
 
 
 class TestStanding:
@@ -248,74 +248,74 @@ class TestStanding:
             (Standing.BOTH_EXPIRED, Standing.PASSWORD_EXPIRED),
         ],
     )
-    async def test_accepting_the_terms_mends_it(self, village: Village, before: Standing, after: Standing) -> None:
-        await village.people.set_standing(ANNA.id, before)
-        assert (await village.people.accept_terms(ANNA.id)).standing is after
-        assert (await village.user(ANNA.id)).standing is after
+    async def test_accepting_the_terms_mends_it(self, env: PeopleEnvironment, before: Standing, after: Standing) -> None:
+        await env.people.set_standing(ANNA.id, before)
+        assert (await env.people.accept_terms(ANNA.id)).standing is after
+        assert (await env.user(ANNA.id)).standing is after
 
 
 class TestTheSecondFactor:
-    async def test_an_operator_takes_it_away_and_the_person_logs_in_anew(self, village: Village) -> None:
-        await village.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, totp_secret="JBSWY3DPEHPK3PXP"))
-        session = await village.open_session(ANNA.id)
-        await village.people.reset_second_factor(ANNA.id)
-        assert (await village.user(ANNA.id)).totp_secret is None
-        assert await village.store.find_session(session.token_hash) is None
+    async def test_an_operator_takes_it_away_and_the_person_logs_in_anew(self, env: PeopleEnvironment) -> None:
+        await env.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, totp_secret="JBSWY3DPEHPK3PXP"))
+        session = await env.open_session(ANNA.id)
+        await env.people.reset_second_factor(ANNA.id)
+        assert (await env.user(ANNA.id)).totp_secret is None
+        assert await env.store.find_session(session.token_hash) is None
         with pytest.raises(Conflict, match="no second factor"):
-            await village.people.reset_second_factor(ANNA.id)
+            await env.people.reset_second_factor(ANNA.id)
 
 
 class TestThrowingApplicationsOut:
-    async def test_a_grant_is_revoked_only_for_its_own_user(self, village: Village) -> None:
-        grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=village.clock.now())
-        await village.store.add_grant(grant)
+    async def test_a_grant_is_revoked_only_for_its_own_user(self, env: PeopleEnvironment) -> None:
+        grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=env.clock.now())
+        await env.store.add_grant(grant)
         for user_id, grant_id in ((BRUNO.id, grant.id), (ANNA.id, NOBODY)):
             with pytest.raises(NotFound):
-                await village.people.revoke_grant(user_id, grant_id)
-        assert [one.id for one in await village.store.list_grants(ANNA.id)] == [grant.id]
-        await village.people.revoke_grant(ANNA.id, grant.id)
-        assert list(await village.store.list_grants(ANNA.id)) == []
+                await env.people.revoke_grant(user_id, grant_id)
+        assert [one.id for one in await env.store.list_grants(ANNA.id)] == [grant.id]
+        await env.people.revoke_grant(ANNA.id, grant.id)
+        assert list(await env.store.list_grants(ANNA.id)) == []
 
-    async def test_all_at_once(self, village: Village) -> None:
+    async def test_all_at_once(self, env: PeopleEnvironment) -> None:
         for _ in range(2):
-            await village.store.add_grant(Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0))
-        assert await village.people.revoke_grants(ANNA.id) == 2
-        assert list(await village.store.list_grants(ANNA.id)) == []
+            await env.store.add_grant(Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0))
+        assert await env.people.revoke_grants(ANNA.id) == 2
+        assert list(await env.store.list_grants(ANNA.id)) == []
 
 
 class TestDeletingAUser:
-    async def test_everything_of_theirs_goes(self, village: Village) -> None:
-        session = await village.open_session(BRUNO.id)
+    async def test_everything_of_theirs_goes(self, env: PeopleEnvironment) -> None:
+        session = await env.open_session(BRUNO.id)
         grant = Grant(new_id(), BRUNO.id, APP.id, ("light.read",), created_at=1.0)
-        await village.store.add_grant(grant)
-        token = token_of(await village.people.issue_password_link(BRUNO.id))
-        await village.people.delete_user(BRUNO.id)
-        assert await village.store.find_user(BRUNO.id) is None
-        assert await village.store.find_session(session.token_hash) is None
-        assert await village.store.find_grant(grant.id) is None
-        assert await village.people.links.find(token) is DeadLink.USED
-        assert not (await village.people.get_plant(HOUSE.id)).is_of(BRUNO.id)
+        await env.store.add_grant(grant)
+        token = token_of(await env.people.issue_password_link(BRUNO.id))
+        await env.people.delete_user(BRUNO.id)
+        assert await env.store.find_user(BRUNO.id) is None
+        assert await env.store.find_session(session.token_hash) is None
+        assert await env.store.find_grant(grant.id) is None
+        assert await env.people.links.find(token) is DeadLink.USED
+        assert not (await env.people.get_plant(HOUSE.id)).is_of(BRUNO.id)
 
-    async def test_the_owner_of_a_plant_is_kept_and_told_which(self, village: Village) -> None:
+    async def test_the_owner_of_a_plant_is_kept_and_told_which(self, env: PeopleEnvironment) -> None:
         with pytest.raises(Conflict, match=HOUSE.name):
-            await village.people.delete_user(HOUSE.owner.user_id)
-        assert await village.store.find_user(HOUSE.owner.user_id) is not None
+            await env.people.delete_user(HOUSE.owner.user_id)
+        assert await env.store.find_user(HOUSE.owner.user_id) is not None
 
-    async def test_an_unknown_user_cannot_be_deleted(self, village: Village) -> None:
+    async def test_an_unknown_user_cannot_be_deleted(self, env: PeopleEnvironment) -> None:
         with pytest.raises(NotFound):
-            await village.people.delete_user(NOBODY)
+            await env.people.delete_user(NOBODY)
 
 
 class TestTheAuditLog:
-    async def test_rights_changes_are_noted_without_names(self, village: Village) -> None:
-        olga = await village.add_operator()
+    async def test_rights_changes_are_noted_without_names(self, env: PeopleEnvironment) -> None:
+        olga = await env.add_operator()
         by = Actor(olga.id, "192.0.2.7")
-        dora, _ = await village.people.create_user("dora@example.com", "Dora", by=by)
-        await village.people.allow(HOUSE.id, dora.id, by=by)
-        await village.people.withdraw_user(HOUSE.id, dora.id, by=by)
-        await village.people.delete_user(dora.id, by=by)
-        assert await village.noted() == ["user added", "link issued", "allowed", "withdrawn", "user deleted"]
-        records = await village.audit.list()
+        dora, _ = await env.people.create_user("dora@example.com", "Dora", by=by)
+        await env.people.allow(HOUSE.id, dora.id, by=by)
+        await env.people.withdraw_user(HOUSE.id, dora.id, by=by)
+        await env.people.delete_user(dora.id, by=by)
+        assert await env.noted() == ["user added", "link issued", "allowed", "withdrawn", "user deleted"]
+        records = await env.audit.list()
         text = msgspec.json.encode(records).decode()
         for secret in ("dora", "Dora", "olga", dora.id, olga.id):
             assert secret not in text
@@ -323,20 +323,20 @@ class TestTheAuditLog:
         assert len({record.entry.who for record in records}) == 1
         assert records[0].entry.what == records[-1].entry.what == records[2].entry.detail["user"]
 
-    async def test_a_refused_change_is_not_noted(self, village: Village) -> None:
+    async def test_a_refused_change_is_not_noted(self, env: PeopleEnvironment) -> None:
         for refused in (
-            village.people.delete_user(HOUSE.owner.user_id),
-            village.people.withdraw(HOUSE.id, "nobody@example.com"),
-            village.people.create_user(ANNA.email),
-            village.people.set_password(ANNA.id, "short"),
+            env.people.delete_user(HOUSE.owner.user_id),
+            env.people.withdraw(HOUSE.id, "nobody@example.com"),
+            env.people.create_user(ANNA.email),
+            env.people.set_password(ANNA.id, "short"),
         ):
             with pytest.raises(Refused):
                 await refused
-        assert await village.noted() == []
+        assert await env.noted() == []
 
-    async def test_leaving_is_not_being_withdrawn(self, village: Village) -> None:
-        await village.people.leave_plant(HOUSE.id, BRUNO.id)
-        assert await village.noted() == ["left"]
+    async def test_leaving_is_not_being_withdrawn(self, env: PeopleEnvironment) -> None:
+        await env.people.leave_plant(HOUSE.id, BRUNO.id)
+        assert await env.noted() == ["left"]
 
 
 class TestAddresses:

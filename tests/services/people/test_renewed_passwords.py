@@ -38,14 +38,14 @@ async def renew(home: House) -> None:
 @pytest.fixture
 def renewed_while_it_is_looked_at(home: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Checking a password takes long, and longer during many logins."""
-    verify = home.village.hasher.verify_password
+    verify = home.env.hasher.verify_password
 
     async def verify_slowly(password: str, password_hash: str | None) -> bool:
         right = await verify(password, password_hash)
         await renew(home)
         return right
 
-    monkeypatch.setattr(home.village.hasher, "verify_password", verify_slowly)
+    monkeypatch.setattr(home.env.hasher, "verify_password", verify_slowly)
 
 
 @pytest.mark.usefixtures("renewed_while_it_is_looked_at")

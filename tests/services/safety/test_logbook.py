@@ -11,7 +11,7 @@ from domogate.domain.estate import FirstState
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.domain.states import EmergencyState, Report
-from domogate.services.audit.log import AuditLog
+from domogate.services.audit import AuditLog
 from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety import SafetyLogbook, StatusCounts, TestCounts, TestStanding
 from domogate.stores import SqlStore, sqlite_url

@@ -10,7 +10,7 @@ from domogate.domain.injections import InjectedFault
 from domogate.domain.people import Standing
 from domogate.domain.plants import PlantStatus
 from domogate.domain.states import CameraState
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.tickets.permits import TicketAction
 from support.entrance import BASE_URL, GUEST, HOUSE, PANEL, Entrance, problem_type
 

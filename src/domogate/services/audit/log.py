@@ -15,32 +15,8 @@ import structlog
 from domogate.domain.audit import AuditEntry
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.ports import AuditStore, Clock
-from domogate.services.audit.actions import (
-    COMMAND_LINE,
-    GATEWAY,
-    GONE,
-    NOBODY,
-    AuditAction,
-    AuditResult,
-)
-from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
-
-__all__ = [
-    "COMMAND_LINE",
-    "GATEWAY",
-    "GONE",
-    "NOBODY",
-    "AuditAction",
-    "AuditLog",
-    "AuditResult",
-    "AuditTrail",
-    "Broken",
-    "Verification",
-    "client_ref",
-    "key_ref",
-    "user_ref",
-    "verify_export",
-]
+from domogate.services.audit.actions import GATEWAY, GONE, AuditAction, AuditResult
+from domogate.services.audit.trail import AuditTrail
 
 _log = structlog.get_logger(__name__)
 

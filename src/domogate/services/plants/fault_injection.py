@@ -16,7 +16,7 @@ from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.safety import FailureType
 from domogate.domain.states import Battery
 from domogate.ports import Audit, Clock, FaultStore, PlantStore, StoredPlant
-from domogate.services.audit.log import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
+from domogate.services.audit import COMMAND_LINE, GATEWAY, AuditAction, AuditResult
 from domogate.services.plants.fault_overlay import COVERED_KINDS
 
 _log = structlog.get_logger(__name__)

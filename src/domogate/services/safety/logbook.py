@@ -11,7 +11,7 @@ import msgspec
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.ports import Clock, LogbookStore, PlantStore, SparePartStore, StoredEntry
-from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditLog, AuditResult
+from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, AuditResult
 from domogate.services.plants.read_model import PlantView
 from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety.order_list import OrderList, list_needs, order

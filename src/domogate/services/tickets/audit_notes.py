@@ -8,7 +8,7 @@ import asyncio
 from collections import OrderedDict
 
 from domogate.ports import Audit, Clock
-from domogate.services.audit.log import NOBODY, AuditAction, AuditResult
+from domogate.services.audit import NOBODY, AuditAction, AuditResult
 from domogate.services.tickets.permits import Permit
 from domogate.services.tickets.refusals import Reason
 

@@ -8,7 +8,7 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import new_id
 from domogate.domain.states import CameraState, Report
 from domogate.ports import Audit, Clock, Picture, Signer, TicketStore
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView, ReadModel
 from domogate.services.rights.identity_cache import IdentityCache

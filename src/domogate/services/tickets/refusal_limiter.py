@@ -7,7 +7,7 @@ import math
 from collections import OrderedDict
 
 from domogate.ports import Clock
-from domogate.services.people.login_throttle import network_of
+from domogate.services.people import network_of
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 ALLOWANCE = 100

@@ -6,7 +6,7 @@ from typing import Protocol
 from domogate.domain.ids import Id
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Audit, Clock, WebhookStore
-from domogate.services.audit.log import COMMAND_LINE, AuditAction, AuditResult, client_ref
+from domogate.services.audit import COMMAND_LINE, AuditAction, AuditResult, client_ref
 from domogate.services.refusals import Conflict, NotFound
 
 

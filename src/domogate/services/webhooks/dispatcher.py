@@ -11,7 +11,7 @@ from domogate.domain.events import Change, GrantRevoked, PlantChanged, StateChan
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Audit, Clock, WebhookSender
-from domogate.services.audit.log import GATEWAY, AuditAction, AuditResult
+from domogate.services.audit import GATEWAY, AuditAction, AuditResult
 from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.identity_cache import IdentityCache

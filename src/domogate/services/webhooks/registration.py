@@ -11,7 +11,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Principal
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.ports import Audit, Clock, FeedStore, GrantStore, Undelivered, WebhookSender, WebhookStore
-from domogate.services.audit.log import AuditAction
+from domogate.services.audit import AuditAction
 from domogate.services.events.filters import scopes_for
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound

@@ -39,13 +39,13 @@ class TestLoggingIn:
         self, home: House, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         verified: list[str | None] = []
-        verify = home.village.hasher.verify_password
+        verify = home.env.hasher.verify_password
 
         async def count(password: str, password_hash: str | None) -> bool:
             verified.append(password_hash)
             return await verify(password, password_hash)
 
-        monkeypatch.setattr(home.village.hasher, "verify_password", count)
+        monkeypatch.setattr(home.env.hasher, "verify_password", count)
         outcomes = [
             await log_in(home, email="nobody@example.com"),
             await log_in(home, email=CARLA.email),
@@ -114,7 +114,7 @@ class TestSeveralGatewaysOnOneStore:
         await other.start()
         throttle = LoginThrottle(other, home.clock)
         options: Any = {"lifetime": LIFETIME, "idle_lifetime": IDLE, "throttle": throttle}
-        yield [home.sessions, Sessions(other, home.village.hasher, home.clock, **options)]
+        yield [home.sessions, Sessions(other, home.env.hasher, home.clock, **options)]
         await other.stop()
 
     async def test_guesses_count_together(self, gateways: list[Sessions], home: House) -> None:
