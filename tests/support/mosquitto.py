@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
 
 from support.ports import free_port
 
@@ -95,12 +97,12 @@ class DeviceClient:
     """An independent MQTT client with its own thread, for simulated devices."""
 
     def __init__(self, port: int, *, will: tuple[str, str] | None = None) -> None:
-        self._client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
         self._client.connect_timeout = PATIENCE
         self._client.on_message = self._take
         self._client.on_connect = lambda *_: self._is_connected()
         self._client.on_subscribe = lambda client, userdata, number, *_: self._is_granted(number)
-        self._client.reconnect_delay_set(0.1, 1)
+        self._client.reconnect_delay_set(0.1, 1)  # type: ignore[arg-type]  # it takes fractions of a second
         self._topics: list[str] = []
         self._connected = threading.Event()
         self._granted: set[int] = set()
@@ -135,7 +137,10 @@ class DeviceClient:
             self._topics.append(topic)
             _, number = self._client.subscribe(topic, qos=1)
             with self._grants:
-                assert self._grants.wait_for(lambda wanted=number: wanted in self._granted, PATIENCE)
+                assert self._grants.wait_for(partial(self._has_grant, number), PATIENCE)
+
+    def _has_grant(self, number: int | None) -> bool:
+        return number in self._granted
 
     def publish(self, topic: str, payload: str | bytes, *, retain: bool = False, wait: bool = True) -> None:
         sent = self._client.publish(topic, payload, qos=1 if wait else 0, retain=retain)

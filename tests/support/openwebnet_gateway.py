@@ -190,8 +190,8 @@ class BusGateway:
         if not tags[0].startswith("#"):
             return self._command(tags[1], where, able)
         if len(tags) == 2:
-            told = [frame for device in able for frame in device.status()]
-            return [*told, ACK], told
+            states = [frame for device in able for frame in device.status()]
+            return [*states, ACK], states
         return self._dimension(who, tags[2], tags[3:], able)
 
     def _command(self, what: str, where: str, able: list[Device]) -> tuple[list[str], list[str]]:

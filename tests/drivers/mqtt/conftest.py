@@ -1,4 +1,4 @@
-"""One mosquitto for all tests of the folder, and benches on it for the suite of all drivers."""
+"""One mosquitto for all tests of this folder."""
 
 from collections.abc import Iterator
 

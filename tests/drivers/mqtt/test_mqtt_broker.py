@@ -1,4 +1,4 @@
-"""The way to devices: last wills, a broker that goes and comes back, silence, floods; against a real mosquitto."""
+"""Reachability with a real mosquitto: last wills, a broker that restarts, silent modules, floods of messages."""
 
 import asyncio
 import threading
@@ -130,7 +130,7 @@ class TestBrokerRestart:
 
 
 def _until_listening(bridge: ZigbeeBridge) -> None:
-    """The bridge's own client finds back too: its subscription is answered by a state."""
+    """Wait until the client of the bridge has reconnected too: then it answers with a state."""
     deadline = time.monotonic() + PATIENCE
     told = len(bridge.client.received)
     probe = DeviceClient(bridge.client._client._port)
@@ -142,7 +142,7 @@ def _until_listening(bridge: ZigbeeBridge) -> None:
 
 
 class TestSilence:
-    """Time passes for modules only when the test says so: nobody is silent because the machine was."""
+    """A clock that the test controls: a slow machine makes no module silent."""
 
     async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto) -> None:
         lamp, clock = zigbee_lamp("nobody"), StillClock()
@@ -201,7 +201,7 @@ class TestSilence:
             assert not bench.recorder.of(lamp)
         device.close()
 
-    async def test_the_driver_looks_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_the_driver_checks_modules_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(broker_session, "CHECK_EVERY", 0.05)
         lamp, clock = zigbee_lamp("nobody-else"), StillClock()
         async with running(MqttBroker(url=broker.url), clock=clock) as bench:

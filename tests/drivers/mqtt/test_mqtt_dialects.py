@@ -1,4 +1,4 @@
-"""The dialect that is all options, and what holds for each: any payload, what confirms, what options are wrong."""
+"""The generic dialect, and what holds for every dialect: any payload, confirmation, wrong options."""
 
 import json
 from collections.abc import Mapping
@@ -155,7 +155,7 @@ OPTIONS = st.dictionaries(
 
 
 class TestAnything:
-    """No payload at all does more than be unreadable, and what is read is within its bounds."""
+    """Any payload is either unreadable or gives properties within their bounds."""
 
     @given(st.sampled_from(EVERY_SPEECH), st.data())
     def test_any_bytes_and_any_json(self, of: tuple[Kind, Codec], data: st.DataObject) -> None:
@@ -168,7 +168,7 @@ class TestAnything:
             return
         assert set(properties) <= Properties.__annotations__.keys()
         for what, (low, high) in {"level": (0, 100), "position": (0, 100), "set_point": (3, 40), "humidity": (0, 100)}.items():
-            assert low <= properties.get(what, low) <= high  # type: ignore[operator]  # facts are numbers here
+            assert low <= properties.get(what, low) <= high  # type: ignore[operator]  # these properties are numbers
         readings = {what: Reading(properties[what], UNITS[what], 1.0) for what in UNITS if what in properties}  # type: ignore[literal-required]  # by name
         make_state(kind, properties, readings)
 

@@ -1,4 +1,4 @@
-"""What is made of announcements: Zigbee2MQTT's list of devices and Tasmota's discovery messages, in their documented forms."""
+"""Modules from announcements: Zigbee2MQTT's list of devices and Tasmota's discovery messages, as documented."""
 
 import json
 from contextlib import suppress
@@ -203,7 +203,7 @@ ANY = st.recursive(
 
 class TestAnything:
     @given(ANY, ANY)
-    def test_no_announcement_at_all_does_more_than_be_unreadable(self, said: Any, sensors: Any) -> None:
+    def test_any_announcement_is_read_or_unreadable(self, said: Any, sensors: Any) -> None:
         with suppress(Unreadable):
             list(from_zigbee2mqtt("base", [said]))
         with suppress(Unreadable):

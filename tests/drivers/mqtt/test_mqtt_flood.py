@@ -1,4 +1,4 @@
-"""The whole gateway behind a broker that does not stop talking: a short form of what the soak does."""
+"""A whole gateway while its broker is flooded with messages: a short form of the soak test."""
 
 import random
 from pathlib import Path

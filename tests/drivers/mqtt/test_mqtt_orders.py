@@ -1,4 +1,4 @@
-"""Orders on their way through a real mosquitto: when they are sent, what confirms them, and what is known afterwards."""
+"""Orders through a real mosquitto: when they are sent, what confirms them, and what is known afterwards."""
 
 import json
 import time
@@ -59,7 +59,7 @@ class TestOrders:
         assert [payload for _, payload, _ in device.received] == [b"21.5"]
         device.close()
 
-    async def test_of_a_device_that_was_told_a_part_only_nothing_is_taken_for_granted(
+    async def test_after_a_partly_sent_order_the_known_state_is_not_trusted(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         device = TasmotaRelays(broker.port, "half_told", Dimmer=10)
@@ -84,7 +84,7 @@ class TestOrders:
                 await bench.driver.read(PLANT, lamp.module.id, bench.clock.now() + PATIENCE)
         device.client.close()
 
-    async def test_where_nobody_listens_the_order_fails_at_once(self, broker: Mosquitto) -> None:
+    async def test_without_a_subscriber_the_order_fails_at_once(self, broker: Mosquitto) -> None:
         lamp = attached("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
         async with running(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)

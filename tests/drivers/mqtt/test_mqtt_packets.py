@@ -1,4 +1,4 @@
-"""Packets, and a connection that is fed them: in any pieces, and with anything that is none."""
+"""Packets, and a connection that receives them in any pieces, and invalid data."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ TOPICS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0
 
 
 class Wire(asyncio.Transport):
-    """A transport that remembers what was written."""
+    """A transport that records the written data."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Wire(asyncio.Transport):
 
 
 class Fed:
-    """A connection on such a wire, and what it delivered."""
+    """A connection with such a transport, and the messages that it delivered."""
 
     def __init__(self, version: int = V5, largest_packet: int = 1000) -> None:
         self.delivered: list[tuple[bytes, bytes]] = []
@@ -60,7 +60,7 @@ def feed(pieces: list[bytes], **how: int) -> Fed:
 
 
 def publish(topic: str, payload: bytes) -> bytes:
-    """As a broker sends it by 5.0: QoS 0, no properties."""
+    """As a broker sends it with MQTT 5.0: QoS 0, no properties."""
     encoded = topic.encode()
     body = len(encoded).to_bytes(2, "big") + encoded + b"\x00" + payload
     return b"\x30" + packets.to_varint(len(body)) + body

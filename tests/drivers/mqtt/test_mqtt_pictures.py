@@ -94,7 +94,7 @@ class TestTheOption:
 
 
 class Camera:
-    """A camera on the broker: does what it is told, and publishes a picture when it is asked to."""
+    """A camera on the broker: it executes commands, and publishes a picture when the test wants one."""
 
     def __init__(self, port: int, base: str) -> None:
         self.client = DeviceClient(port)

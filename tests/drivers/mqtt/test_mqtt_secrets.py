@@ -1,4 +1,4 @@
-"""Brokers that want a certificate, a password or permission: given, and refusals told without giving the secret away."""
+"""Brokers that require a certificate, a password or a permission; messages about refusals do not contain secrets."""
 
 import datetime
 import ipaddress
@@ -76,7 +76,7 @@ class TestSecrets:
 
 
 def certificate(folder: Path) -> None:
-    """Of this machine's loopback, signed by itself."""
+    """A self-signed certificate for the loopback address."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "broker")])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,4 @@
-"""What a broker's settings may be."""
+"""The settings of a broker."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The suite of all drivers, over Zigbee2MQTT and over Tasmota, behind a real mosquitto."""
+"""The suite of all drivers, with Zigbee2MQTT and Tasmota devices on a real mosquitto."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ _numbers = itertools.count(1)
 
 
 class MqttBench(Bench):
-    """A driver on the broker; devices by name, made when they are first asked for."""
+    """A driver on the broker. Devices are made at their first use."""
 
     short = 0.2
 

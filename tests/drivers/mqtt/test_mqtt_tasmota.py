@@ -1,4 +1,4 @@
-"""What the dialect of Tasmota makes of payloads as the real thing sends them, and of commands."""
+"""The Tasmota dialect: decoding of real payloads, encoding of commands."""
 
 from typing import Any
 

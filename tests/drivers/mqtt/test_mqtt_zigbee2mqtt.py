@@ -1,4 +1,4 @@
-"""What the dialect of Zigbee2MQTT makes of payloads as the real thing sends them, and of commands."""
+"""The Zigbee2MQTT dialect: decoding of real payloads, encoding of commands."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from support.mqtt_dialects import said, zigbee
 
 
 class TestZigbee2Mqtt:
-    # Its page "MQTT Topics and Messages", and of each device's page the section "Exposes".
+    # From its page "MQTT Topics and Messages", and the section "Exposes" of the pages of devices.
     @pytest.mark.parametrize(
         ("kind", "payload", "properties"),
         [
@@ -151,6 +151,6 @@ class TestZigbee2Mqtt:
             SwitchPlug(on=True),
         ],
     )
-    def test_what_has_no_word_is_refused(self, command: Command) -> None:
+    def test_unsupported_commands_are_refused(self, command: Command) -> None:
         with pytest.raises((Unsupported, DeviceRefused)):
             said(zigbee(Kind.CHRONOTHERMOSTAT), Kind.CHRONOTHERMOSTAT, command)

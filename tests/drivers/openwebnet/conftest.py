@@ -1,4 +1,4 @@
-"""Driver and gateway share one loop here: a slow machine must not look like a slow partner."""
+"""Driver and gateway share one loop here: a slow machine must not cause timeouts."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ async def steady_time() -> None:
 
 @pytest.fixture
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes seconds on a real bus takes hundredths here."""
+    """Pauses of seconds on a real bus are hundredths of a second here."""
     monkeypatch.setattr(event_session, "FIRST_DELAY", 0.02)
     monkeypatch.setattr(event_session, "LONGEST_DELAY", 0.1)
     monkeypatch.setattr(poller, "EVENT_GRACE", 0.1)

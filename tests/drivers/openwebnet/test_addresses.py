@@ -1,4 +1,4 @@
-"""One way to write each address, and who is meant by those of many."""
+"""The key of each address, and the points that an address of many includes."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The driver over gateways: what happens on a bus is shown, and what is ordered is confirmed."""
+"""The driver with gateways: events of a bus are reported, and orders are confirmed."""
 
 import asyncio
 

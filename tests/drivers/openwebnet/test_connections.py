@@ -1,4 +1,4 @@
-"""Sessions with a gateway: opened with each proof, refused in words, one question at a time, and never told twice."""
+"""Sessions with a gateway: each proof of the password, refusals, one request at a time, never sent twice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -103,7 +103,7 @@ class TestOpening:
 
 @asynccontextmanager
 async def impostor(said: bytes | None) -> AsyncIterator[int]:
-    """Says the same to everybody, and hangs up once they have spoken; None: says nothing and stays."""
+    """Sends the same to each client and closes after its first data; None: sends nothing and stays open."""
     stays = asyncio.Event()
     serving: set[asyncio.Task[None]] = set()
 
@@ -131,7 +131,7 @@ async def impostor(said: bytes | None) -> AsyncIterator[int]:
 
 
 class Line:
-    """A command line, and what it heard."""
+    """A command session, and the frames that it received."""
 
     def __init__(self, gateway: BusGateway, password: str | None = None) -> None:
         self.clock = LoopClock()
@@ -189,7 +189,7 @@ class TestCommandLine:
         async with dialled(BusLight("11")) as (gateway, dialling):
             gateway.mute = True
             deadline = dialling.clock.now() + 0.5
-            latest = deadline - 0.1  # nobody but the first has time left when the first has waited in vain
+            latest = deadline - 0.1  # when the first has timed out, the deadline of the others has passed
             first, *others = await asyncio.gather(
                 outcome_of(dialling.exchange_by(deadline, ON)),
                 *(outcome_of(dialling.exchange_by(latest, ON)) for _ in range(49)),

@@ -1,4 +1,4 @@
-"""What loads, relays, meters and the gateway make of frames and commands, and what any device makes of any news."""
+"""Frames and commands of loads, relays, meters and the gateway; and any frame for any device."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Frames in and out, and a reader that nothing stops."""
+"""Encoding and decoding of frames, and a reader that any data cannot stop."""
 
 import pytest
 from hypothesis import given, settings
@@ -40,7 +40,7 @@ frames: st.SearchStrategy[Frame] = st.one_of(
     st.builds(DimensionReading, whos, wheres, st.integers(0, 99_999), values, params),
 )
 
-# A parameter or value that is left out at the end would put a second # before the ##: no device writes that.
+# An empty last parameter or value would give a third # at the end: no device writes that.
 readable = frames.filter(lambda frame: "##" not in frame.to_frame()[:-2] and not frame.to_frame().endswith("###"))
 
 

@@ -1,4 +1,4 @@
-"""OWNd, a client that we did not write, takes our test gateway for a real one: the driver is tested against no fancy."""
+"""OWNd, an independent client, works with our test gateway: so the tests of the driver use a realistic gateway."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ LAST = "*#18*51*113*230##"
 
 
 class House(BusGateway):
-    """A gateway with one device of each kind, and a client that knows its password or does not."""
+    """A gateway with one device of each kind, and a client with the right or a wrong password."""
 
     def __init__(self, password: str, proof: str, guess: str | None = None) -> None:
         self.lamp, self.dimmer = BusLight("11"), BusLight("12", levels=100)
@@ -35,7 +35,7 @@ class House(BusGateway):
 
 
 async def visit_all(*houses: House) -> list[dict[str, Any]]:
-    """One process for all: its start is what costs."""
+    """One process for all visits: its start takes the most time."""
     async with AsyncExitStack() as opened:
         for house in houses:
             await opened.enter_async_context(house)

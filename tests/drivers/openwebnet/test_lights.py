@@ -1,4 +1,4 @@
-"""What lights make of frames, and of commands: no connection, no gateway."""
+"""Frames and commands of lights, without a connection."""
 
 from typing import Any
 

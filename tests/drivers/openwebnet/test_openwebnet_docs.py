@@ -1,4 +1,4 @@
-"""docs/openwebnet.md says what the driver does."""
+"""docs/openwebnet.md agrees with the driver."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A whole gateway process with a bus behind it: what applications read and order is what happens there."""
+"""A whole gateway process with a bus: applications read its states and switch its devices."""
 
 import asyncio
 import json
@@ -49,7 +49,7 @@ def bus_estate() -> dict[str, Any]:
 
 
 class House:
-    """Calls in a thread, so that the bus goes on in this one."""
+    """Calls in a thread, so that the simulated bus can run meanwhile."""
 
     def __init__(self, gateway: Gateway) -> None:
         self.gateway = gateway
@@ -85,11 +85,11 @@ async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
         with running(gateway):
             await asyncio.to_thread(let_in, gateway, KEY)
             house = House(gateway)
-            # What is so, and what somebody does at the switch on the wall.
+            # The first state, and a change by the switch on the wall.
             await house.until(E8, LAMP, lambda answer: answer.status_code == 200 and lights(answer)["status"] == "off")
             await bus.happen(*lamp.obey("1"))
             await house.until(E8, LAMP, lambda answer: lights(answer)["status"] == "on")
-            # What applications order is done when they are answered.
+            # An order is executed when the application gets its answer.
             assert (await house.call(E1, PLUG, {"status": "on"})).status_code == 200
             assert is_on(plug)
             assert (await house.call(X2, DIMMER, {"status": "on", "level": 37})).status_code == 200
@@ -102,7 +102,7 @@ async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
             assert (zone.mode, zone.set_point) == ("110", "0225")
             shown = (await house.call(E12, ZONE)).json()["chronothermostats"][0]
             assert (shown["mode"], float(shown["setPoint"]["value"])) == ("manual", 22.5)
-            # What the bus refuses, and what is gone with its gateway.
+            # A refused order, and a gateway that is offline.
             bus.disobedient.add("13")
             assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 500
             told = len(bus.told)
@@ -110,7 +110,7 @@ async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
             await house.until(E8, LAMP, lambda answer: answer.status_code == 404)
             assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 404
             assert len(bus.told) == told
-            # And back.
+            # The gateway comes back.
             await bus.open()
             await house.until(E8, LAMP, lambda answer: answer.status_code == 200)
             bus.disobedient.clear()

@@ -1,4 +1,4 @@
-"""A bus carries no pictures, and says so instead of keeping anybody waiting."""
+"""A bus has no pictures: a request for one is refused at once."""
 
 import pytest
 

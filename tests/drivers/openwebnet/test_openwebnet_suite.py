@@ -1,4 +1,4 @@
-"""The suite that every driver passes, over OpenWebNet and a gateway with a bus behind it."""
+"""The suite of all drivers, with a simulated OpenWebNet gateway and its bus."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What may be written in an estate and in the settings, and the words for what may not."""
+"""Options in the estate and settings of gateways, and the messages for wrong ones."""
 
 from typing import Any
 

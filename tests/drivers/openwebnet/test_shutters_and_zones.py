@@ -1,4 +1,4 @@
-"""What shutters and heating zones make of frames, and of commands: no connection, no gateway."""
+"""Frames and commands of shutters and heating zones, without a connection."""
 
 from typing import Any
 

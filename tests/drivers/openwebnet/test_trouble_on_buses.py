@@ -1,4 +1,4 @@
-"""The driver over gateways: what goes wrong on a bus stops nothing, and is told."""
+"""Errors on a bus: they are reported and stop nothing else."""
 
 import asyncio
 import math
@@ -33,7 +33,7 @@ class TestTroubleOnTheBus:
             await house.shown(lamp, LightState(on=True))
             assert gateway.sessions["1"] == 1
 
-    async def test_a_device_that_chokes_on_a_frame_does_not_stop_the_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_device_that_fails_on_a_frame_does_not_stop_the_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
         async with house_with(BusLight("11"), BusLight("12")) as (gateway, house):
             lamps = [place(DeviceKind.LIGHT, where="11"), place(DeviceKind.LIGHT, where="12")]
             await house.attach(*lamps)
@@ -122,7 +122,7 @@ class TestTroubleOnTheBus:
             assert (await house.tell(lamp, SetLight(on=True))).state == LightState(on=True)
             assert gateway.told == ["*1*1*11##"]
 
-    async def test_an_order_without_confirmation_is_a_time_out_and_not_a_lie(self) -> None:
+    async def test_an_order_without_confirmation_is_a_time_out(self) -> None:
         async with house_with(BusLight("11"), BusScenarios("01")) as (gateway, house):
             lamp = place(DeviceKind.LIGHT, where="11")
             start = place(DeviceKind.ACTIVATION, who=0, where="01", scenario=1)

@@ -1,4 +1,4 @@
-"""The driver over gateways that refuse, vanish and fall silent, and plants that come and go."""
+"""Gateways that refuse, disconnect or stop answering, and plants that are attached and detached."""
 
 import asyncio
 from typing import Any
@@ -96,7 +96,7 @@ class TestTroubleWithTheGateway:
             await house.attach(behind_dead, behind_alive)
             dead.silent.add("11")
             dead.mute = True
-            # One deadline: with one each, the second may still be sent when the first is over.
+            # The same deadline for both: otherwise the second may still be sent after the first.
             in_a_second = house.clock.now() + 1.0
             waiting = [asyncio.create_task(house.tell_by(in_a_second, behind_dead, SetLight(on=True))) for _ in range(50)]
             assert (await house.tell(behind_alive, SetLight(on=True))).state == LightState(on=True)

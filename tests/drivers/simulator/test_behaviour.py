@@ -1,4 +1,4 @@
-"""Modules that behave as they are told to (offline, slow, refusing), and ticks that hold nobody up."""
+"""The option simulate (offline, slow, refusing), and ticks that do not block other tasks."""
 
 import asyncio
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class TestBehaviour:
                 await house.order(SetLight(on=False))
             assert await house.pass_by(1e6) == []
 
-    async def test_offline_without_a_state_says_once_what_it_was_last_in(self) -> None:
+    async def test_offline_without_a_reported_state_reports_it_once(self) -> None:
         async with House(make_placed(DeviceKind.REMOTE, options={"simulate": "offline"})) as house:
             assert [(type(report.state), report.reachable) for report in house.reports] == [(RemoteState, False)]
             assert (await house.read()).state is None
@@ -56,7 +56,7 @@ class TestBehaviour:
                 await house.simulator.attach(PLANT, [self.option(lamp, None)])
                 assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=True), True)]
 
-    async def test_slow_says_nothing_and_does_not_answer_in_time(self) -> None:
+    async def test_slow_sends_no_reports_and_does_not_answer_in_time(self) -> None:
         thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, options={"simulate": "slow"})
         async with House(thermostat) as house:
             assert house.reports == []
@@ -75,7 +75,7 @@ class TestBehaviour:
                 async with asyncio.timeout(0.003):
                     await house.read()
 
-    async def test_refusing_can_be_read_and_obeys_nothing(self) -> None:
+    async def test_refusing_can_be_read_and_refuses_all_commands(self) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "refusing"})
         async with House(lamp) as house:
             with pytest.raises(DeviceRefused):
@@ -83,7 +83,7 @@ class TestBehaviour:
             assert (await house.read()).state == LightState(on=True)
 
     @pytest.mark.parametrize("nonsense", ["asleep", 3, ["offline"], {}])
-    async def test_unknown_is_a_mistake_that_the_absence_tells(self, nonsense: object) -> None:
+    async def test_an_unknown_behaviour_makes_the_module_absent_as_misconfigured(self, nonsense: object) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
         async with House(lamp) as house:
             (report,) = house.reports
@@ -91,7 +91,7 @@ class TestBehaviour:
             assert report.absence.why is AbsenceReason.MISCONFIGURED
             assert report.absence.evidence == "simulate: must be one of normal, offline, slow, refusing"
 
-    async def test_offline_keeps_since_when_for_as_long_as_it_lasts(self) -> None:
+    async def test_offline_keeps_the_start_of_its_absence(self) -> None:
         lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
         async with House(lamp) as house:
             await house.simulator.attach(PLANT, [self.option(lamp, "offline")])

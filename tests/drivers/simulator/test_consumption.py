@@ -1,4 +1,4 @@
-"""What plugs draw and meters count."""
+"""Power and energy of plugs and meters."""
 
 import pytest
 

@@ -23,7 +23,7 @@ def make_unit(state: EmergencyState | None = None, now: float = NOON, time_scale
 
 
 def advance(unit: EmergencyUnit, days: float, start: float = NOON, every: float = 60.0) -> list[EmergencyState]:
-    """Every state it was in, one after the other."""
+    """All its states, one after the other."""
     states = [unit.state]
     for step in range(1, int(days * DAY / every) + 1):
         unit.evolve(start + step * every)

@@ -1,4 +1,4 @@
-"""Lamps that fade and shutters that travel: what takes its time, and is told on the way."""
+"""Lamps that fade and shutters that move: slow changes, reported meanwhile."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What a simulated panel sees: a picture that can be decoded, small, and different by hour, weather and moment."""
+"""Pictures of a simulated panel: small, valid, and different by hour, weather and time."""
 
 import io
 
@@ -113,7 +113,7 @@ class TestASimulatedCamera:
         await simulator.attach(PLANT, [renamed])
         assert await simulator.take_picture(PLANT, module_id, clock.now() + 5) != before
 
-    async def test_a_lamp_sees_nothing(self, simulator: Simulator, clock: StillClock) -> None:
+    async def test_a_lamp_has_no_pictures(self, simulator: Simulator, clock: StillClock) -> None:
         lamp = make_placed(DeviceKind.LIGHT)
         await simulator.attach(PLANT, [lamp])
         with pytest.raises(DeviceRefused, match="not a camera"):

@@ -1,4 +1,4 @@
-"""The simulator: what is attached, what is ordered, and what wears and moves by itself."""
+"""The simulator: attaching, orders, and changes by itself."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -63,7 +63,7 @@ class TestAttaching:
             assert house.reports == []
             assert (await house.read()).state == LightState(on=False, level=7)
 
-    async def test_a_state_that_no_driver_has_vouched_for_is_reported(self) -> None:
+    async def test_a_state_that_no_driver_has_reported_is_reported(self) -> None:
         light = make_placed(DeviceKind.LIGHT, LightState(on=False, level=7))
         async with House(AttachedModule(light.module, light.last)) as house:
             assert [report.state for report in house.reports] == [LightState(on=False, level=7)]
@@ -94,7 +94,7 @@ class TestAttaching:
                 assert isinstance((await house.read()).state, LightState)
         assert [entry["log_level"] for entry in logs] == ["warning"]
 
-    async def test_again_keeps_what_goes_on_and_drops_what_is_gone(self) -> None:
+    async def test_again_keeps_modules_that_stay_and_drops_removed_ones(self) -> None:
         lamp, lock = make_placed(DeviceKind.LIGHT, LightState(on=False)), make_placed(DeviceKind.LOCK)
         async with House(lamp, lock) as house:
             await house.order(SetLight(on=True))
@@ -105,7 +105,7 @@ class TestAttaching:
             with pytest.raises(DeviceOffline):
                 await house.read(lock)
 
-    async def test_again_with_another_option_makes_it_count_and_keeps_the_state(self) -> None:
+    async def test_again_with_another_option_applies_it_and_keeps_the_state(self) -> None:
         plug = make_placed(DeviceKind.PLUG, options={"watts": 100})
         async with House(plug) as house:
             await house.order(SwitchPlug(on=True))
@@ -116,7 +116,7 @@ class TestAttaching:
             assert state.on
             assert 1900 < value_of(state.power) < 2100
 
-    async def test_of_a_detached_plant_is_over(self) -> None:
+    async def test_a_detached_plant_is_not_simulated_any_more(self) -> None:
         async with House(make_placed(DeviceKind.LIGHT)) as house:
             await house.simulator.detach(PLANT)
             await house.simulator.detach(PLANT)

@@ -1,4 +1,4 @@
-"""Whatever is ordered and however time jumps: the same in every run, and within the bounds of Spec 8."""
+"""With any orders and any jumps of time: the same reports in every run, within the bounds of Spec 8."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ PLACED = [
     make_placed(kind, module_id=make_id(10 + number), options=OPTIONS.get(kind, {})) for number, kind in enumerate(DeviceKind)
 ]
 
-# Wider than what is allowed: what is outside must be refused, not kept.
+# Wider than allowed: values outside the bounds must be refused.
 NUMBERS = st.integers(-10, 410) | st.sampled_from((0, 100))
 FLOATS = st.floats(-10, 410) | st.just(float("nan"))
 COMMANDS: st.SearchStrategy[commands.Command] = st.one_of(
@@ -87,14 +87,14 @@ FITS: dict[type[commands.Command], DeviceKind] = {
     commands.Activate: DeviceKind.ACTIVATION,
     commands.SwitchCamera: DeviceKind.AUDIOVIDEO_UNIT,
 }
-# Ticks, nights, months, and a clock that is set back.
+# Seconds, nights, months, and a clock that is set back.
 JUMPS = st.floats(0, 30) | st.floats(0, 1e5) | st.floats(0, 1e8) | st.floats(-1e5, 0)
 STORIES = st.lists(st.tuples(JUMPS, COMMANDS), max_size=12)
 SPEEDS = st.sampled_from((1.0, 60.0, 0.5))
 
 
 async def advance(seed: int, story: Story, speed: float = 1.0) -> list[Report]:
-    """All that a house with one module of each kind says in the course of the story."""
+    """All reports of a house with one module of each kind during the story."""
     clock = StillClock()
     simulator = Simulator(clock, seed=seed, tick=3600.0, speed=speed)
     said: list[Report] = []
@@ -172,7 +172,7 @@ def energies(reports: Sequence[Report], kind: DeviceKind) -> list[float]:
 class TestAnyStory:
     @given(st.integers(0, 2**32), STORIES, SPEEDS)
     @settings(max_examples=examples(15))
-    def test_is_told_the_same_way_in_every_run_with_the_same_seed(self, seed: int, story: Story, speed: float) -> None:
+    def test_repeats_in_every_run_with_the_same_seed(self, seed: int, story: Story, speed: float) -> None:
         assert asyncio.run(advance(seed, story, speed)) == asyncio.run(advance(seed, story, speed))
 
     @given(st.integers(0, 2**32), STORIES, SPEEDS)
@@ -185,7 +185,7 @@ class TestAnyStory:
         counted = energies(reports, DeviceKind.ENERGYMETER)
         assert counted == sorted(counted)
         counted = energies(reports, DeviceKind.PLUG)
-        # A television uses too little in such a time to come round to the end of its counter.
+        # In this time a television does not use enough energy to reach the end of the counter.
         if sum(max(0.0, jump) for jump, _ in story) * speed < 2e6:
             assert counted == sorted(counted)
 

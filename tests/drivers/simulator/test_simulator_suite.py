@@ -1,4 +1,4 @@
-"""The simulator does what every driver must."""
+"""The suite of all drivers, with the simulator."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -18,7 +18,7 @@ from support.driver_suite import DriverSuite
 
 
 class SimulatorBench(Bench):
-    """The devices are the simulator's own: hands reach into them, and options say how they behave."""
+    """The devices are those of the simulator: the test sets their states and options."""
 
     short = 0.01
     counts_commands_to_silent_lamps = False

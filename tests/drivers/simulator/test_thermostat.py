@@ -41,7 +41,7 @@ def make_thermostat(programs: tuple[Program, ...] = (), **fields: Any) -> Thermo
 
 
 def advance(thermostat: Thermostat, hours: float, start: float = NOON, every: float = 60.0) -> list[float]:
-    """The room's temperatures in Celsius, as measured."""
+    """The measured temperatures of the room, in Celsius."""
     measured = []
     for step in range(1, int(hours * HOUR / every) + 1):
         thermostat.evolve(start + step * every)

@@ -28,7 +28,7 @@ class TestTimeScale:
         assert TimeScale().simulated(NOON + 60) == NOON + 60
 
     @pytest.mark.parametrize("speed", [0, -1, float("nan")])
-    def test_must_move_on(self, speed: float) -> None:
+    def test_the_speed_must_be_greater_than_0(self, speed: float) -> None:
         with pytest.raises(ValueError, match="greater than 0"):
             TimeScale(speed)
 
@@ -48,7 +48,7 @@ class TestSixtyTimesAsFast:
         async with House(make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as house:
             reports = await house.pass_by(24 * 60, every=5)
             states = [state_of(report, ThermostatState) for report in reports if report.state]
-            # NOON is a Saturday's: comfort until half past eleven at night, and from eight in the morning.
+            # NOON is on a Saturday: comfort until 23:30, and from 8:00.
             assert {16.5, 20.5} <= {state.set_point for state in states}
             assert len({value_of(state.temperature) for state in states}) > 20
 

@@ -65,8 +65,8 @@ def _light(properties: Properties, _: Readings) -> State | None:
 def _plug(properties: Properties, readings: Readings) -> State | None:
     if "on" not in properties:
         return None
-    told = {what: readings[what] for what in ("power", "energy") if what in readings}
-    return PlugState(on=properties["on"], **{what: one for what, one in told.items() if 0 <= one.value <= _MOST_OF_A_PLUG})
+    known = {what: readings[what] for what in ("power", "energy") if what in readings}
+    return PlugState(on=properties["on"], **{what: one for what, one in known.items() if 0 <= one.value <= _MOST_OF_A_PLUG})
 
 
 def _meter(_: Properties, readings: Readings) -> State | None:
@@ -92,7 +92,7 @@ def _multisocket(properties: Properties, _: Readings) -> State | None:
     sockets = properties.get("sockets", {})
     known = sorted(sockets)
     # Without gaps: an unknown socket would shift the numbers of the next ones.
-    return MultisocketState(sockets=tuple(sockets[entry] for entry in known)) if known == [*range(len(known))] != [] else None
+    return MultisocketState(sockets=tuple(sockets[socket] for socket in known)) if known == [*range(len(known))] != [] else None
 
 
 _STATES: Mapping[DeviceKind, _MakeState] = MappingProxyType(
@@ -123,7 +123,7 @@ KINDS = frozenset(_STATES)
 
 
 def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> State | None:
-    """The state of a module of which all this was said; None while something it needs was not."""
+    """The state of a module with these properties; None while a required one is missing."""
     return _STATES[kind](properties, readings)
 
 
@@ -194,11 +194,11 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
     """The properties that the command wants, without those that hold `always`. Raises Unsupported, DeviceRefused."""
-    wanted, of = _COMMANDS_BY_KIND.get(kind, (None, None))
-    if wanted is None or of is None or not isinstance(command, wanted):
+    command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
+    if command_type is None or make is None or not isinstance(command, command_type):
         raise Unsupported(f"a {kind} does not take this command")
-    told = {what: value for what, value in of(command).items() if (what, value) not in always.items()}
-    return cast(Properties, told)  # its keys are those of Properties
+    wanted = {what: value for what, value in make(command).items() if (what, value) not in always.items()}
+    return cast(Properties, wanted)  # its keys are those of Properties
 
 
 # Confirmation. Devices round to steps of their own, so a confirmed value is only near the wanted one.
@@ -215,7 +215,7 @@ def unconfirmed(wanted: Properties, heard: Properties) -> Properties:
     for what, value in wanted.items():
         if what == "sockets":
             seen = heard.get("sockets", {})
-            sockets = {entry: on for entry, on in wanted["sockets"].items() if seen.get(entry) is not on}
+            sockets = {socket: on for socket, on in wanted["sockets"].items() if seen.get(socket) is not on}
             if sockets:
                 left[what] = sockets
         elif not _confirms(what, value, heard, wanted):

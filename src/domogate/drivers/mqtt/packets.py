@@ -138,13 +138,13 @@ DISCONNECT_PACKET = bytes((DISCONNECT, 0))
 def from_varint(data: bytes, at: int) -> tuple[int, int]:
     """The number at this place, and the place after it. Raises Malformed."""
     number = 0
-    for entry in range(4):
-        if at + entry >= len(data):
+    for index in range(4):
+        if at + index >= len(data):
             break
-        digit = data[at + entry]
-        number |= (digit & 0x7F) << (7 * entry)
+        digit = data[at + index]
+        number |= (digit & 0x7F) << (7 * index)
         if digit < 0x80:
-            return number, at + entry + 1
+            return number, at + index + 1
     raise Malformed("a length that does not end")
 
 

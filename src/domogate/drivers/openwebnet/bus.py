@@ -111,9 +111,9 @@ class Bus:
         self._modules.pop(module, None)
         self._poller.forget(module)
         for key in module.device.keys:
-            holding = self._by_key[key]
-            holding.remove(module)
-            if not holding:
+            modules = self._by_key[key]
+            modules.remove(module)
+            if not modules:
                 del self._by_key[key]
 
     def _list_reachable(self) -> Iterable[DrivenModule]:
@@ -172,28 +172,26 @@ class Bus:
         """An error in one device must not stop the others or the session."""
         now = self._clock.now()
         try:
-            mark_received = receive(frame, now)
+            is_about_state = receive(frame, now)
         except Exception as error:
             _log.error("frame not processed", module_id=module.module.id, frame=frame.to_frame(), exc_info=error)
             return False
-        if mark_received:
+        if is_about_state:
             module.mark_received(now)
             self._report_change(module)
-        return mark_received
+        return is_about_state
 
     def _receive_group_command(self, command: Normal) -> None:
         """A command to all, an area or a group: each module takes that state, and one status request verifies it."""
-        concerned = False
+        found = False
         for module in self._modules:
             device = module.device
-            if (
-                device is not None
-                and any(who == command.who for who, _ in device.keys)
-                and device.is_addressed_by(command.where)
-            ):
-                concerned = True
+            if device is None or not any(who == command.who for who, _ in device.keys):
+                continue
+            if device.is_addressed_by(command.where):
+                found = True
                 self._deliver(module, command, device.receive_command)
-        if concerned:
+        if found:
             self._read_group_later(StatusRequest(command.who, command.where))
 
     def _read_group_later(self, request: StatusRequest) -> None:
@@ -237,7 +235,7 @@ class Bus:
                 raise DeviceOffline(f"the order was not sent: {error}") from error
             except NoAnswer as error:
                 if plan.is_confirmed is None:
-                    raise DeviceTimeout(f"it is not known whether the device did it: {error}") from error
+                    raise DeviceTimeout(f"it is not known whether the device executed it: {error}") from error
                 break  # it is not sent again; the device may still confirm it
         if plan.is_confirmed is None:
             self._finish_on_ack(module, plan)
@@ -252,8 +250,8 @@ class Bus:
             asyncio.get_running_loop().call_later(plan.read_after, self._read_later, module)
 
     def _read_later(self, asked: DrivenModule | StatusRequest) -> None:
-        there = asked in self._modules if isinstance(asked, DrivenModule) else not self.is_empty
-        if there and self._absence is None:
+        exists = asked in self._modules if isinstance(asked, DrivenModule) else not self.is_empty
+        if exists and self._absence is None:
             self._poller.schedule((asked,))
 
     async def _wait_confirmed(
@@ -296,8 +294,8 @@ class Bus:
             if await self._poller.read(module, deadline):
                 return
             problem = "the device did not answer in time"
-        except NackReceived as declined:
-            self._poller.set_absent(module, AbsenceReason.REFUSED, str(declined))
+        except NackReceived as nack:
+            self._poller.set_absent(module, AbsenceReason.REFUSED, str(nack))
             return
         except (NotSent, NoAnswer) as error:
             problem = str(error)

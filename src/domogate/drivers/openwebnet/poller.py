@@ -32,10 +32,14 @@ class Poller:
     """Reads devices through the command session, and reports those that do not answer as absent."""
 
     def __init__(
-        self, clock: Clock, line: CommandSession, on_frame: Callable[[Frame], None], on_change: Callable[[DrivenModule], None]
+        self,
+        clock: Clock,
+        commands: CommandSession,
+        on_frame: Callable[[Frame], None],
+        on_change: Callable[[DrivenModule], None],
     ) -> None:
         self._clock = clock
-        self._commands = line
+        self._commands = commands
         self._on_frame = on_frame
         self._report_change = on_change
         self._scheduled: dict[DrivenModule | StatusRequest, None] = {}
@@ -45,21 +49,21 @@ class Poller:
         """Whether it answered. Raises NackReceived, NotSent, NoAnswer."""
         assert module.device is not None
         before = module.received
-        declined: Request | None = None
-        for question in module.device.read_requests:
-            if not await self._commands.send(question, deadline, self._on_frame):
-                declined = question
+        refused: Request | None = None
+        for request in module.device.read_requests:
+            if not await self._commands.send(request, deadline, self._on_frame):
+                refused = request
         if module.received > before:
             return True
-        if declined is not None:
-            raise NackReceived(f"NACK to {declined.to_frame()}")
+        if refused is not None:
+            raise NackReceived(f"NACK to {refused.to_frame()}")
         return await module.wait_until(lambda: module.received > before, min(EVENT_GRACE, deadline - self._clock.now()))
 
     # in the background
 
-    def schedule(self, asked: Iterable[DrivenModule | StatusRequest]) -> None:
+    def schedule(self, reads: Iterable[DrivenModule | StatusRequest]) -> None:
         """Read these in the background, each once."""
-        self._scheduled.update(dict.fromkeys(asked))
+        self._scheduled.update(dict.fromkeys(reads))
         self._wake.set()
 
     def forget(self, module: DrivenModule) -> None:
@@ -68,7 +72,7 @@ class Poller:
     def clear(self) -> None:
         self._scheduled.clear()
 
-    async def run(self, everything: Callable[[], Iterable[DrivenModule]]) -> None:
+    async def run(self, list_modules: Callable[[], Iterable[DrivenModule]]) -> None:
         loop = asyncio.get_running_loop()
         next_round = loop.time() + POLL_EVERY
         while True:
@@ -82,7 +86,7 @@ class Poller:
                     await self._wake.wait()
             except TimeoutError:
                 next_round = loop.time() + POLL_EVERY
-                self.schedule(everything())
+                self.schedule(list_modules())
 
     async def _read_group(self, request: StatusRequest) -> None:
         try:
@@ -100,10 +104,10 @@ class Poller:
         try:
             if not await self.read(module, self._clock.now() + TIMEOUT):
                 self._count_miss(module, AbsenceReason.SILENT, f"no answer to {module.device.read_requests[0].to_frame()}")
-        except NackReceived as declined:
-            self._count_miss(module, AbsenceReason.REFUSED, str(declined))
-        except NoAnswer as unanswered:
-            self._count_miss(module, AbsenceReason.SILENT, str(unanswered))
+        except NackReceived as nack:
+            self._count_miss(module, AbsenceReason.REFUSED, str(nack))
+        except NoAnswer as no_answer:
+            self._count_miss(module, AbsenceReason.SILENT, str(no_answer))
         except NotSent as not_sent:
             _log.debug("not read", module_id=module.module.id, words=str(not_sent))
 

@@ -122,10 +122,10 @@ class Zone(Device):
         return received
 
     def _receive_mode(self, event: Normal) -> bool:
-        said = decode_what(event.what)
-        if said is None:
+        decoded = decode_what(event.what)
+        if decoded is None:
             return False
-        function, mode, program = said
+        function, mode, program = decoded
         self._function = function or self._function
         self._mode = mode or self._mode
         if mode is ThermostatMode.AUTOMATIC:

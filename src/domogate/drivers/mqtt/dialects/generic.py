@@ -260,7 +260,7 @@ class Generic:
         for name, (fact, _) in _PROPERTIES.items():
             if fact in wanted:
                 values[name] = wanted[fact]  # type: ignore[literal-required]  # _PROPERTIES names only keys of Properties
-        values |= {f"socket{entry + 1}": on for entry, on in wanted.get("sockets", {}).items()}
+        values |= {f"socket{socket + 1}": on for socket, on in wanted.get("sockets", {}).items()}
         publications: list[Publication] = []
         for name, value in values.items():
             target = self._options.command.get(name)

@@ -62,9 +62,9 @@ class TasmotaOptions(DialectOptions, tag="tasmota", frozen=True, kw_only=True, f
             yield ("fullTopic",), "both %prefix% and %topic% are expected in it"
         elif problem := find_problem_of_topic(self.full_topic):
             yield ("fullTopic",), problem
-        for entry, prefix in enumerate(self.prefixes):
+        for index, prefix in enumerate(self.prefixes):
             if problem := find_problem_of_topic(prefix):
-                yield ("prefixes", entry), problem
+                yield ("prefixes", index), problem
         if not 1 <= self.relay <= MOST_RELAYS:
             yield ("relay",), f"relays are numbered 1 to {MOST_RELAYS}"
         if not 1 <= self.shutter <= 16:
@@ -205,10 +205,10 @@ class Tasmota:
             )
         elif "level" in wanted:
             publications.append(self._publication("Dimmer", str(wanted["level"])))
-        for entry, on in wanted.get("sockets", {}).items():
-            if not 0 <= entry < self._options.sockets:
-                raise Unsupported(f"there is no socket {entry}; the first is 0, the last is {self._options.sockets - 1}")
-            publications.append(self._switch(entry + 1, on))
+        for socket, on in wanted.get("sockets", {}).items():
+            if not 0 <= socket < self._options.sockets:
+                raise Unsupported(f"there is no socket {socket}; the first is 0, the last is {self._options.sockets - 1}")
+            publications.append(self._switch(socket + 1, on))
         if "on" in wanted or "active" in wanted:
             publications.append(self._switch(self._options.relay, bool(wanted.get("on", wanted.get("active")))))
         if "locked" in wanted:

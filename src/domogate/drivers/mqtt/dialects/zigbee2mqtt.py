@@ -129,8 +129,8 @@ class Zigbee2Mqtt:
         properties = Properties()
         if self._kind is DeviceKind.MULTISOCKET:
             properties["sockets"] = {
-                entry: on
-                for entry, endpoint in enumerate(self._endpoints)
+                socket: on
+                for socket, endpoint in enumerate(self._endpoints)
                 if (on := _on_off(said.get(f"state_{endpoint}"))) is not None
             }
         elif self._kind is DeviceKind.LOCK:
@@ -203,10 +203,10 @@ class Zigbee2Mqtt:
 
     def _to_object(self, wanted: Properties) -> dict[str, Any]:
         words: dict[str, Any] = {}
-        for entry, on in wanted.get("sockets", {}).items():
-            if not 0 <= entry < len(self._endpoints):
-                raise Unsupported(f"there is no socket {entry}; the first is 0, the last is {len(self._endpoints) - 1}")
-            words[f"state_{self._endpoints[entry]}"] = "ON" if on else "OFF"
+        for socket, on in wanted.get("sockets", {}).items():
+            if not 0 <= socket < len(self._endpoints):
+                raise Unsupported(f"there is no socket {socket}; the first is 0, the last is {len(self._endpoints) - 1}")
+            words[f"state_{self._endpoints[socket]}"] = "ON" if on else "OFF"
         if "on" in wanted or "active" in wanted:
             words[f"state{self._suffix}"] = "ON" if wanted.get("on", wanted.get("active")) else "OFF"
         if "locked" in wanted:
