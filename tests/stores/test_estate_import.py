@@ -325,7 +325,7 @@ def broken_estates() -> dict[str, Estate]:
         "two plants": change(SMALL, plants=SMALL.plants * 2),
         "there is no user stranger": with_house(change(HOUSE, owner=stranger)),
         "no user stranger@example.com": with_house(change(HOUSE, allowed=(stranger,))),
-        "does not have": with_house(HOUSE, HOUSE_TOPOLOGY, FirstState(an_id(404), LAMP_IS_ON)),
+        "which is not in it": with_house(HOUSE, HOUSE_TOPOLOGY, FirstState(an_id(404), LAMP_IS_ON)),
     }
 
 

@@ -134,7 +134,7 @@ class TestRestore:
     def test_somebody_elses_database_is_refused(self, tmp_path: Path) -> None:
         with closing(sqlite3.connect(tmp_path / "b.db")) as connection:
             connection.execute("CREATE TABLE plants (id)")
-        with pytest.raises(ValueError, match="no Domogate database"):
+        with pytest.raises(ValueError, match="not a Domogate database"):
             restore(tmp_path / "b.db", tmp_path / "target.db")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
 

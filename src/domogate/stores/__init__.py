@@ -1,4 +1,4 @@
-"""The Store: one truth on SQLAlchemy Core, in a SQLite file or a PostgreSQL database."""
+"""The store on SQLAlchemy Core, in a SQLite file or a PostgreSQL database."""
 
 from domogate.stores.backup import restore
 from domogate.stores.engine import sqlite_url

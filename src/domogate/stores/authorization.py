@@ -16,7 +16,7 @@ from domogate.domain.authorization import (
 )
 from domogate.domain.people import Grant
 from domogate.stores import attempts as counted
-from domogate.stores.codec import decode_text, to_json_or_none
+from domogate.stores.codec import decode_text, from_row, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_row, revoke_grant
 from domogate.stores.subject import reads, writes
@@ -67,17 +67,9 @@ def add_code(tx: Transaction, grant: Grant, code: AuthorizationCode) -> None:
     if (code.grant_id, code.client_id) != (grant.id, grant.client_id):
         raise ValueError("the code belongs to another grant or client")
     add_grant(tx, grant)
-    tx.connection.execute(
-        insert(codes),
-        {
-            "code_hash": code.code_hash,
-            "grant_id": grant.id,
-            "expires_at": code.expires_at,
-            "redirect_uri": code.redirect_uri,
-            "code_challenge": code.code_challenge,
-            "nonce": to_json_or_none(code.nonce),
-        },
-    )
+    row = to_row(code, nonce=to_json_or_none(code.nonce))
+    del row["client_id"]  # it is in the grant
+    tx.connection.execute(insert(codes), row)
 
 
 def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | None:
@@ -95,15 +87,8 @@ def redeem_code(tx: Transaction, code_hash: str, at: float) -> RedeemedCode | No
 
 
 def _code_from_row(row: Row[Any], grant: Grant) -> AuthorizationCode:
-    return AuthorizationCode(
-        code_hash=row.code_hash,
-        grant_id=grant.id,
-        client_id=grant.client_id,
-        expires_at=row.expires_at,
-        redirect_uri=row.redirect_uri,
-        code_challenge=row.code_challenge,
-        nonce=None if row.nonce is None else decode_text(row.nonce),
-    )
+    nonce = None if row.nonce is None else decode_text(row.nonce)
+    return from_row(AuthorizationCode, row, client_id=grant.client_id, nonce=nonce)
 
 
 # --- Refresh tokens ---------------------------------------------------------------------------------------------------
@@ -119,23 +104,14 @@ def add_refresh_token(tx: Transaction, token: RefreshToken) -> None:
 
 
 def _insert_refresh_token(tx: Transaction, token: RefreshToken, grant: Grant) -> None:
-    tx.connection.execute(
-        _INSERT_REFRESH_TOKEN,
-        {
-            "token_hash": token.token_hash,
-            "grant_id": grant.id,
-            "created_at": token.created_at,
-            "expires_at": token.expires_at,
-            "replaced_at": token.replaced_at,
-        },
-    )
+    row = to_row(token, grant_id=grant.id)
+    del row["client_id"]
+    tx.connection.execute(_INSERT_REFRESH_TOKEN, row)
 
 
 def find_refresh_token(connection: Connection, token_hash: str) -> RefreshToken | None:
     row = connection.execute(_REFRESH_TOKEN, {"token_hash": token_hash}).first()
-    if row is None:
-        return None
-    return RefreshToken(row.token_hash, row.grant_id, row.client_id, row.created_at, row.expires_at, row.replaced_at)
+    return None if row is None else from_row(RefreshToken, row)
 
 
 def rotate_refresh_token(

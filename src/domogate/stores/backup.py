@@ -1,4 +1,4 @@
-"""Online backup of a SQLite database, and putting one back."""
+"""Backup of a SQLite database while it is in use, and restore."""
 
 import os
 import shutil
@@ -11,15 +11,15 @@ from domogate.stores.engine import Database, SqliteDatabase
 
 
 def back_up(database: Database, path: Path) -> None:
-    """A consistent copy at `path` while writes go on; it appears there only when it is whole and on disk."""
+    """Write a consistent copy to `path` while the store is in use. It appears there only when it is complete and on disk."""
     if not isinstance(database, SqliteDatabase):
-        raise ValueError("a PostgreSQL database is backed up with pg_dump, not by Domogate")
+        raise ValueError("Domogate does not back up PostgreSQL databases: use pg_dump")
     if path.exists():
         raise FileExistsError(f"{path} exists already: a backup never overwrites anything")
     unfinished = _beside(path)
     try:
         with closing(_connect_readonly(database.path)) as source, closing(_connect_privately(unfinished)) as copy:
-            # In one step: in smaller ones, SQLite would begin anew at every write of others. Writers are not held up.
+            # In one step, because with several steps SQLite restarts after every write of others. Writers are not blocked.
             source.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is one file
             copy.execute("DELETE FROM gateways")
@@ -31,7 +31,7 @@ def back_up(database: Database, path: Path) -> None:
 
 
 def restore(backup_path: Path, data_file: Path) -> None:
-    """Put a backup in the place of a database that is not there (any more). Raises ValueError for what is no good backup."""
+    """Copy a backup to `data_file`, which must not exist. Raises ValueError if the backup is damaged."""
     for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
         if leftover.exists():
             raise FileExistsError(f"{leftover} exists already: move it away before restoring")
@@ -54,7 +54,7 @@ def _check(path: Path) -> None:
         with closing(_connect_readonly(path)) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if not {"alembic_version", "changes", "plants"} <= tables:
-                raise ValueError(f"{path} is no Domogate database")
+                raise ValueError(f"{path} is not a Domogate database")
             mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
     except sqlite3.DatabaseError as error:
         raise ValueError(f"{path} cannot be read as a database: {error}") from error
@@ -80,7 +80,7 @@ def _connect_privately(path: Path) -> sqlite3.Connection:
 
 
 def _publish(unfinished: Path, path: Path) -> None:
-    """On disk first, then by its name; a hard link refuses to replace what came to be there meanwhile."""
+    """Sync the file, then give it its name. A hard link fails if a file with that name was created meanwhile."""
     _sync(unfinished)
     try:
         path.hardlink_to(unfinished)

@@ -7,60 +7,39 @@ from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from domogate.domain.events import ClientChanged
 from domogate.domain.people import Client
-from domogate.stores.codec import NUL, decode_grant_types, decode_texts, to_json
+from domogate.stores.codec import NUL, decode_grant_types, decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import clients, grants
 
 _CLIENT = select(clients).where(clients.c.id == bindparam("client_id"))
+_LISTS = ("redirect_uris", "origins", "grants", "scopes", "post_logout_redirect_uris")
 
 
-def client_to_row(client: Client) -> tuple[Any, ...]:
-    """Return the values in the order of the columns of `tables.clients`."""
-    return (
-        client.id,
-        client.name,
-        client.secret_hash,
-        to_json(client.redirect_uris),
-        to_json(client.origins),
-        to_json(client.grants),
-        to_json(client.scopes),
-        client.access_token_everywhere,
-        client.pkce_exempt,
-        to_json(client.post_logout_redirect_uris),
-    )
+def client_to_row(client: Client) -> dict[str, Any]:
+    return to_row(client, **{name: to_json(getattr(client, name)) for name in _LISTS})
 
 
-def client_from_row(row: Row[Any]) -> Client:
-    return Client(
-        id=row.id,
-        name=row.name,
-        secret_hash=row.secret_hash,
-        redirect_uris=decode_texts(row.redirect_uris),
-        origins=decode_texts(row.origins),
-        grants=decode_grant_types(row.grants),
-        scopes=decode_texts(row.scopes),
-        access_token_everywhere=row.access_token_everywhere,
-        pkce_exempt=row.pkce_exempt,
-        post_logout_redirect_uris=decode_texts(row.post_logout_redirect_uris),
-    )
+def _from_row(row: Row[Any]) -> Client:
+    lists = {name: decode_texts(getattr(row, name)) for name in _LISTS}
+    return from_row(Client, row, **lists | {"grants": decode_grant_types(row.grants)})
 
 
 def find_client(connection: Connection, client_id: str) -> Client | None:
     if NUL in client_id:
         return None
     row = connection.execute(_CLIENT, {"client_id": client_id}).first()
-    return None if row is None else client_from_row(row)
+    return None if row is None else _from_row(row)
 
 
 def list_clients(connection: Connection) -> Sequence[Client]:
     """Return all clients, ordered by id."""
-    return sorted(map(client_from_row, connection.execute(select(clients))), key=lambda client: client.id)
+    return sorted(map(_from_row, connection.execute(select(clients))), key=lambda client: client.id)
 
 
 def save_client(tx: Transaction, client: Client) -> None:
-    tx.connection.execute(tx.upsert(clients), dict(zip(clients.columns.keys(), client_to_row(client), strict=True)))
+    tx.connection.execute(tx.upsert(clients), client_to_row(client))
     tx.emit(ClientChanged(client_id=client.id))
 
 

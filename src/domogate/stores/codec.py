@@ -1,8 +1,9 @@
 """Encodes values as JSON text for columns, and e-mails as keys."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from sqlalchemy import Row
 
 from domogate.domain.commands import Command
 from domogate.domain.devices import Capability, Metric
@@ -12,6 +13,8 @@ from domogate.domain.plants import Detail
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import EmergencyTest, SparePart
 from domogate.domain.states import State
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 # Deterministic, so that an import can compare texts.
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -41,6 +44,17 @@ decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 decode_grant_types = msgspec.json.Decoder(tuple[GrantType, ...]).decode
 decode_test = msgspec.json.Decoder(EmergencyTest).decode
 decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
+
+
+def to_row(value: msgspec.Struct, /, **stored: Any) -> dict[str, Any]:
+    """Return the fields as columns. `stored` adds columns and replaces fields by their stored form."""
+    return msgspec.structs.asdict(value) | stored
+
+
+def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
+    """Make a struct of the columns with the names of its fields. `read` replaces columns by the values to use."""
+    columns = row._mapping
+    return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 
 
 def email_key(email: str) -> str:

@@ -9,7 +9,7 @@ from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind, entries_of
 from domogate.domain.states import EmergencyState
-from domogate.stores.codec import decode_state, decode_test, to_json_or_none
+from domogate.stores.codec import decode_state, decode_test, to_json_or_none, to_row
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.tables import logbook, modules, states
 
@@ -65,14 +65,5 @@ def _known_tests(connection: Connection, entries: Sequence[LogbookEntry]) -> set
 
 
 def entry_to_row(entry: LogbookEntry) -> dict[str, Any]:
-    return {
-        "plant_id": entry.plant_id,
-        "at": entry.at,
-        "kind": entry.kind.value,
-        "module_id": entry.module_id,
-        "module": entry.module,
-        "test": to_json_or_none(entry.test),
-        "failure": None if entry.failure is None else entry.failure.value,
-        "words": entry.words,
-        "by": entry.by,
-    }
+    failure = None if entry.failure is None else entry.failure.value
+    return to_row(entry, kind=entry.kind.value, test=to_json_or_none(entry.test), failure=failure)

@@ -1,4 +1,4 @@
-"""The whole estate as one value: importing it into an empty store gives the same answers."""
+"""Exports the whole estate. Importing it into an empty store gives the same answers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -54,7 +54,7 @@ def _export_plants(connection: Connection) -> Iterable[EstatePlant]:
 
 
 def _first_state(row: Row[Any], covered: Mapping[Id, str]) -> FirstState:
-    """As it is without the faults that are injected: those are no part of an estate."""
+    """Return the state without injected faults, because an estate does not contain them."""
     text = covered.get(row.id, row.state)
     played = row.absence is not None and decode_absence(row.absence).why is AbsenceReason.INJECTED
     return FirstState(row.id, None if text is None else decode_state(text), row.reachable or played)

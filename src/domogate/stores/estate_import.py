@@ -1,7 +1,7 @@
-"""Importing an estate, all or nothing: adds and updates, and removes what is gone only when told to prune.
+"""Imports an estate in one transaction: adds and updates, and with `prune` also removes.
 
-Live states are kept: a first state is used only where none is stored. Only differences are written, so importing the same
-file again changes nothing and emits nothing.
+Stored states are kept: a first state is used only if none is stored. Only differences are written, so that importing the same
+file again changes nothing and emits no event.
 """
 
 from collections.abc import Iterator
@@ -17,21 +17,21 @@ from domogate.stores.clients import remove_clients
 from domogate.stores.codec import to_json
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.estate_people import import_clients, import_members, import_subscriptions, import_users
-from domogate.stores.keys import remove_subscriptions, subscription_from_values
+from domogate.stores.keys import remove_subscriptions
 from domogate.stores.members import list_plants_of_user, people_of, take_up_invitations
 from domogate.stores.people import remove_users
-from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, write, write_rows
+from domogate.stores.reconcile import Difference, RowValues, collect, compare, remove, values_of, write, write_rows
 from domogate.stores.recorder import state_to_json
 from domogate.stores.rows import module_to_row, plant_to_row
 from domogate.stores.tables import ambients, floors, injections, modules, plants, spare_parts, states
 
 _COLUMN = {name: index for index, name in enumerate(modules.columns.keys())}
 _PLANT_ID = 1
-"""Where floors, ambients and modules have their plant's id."""
+"""The column of floors, ambients and modules with the id of their plant."""
 
 
 def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSummary:
-    """Raises ValueError where the estate contradicts itself or what is stored; nothing is changed then."""
+    """Raises ValueError if the estate contradicts itself or the store; then nothing is changed."""
     all_plants = tx.connection.execute(select(plants.c.id)).scalars().all()
     people_before = people_of(tx.connection, all_plants)
     differences: dict[str, Difference] = {}
@@ -60,14 +60,14 @@ def import_estate(tx: Transaction, estate: Estate, *, prune: bool) -> ImportSumm
         remove(tx, tables[noun], differences[noun])
     remove_users(tx, [row[0] for row in differences["users"].gone])
     remove_clients(tx, [row[0] for row in differences["clients"].gone])
-    remove_subscriptions(tx, [subscription_from_values(row) for row in differences["subscriptions"].gone])
+    remove_subscriptions(tx, [row[0] for row in differences["subscriptions"].gone])
 
-    concerned = changed_people | first_states_of | take_up_invitations(tx) | differences["plants"].touched(0)
+    changed_plants = changed_people | first_states_of | take_up_invitations(tx) | differences["plants"].touched(0)
     for noun in ("floors", "ambients", "modules"):
-        concerned |= differences[noun].touched(_PLANT_ID)
+        changed_plants |= differences[noun].touched(_PLANT_ID)
     for user_id in imported_users.renamed:
-        concerned.update(list_plants_of_user(tx.connection, user_id))
-    _emit(tx, concerned, people_before, differences)
+        changed_plants.update(list_plants_of_user(tx.connection, user_id))
+    _emit(tx, changed_plants, people_before, differences)
     return _summarise(differences, changed_people)
 
 
@@ -77,11 +77,11 @@ def _plant_rows(tx: Transaction, estate: Estate) -> Iterator[RowValues]:
     for each in estate.plants:
         plant = each.plant
         if plant.status is PlantStatus.ACTIVE:
-            yield plant_to_row(plant, None)
+            yield values_of(plants, plant_to_row(plant, None))
         elif plant.removed_at is not None:
-            yield plant_to_row(plant, plant.removed_at)
+            yield values_of(plants, plant_to_row(plant, plant.removed_at))
         else:
-            yield plant_to_row(plant, removed_at.get(plant.id, tx.now))
+            yield values_of(plants, plant_to_row(plant, removed_at.get(plant.id, tx.now)))
 
 
 def _floor_rows(estate: Estate) -> Iterator[RowValues]:
@@ -105,12 +105,12 @@ def _module_rows(estate: Estate) -> Iterator[RowValues]:
         ]
         for ambient_id, in_room in [*rooms, (None, each.topology.modules)]:
             for module in in_room:
-                yield module_to_row(module, each.plant.id, ambient_id, position)
+                yield values_of(modules, module_to_row(module, each.plant.id, ambient_id, position))
                 position += 1
 
 
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
-    """What stands in a room, or lies on a floor, that moved to another plant goes with it, named in the estate or not."""
+    """Move the ambients of a floor, and the modules of an ambient, to the plant of that floor or ambient."""
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
     if all(old[_PLANT_ID] == new[_PLANT_ID] for old, new in updated):
         return
@@ -122,26 +122,26 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 
 
 def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowValues], difference: Difference) -> set[Id]:
-    """Use first states where none is stored; the plants where that happened."""
+    """Write first states of modules without a stored state. Return the changed plants."""
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
-    rebuilt = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
-    # Another thing altogether: neither the state nor the faults injected are its own.
+    replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
+    # A module of another kind: the stored state and injected faults do not apply to it.
     for table in (states, injections):
-        execute_many(tx.connection, delete(table).where(table.c.module_id == bindparam("of_module")), rebuilt)
-    # Another driver, or one told something else, may find the module in another state: the last one is unconfirmed.
+        execute_many(tx.connection, delete(table).where(table.c.module_id == bindparam("of_module")), replaced)
+    # With another driver or other options the module may be in another state, so that the last state is unconfirmed.
     unconfirmed = [
         {"of_module": new[0]} for old, new in difference.updated if (old[driver], old[options]) != (new[driver], new[options])
     ]
     execute_many(tx.connection, update(states).where(states.c.module_id == bindparam("of_module")).values(at=0.0), unconfirmed)
     known = tx.connection.execute(select(states.c.module_id, states.c.state.is_not(None).label("has_state")))
     stored = {row.module_id: row.has_state for row in known}
-    concerned: set[Id] = set()
+    changed_plants: set[Id] = set()
     first: list[RowValues] = []
     filled: list[dict[str, object]] = []
     for each in estate.plants:
         for given in each.states:
             if given.module_id not in module_rows:
-                raise ValueError(f"the estate gives a state for the module {given.module_id}, which it does not have")
+                raise ValueError(f"the estate gives a state for the module {given.module_id}, which is not in it")
             text = None if given.state is None else state_to_json(given.module_id, given.state)
             if given.module_id not in stored:
                 first.append((given.module_id, text, given.reachable, 0.0, None))
@@ -149,19 +149,21 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
                 filled.append({"of_module": given.module_id, "given": text})
             else:
                 continue
-            concerned.add(module_rows[given.module_id][_PLANT_ID])
+            changed_plants.add(module_rows[given.module_id][_PLANT_ID])
     write_rows(tx, states, first)
     fill = update(states).where(states.c.module_id == bindparam("of_module")).values(state=bindparam("given"))
     execute_many(tx.connection, fill, filled)
-    return concerned
+    return changed_plants
 
 
-def _emit(tx: Transaction, concerned: set[Id], people_before: dict[Id, set[Id]], differences: dict[str, Difference]) -> None:
-    people_after = people_of(tx.connection, concerned)
-    for plant_id in sorted(concerned):
-        everybody = people_before.get(plant_id, set()) | people_after.get(plant_id, set())
-        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(everybody))))
-    # A unit that stands somewhere makes its reference known (E19).
+def _emit(
+    tx: Transaction, changed_plants: set[Id], people_before: dict[Id, set[Id]], differences: dict[str, Difference]
+) -> None:
+    people_after = people_of(tx.connection, changed_plants)
+    for plant_id in sorted(changed_plants):
+        people = people_before.get(plant_id, set()) | people_after.get(plant_id, set())
+        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(people))))
+    # The reference of a unit in any plant is known (E19).
     reference = _COLUMN["reference"]
     moved = differences["modules"]
     units = differences["spare parts"].touched(0)
@@ -175,7 +177,7 @@ def _emit(tx: Transaction, concerned: set[Id], people_before: dict[Id, set[Id]],
 
 def _summarise(differences: dict[str, Difference], changed_people: set[Id]) -> ImportSummary:
     updated = {noun: len(difference.updated) for noun, difference in differences.items()}
-    # A plant of which only the people differ was updated too.
+    # A plant with other people counts as updated too.
     added_plants = {row[0] for row in differences["plants"].added}
     updated["plants"] = len({new[0] for _, new in differences["plants"].updated} | (changed_people - added_plants))
     return ImportSummary(

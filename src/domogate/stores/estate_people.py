@@ -1,7 +1,6 @@
-"""Importing the people of an estate: users, applications, subscription keys, and who is in which plant.
+"""Imports the people of an estate: users, clients, subscription keys, and the members of plants.
 
-What people chose themselves is kept: passwords, second factors, client secrets, and that a key was revoked; so is who operates
-the gateway, whom a file can only add to.
+Passwords, second factors, client secrets and revocations in the store are kept. A file can add operators, but not remove them.
 """
 
 from collections import defaultdict
@@ -16,17 +15,17 @@ from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Member, Plant
 from domogate.stores.clients import client_to_row, list_clients
-from domogate.stores.codec import email_key
+from domogate.stores.codec import email_key, to_row
 from domogate.stores.engine import Transaction, execute_many
-from domogate.stores.keys import list_subscriptions, subscription_to_row
+from domogate.stores.keys import list_subscriptions
 from domogate.stores.members import invitation_rows, member_rows
 from domogate.stores.people import list_users, user_to_row
-from domogate.stores.reconcile import Difference, collect, compare, write
+from domogate.stores.reconcile import Difference, collect, compare, values_of, write
 from domogate.stores.tables import clients, invitations, members, subscriptions, users
 
 
 class ImportedUsers(msgspec.Struct):
-    """The users after an import: under which id each is stored, and whose e-mail is spelled differently now."""
+    """The users after an import: their stored ids, and those whose spelling of the e-mail changed."""
 
     difference: Difference
     id_of: dict[Id, Id]
@@ -42,7 +41,7 @@ class ImportedUsers(msgspec.Struct):
 
 
 def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUsers:
-    """A user is found again by id, or else by e-mail: then the id that is stored already stays."""
+    """A stored user is found by id, or else by e-mail; then the stored id stays."""
     stored = list_users(tx.connection)
     by_id = {user.id: user for user in stored}
     by_email = {email_key(user.email): user for user in stored}
@@ -51,8 +50,8 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
     after = {} if prune else dict(by_id)
     wanted: list[User] = []
     for user in estate.users:
-        namesake = by_email.get(email_key(user.email))
-        known = by_id.get(user.id) or (namesake if namesake is not None and namesake.id not in in_estate else None)
+        same_email = by_email.get(email_key(user.email))
+        known = by_id.get(user.id) or (same_email if same_email is not None and same_email.id not in in_estate else None)
         if known is not None:
             user_now = msgspec.structs.replace(
                 user,
@@ -67,12 +66,12 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
         id_of[user.id] = user_now.id
         wanted.append(user_now)
         after[user_now.id] = user_now
-    difference = compare(tx, users, collect("users", map(user_to_row, wanted)), prune=prune)
+    difference = compare(tx, users, collect("users", (values_of(users, user_to_row(user)) for user in wanted)), prune=prune)
     id_of_email: dict[str, Id] = {}
     for user in after.values():
         if id_of_email.setdefault(email_key(user.email), user.id) != user.id:
             raise ValueError(f"two users would have the e-mail {user.email}")
-    # E-mails may be swapped, or taken over from a user who is pruned: nobody holds them while they change hands.
+    # Users may swap e-mails or get the e-mail of a removed user, so old keys are released before new ones are written.
     leaving = [new[0] for old, new in difference.updated if old[2] != new[2]] + [row[0] for row in difference.gone]
     release = update(users).where(users.c.id == bindparam("leaving")).values(email_key=users.c.id)
     execute_many(tx.connection, release, [{"leaving": user_id} for user_id in leaving])
@@ -95,7 +94,9 @@ def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differenc
         known = stored.get(client.id)
         secret_hash = client.secret_hash if known is None or known.secret_hash is None else known.secret_hash
         wanted.append(msgspec.structs.replace(client, secret_hash=secret_hash))
-    difference = compare(tx, clients, collect("clients", map(client_to_row, wanted)), prune=prune)
+    difference = compare(
+        tx, clients, collect("clients", (values_of(clients, client_to_row(client)) for client in wanted)), prune=prune
+    )
     write(tx, clients, difference)
     for row in [*difference.added, *(new for _, new in difference.updated)]:
         tx.emit(ClientChanged(client_id=row[0]))
@@ -103,7 +104,7 @@ def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Differenc
 
 
 def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:
-    """A subscription is found again by its key, or else by id; what was revoked stays so."""
+    """A stored subscription is found by its key, or else by id. A revocation stays."""
     stored = list_subscriptions(tx.connection)
     by_key = {subscription.key_hash: subscription for subscription in stored}
     by_id = {subscription.id: subscription for subscription in stored}
@@ -116,7 +117,12 @@ def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Dif
                 subscription, id=known.id, created_at=known.created_at, revoked_at=revoked_at
             )
         wanted.append(subscription)
-    difference = compare(tx, subscriptions, collect("subscriptions", map(subscription_to_row, wanted)), prune=prune)
+    difference = compare(
+        tx,
+        subscriptions,
+        collect("subscriptions", (values_of(subscriptions, to_row(subscription)) for subscription in wanted)),
+        prune=prune,
+    )
     write(tx, subscriptions, difference)
     key_hash = subscriptions.columns.keys().index("key_hash")
     for hashed in sorted(Difference(difference.added, difference.updated).touched(key_hash)):
@@ -125,8 +131,10 @@ def import_subscriptions(tx: Transaction, estate: Estate, *, prune: bool) -> Dif
 
 
 def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUsers, *, prune: bool) -> set[Id]:
-    """Owners, allowed and invited users; the plants where any of them differ. Without pruning nobody loses access but
-    an owner whom another one replaces."""
+    """Write owners, allowed users and invitations. Return the changed plants.
+
+    Without pruning, only an owner who is replaced loses access.
+    """
     stored_members: dict[Id, list[Id]] = defaultdict(list)
     for plant_id, user_id in tx.connection.execute(
         select(members.c.plant_id, members.c.user_id).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, insert
 from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant, GrantType
-from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import authorization_codes as codes
@@ -29,17 +29,7 @@ _VALID = (
 
 
 def grant_from_row(row: Row[Any]) -> Grant:
-    return Grant(
-        id=row.id,
-        user_id=row.user_id,
-        client_id=row.client_id,
-        scopes=decode_texts(row.scopes),
-        flow=GrantType(row.flow),
-        created_at=row.created_at,
-        revoked_at=row.revoked_at,
-        auth_time=row.auth_time,
-        factors=decode_texts(row.factors),
-    )
+    return from_row(Grant, row, scopes=decode_texts(row.scopes), flow=GrantType(row.flow), factors=decode_texts(row.factors))
 
 
 def require_user(tx: Transaction, user_id: Id) -> None:
@@ -51,20 +41,8 @@ def add_grant(tx: Transaction, grant: Grant) -> None:
     require_user(tx, grant.user_id)
     if tx.connection.execute(_CLIENT, {"client_id": grant.client_id}).first() is None:
         raise ValueError(f"there is no client {grant.client_id}")
-    tx.connection.execute(
-        insert(grants),
-        {
-            "id": grant.id,
-            "user_id": grant.user_id,
-            "client_id": grant.client_id,
-            "scopes": to_json(grant.scopes),
-            "flow": grant.flow.value,
-            "created_at": grant.created_at,
-            "revoked_at": grant.revoked_at,
-            "auth_time": grant.auth_time,
-            "factors": to_json(grant.factors),
-        },
-    )
+    row = to_row(grant, scopes=to_json(grant.scopes), flow=grant.flow.value, factors=to_json(grant.factors))
+    tx.connection.execute(insert(grants), row)
 
 
 def find_grant(connection: Connection, grant_id: Id) -> Grant | None:

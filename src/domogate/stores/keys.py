@@ -1,8 +1,7 @@
 """Subscription keys with their daily usage, and the signing keys of the gateway."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
@@ -10,42 +9,32 @@ from domogate.domain.events import SigningKeysChanged, SubscriptionChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Subscription
 from domogate.ports import SigningKey, Usage
+from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import signing_keys, subscriptions, usages
 
-_FIELDS = tuple(subscriptions.columns.keys())
 _BY_KEY = select(subscriptions).where(subscriptions.c.key_hash == bindparam("key_hash"))
 _USAGE = select(usages.c.count).where(
     usages.c.subscription_id == bindparam("subscription_id"), usages.c.day == bindparam("day")
 )
 
 
-def subscription_to_row(subscription: Subscription) -> tuple[Any, ...]:
-    """Return the values in the order of the columns of `tables.subscriptions`."""
-    return tuple(getattr(subscription, name) for name in _FIELDS)
-
-
-def subscription_from_values(values: Iterable[Any]) -> Subscription:
-    return Subscription(**dict(zip(_FIELDS, values, strict=True)))
-
-
 def find_subscription(connection: Connection, key_hash: str) -> Subscription | None:
     row = connection.execute(_BY_KEY, {"key_hash": key_hash}).first()
-    return None if row is None else subscription_from_values(row)
+    return None if row is None else from_row(Subscription, row)
 
 
 def list_subscriptions(connection: Connection) -> Sequence[Subscription]:
     """Return all subscriptions, oldest first."""
-    found = map(subscription_from_values, connection.execute(select(subscriptions)))
+    found = [from_row(Subscription, row) for row in connection.execute(select(subscriptions))]
     return sorted(found, key=lambda subscription: (subscription.created_at, subscription.name, subscription.id))
 
 
 def add_subscription(tx: Transaction, subscription: Subscription) -> None:
     if find_subscription(tx.connection, subscription.key_hash) is not None:
         raise ValueError("this subscription key is already in use")
-    row = dict(zip(subscriptions.columns.keys(), subscription_to_row(subscription), strict=True))
-    tx.connection.execute(insert(subscriptions), row)
+    tx.connection.execute(insert(subscriptions), to_row(subscription))
     tx.emit(SubscriptionChanged(key_hash=subscription.key_hash))
 
 
@@ -60,11 +49,10 @@ def revoke_subscription(tx: Transaction, subscription_id: Id, at: float) -> bool
     return True
 
 
-def remove_subscriptions(tx: Transaction, gone: Sequence[Subscription]) -> None:
-    rows = [{"gone": subscription.id} for subscription in gone]
-    execute_many(tx.connection, delete(subscriptions).where(subscriptions.c.id == bindparam("gone")), rows)
-    for subscription in gone:
-        tx.emit(SubscriptionChanged(key_hash=subscription.key_hash))
+def remove_subscriptions(tx: Transaction, ids: Sequence[Id]) -> None:
+    for subscription_id in ids:
+        removed = delete(subscriptions).where(subscriptions.c.id == subscription_id).returning(subscriptions.c.key_hash)
+        tx.emit(SubscriptionChanged(key_hash=tx.connection.execute(removed).scalar_one()))
 
 
 def add_usage(tx: Transaction, counts: Sequence[Usage]) -> None:
@@ -93,13 +81,12 @@ def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
 def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
     """Return all keys, oldest first."""
     rows = connection.execute(select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.kid))
-    return [SigningKey(**row._mapping) for row in rows]
+    return [from_row(SigningKey, row) for row in rows]
 
 
 def add_signing_key(tx: Transaction, key: SigningKey) -> None:
     """Add the key or replace it. A key is retired by replacing it."""
-    row = {name: getattr(key, name) for name in SigningKey.__struct_fields__}
-    tx.connection.execute(tx.upsert(signing_keys), row)
+    tx.connection.execute(tx.upsert(signing_keys), to_row(key))
     tx.emit(SigningKeysChanged())
 
 

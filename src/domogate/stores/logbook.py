@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTest, FailureType
 from domogate.ports import StoredEntry
-from domogate.stores.codec import NUL, decode_test
+from domogate.stores.codec import NUL, decode_test, from_row
 from domogate.stores.engine import Transaction
 from domogate.stores.entries import entry_to_row
 from domogate.stores.subject import SqlSubject, reads, writes
@@ -58,17 +58,8 @@ def list_logbook(
 
 def _from_row(row: Row[Any]) -> LogbookEntry:
     test: EmergencyTest | None = None if row.test is None else decode_test(row.test)
-    return LogbookEntry(
-        plant_id=row.plant_id,
-        at=row.at,
-        kind=LogbookKind(row.kind),
-        module_id=row.module_id,
-        module=row.module,
-        test=test,
-        failure=None if row.failure is None else FailureType(row.failure),
-        words=row.words,
-        by=row.by,
-    )
+    failure = None if row.failure is None else FailureType(row.failure)
+    return from_row(LogbookEntry, row, kind=LogbookKind(row.kind), test=test, failure=failure)
 
 
 class SqlLogbook(SqlSubject):

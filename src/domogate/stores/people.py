@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, select
 from domogate.domain.events import UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.people import Standing, User
-from domogate.stores.codec import NUL, email_key
+from domogate.stores.codec import NUL, email_key, from_row, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
@@ -21,49 +21,29 @@ _USER_BY_EMAIL = select(users).where(users.c.email_key == bindparam("key"))
 _OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != bindparam("but")).limit(1)
 
 
-def user_to_row(user: User) -> tuple[Any, ...]:
-    """Return the values in the order of the columns of `tables.users`."""
-    return (
-        user.id,
-        user.email,
-        email_key(user.email),
-        user.name,
-        user.password_hash,
-        user.standing.value,
-        user.operator,
-        user.totp_secret,
-        user.email_verified,
-    )
+def user_to_row(user: User) -> dict[str, Any]:
+    return to_row(user, email_key=email_key(user.email), standing=user.standing.value)
 
 
-def user_from_row(row: Row[Any]) -> User:
-    return User(
-        id=row.id,
-        email=row.email,
-        name=row.name,
-        password_hash=row.password_hash,
-        standing=Standing(row.standing),
-        operator=row.operator,
-        totp_secret=row.totp_secret,
-        email_verified=row.email_verified,
-    )
+def _from_row(row: Row[Any]) -> User:
+    return from_row(User, row, standing=Standing(row.standing))
 
 
 def find_user(connection: Connection, user_id: Id) -> User | None:
     row = connection.execute(_USER, {"user_id": user_id}).first()
-    return None if row is None else user_from_row(row)
+    return None if row is None else _from_row(row)
 
 
 def find_user_by_email(connection: Connection, email: str) -> User | None:
     if NUL in email:
         return None
     row = connection.execute(_USER_BY_EMAIL, {"key": email_key(email)}).first()
-    return None if row is None else user_from_row(row)
+    return None if row is None else _from_row(row)
 
 
 def list_users(connection: Connection) -> Sequence[User]:
     """Return all users, ordered by e-mail."""
-    return sorted(map(user_from_row, connection.execute(select(users))), key=lambda user: email_key(user.email))
+    return sorted(map(_from_row, connection.execute(select(users))), key=lambda user: email_key(user.email))
 
 
 def save_user(tx: Transaction, user: User) -> None:
@@ -114,7 +94,7 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
     if user.active:
         plant_ids_changed.update(list_plants_inviting(tx.connection, user.email))
     with changing_plants(tx, plant_ids_changed):
-        tx.connection.execute(tx.upsert(users), dict(zip(users.columns.keys(), user_to_row(user), strict=True)))
+        tx.connection.execute(tx.upsert(users), user_to_row(user))
         if user.active:
             take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
     tx.emit(UserChanged(user_id=user.id))

@@ -1,6 +1,6 @@
-"""Comparing what a table holds with what it should hold, and writing only the difference."""
+"""Compares a table with its wanted content, and writes only the difference."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,28 +9,32 @@ from sqlalchemy import Table, bindparam, delete, select
 from domogate.stores.engine import Transaction, chunked
 
 RowValues = tuple[Any, ...]
-"""The values of a row in the order of its table's columns; the first is its key."""
+"""The values of a row in the order of the columns of its table. The first is the key."""
 
 _ROWS_A_STATEMENT = 5_000
 
 
 class Difference(msgspec.Struct):
-    """What to add, what to update (the old and the new row), and what is held but not wanted."""
+    """Rows to add, rows to update (old and new), and rows to remove."""
 
     added: list[RowValues] = []
     updated: list[tuple[RowValues, RowValues]] = []
     gone: list[RowValues] = []
 
     def touched(self, column: int) -> set[Any]:
-        """All values of one column on either side of the difference."""
+        """Return all values of one column, old and new."""
         found = {row[column] for row in self.added} | {row[column] for row in self.gone}
         for old, new in self.updated:
             found.update((old[column], new[column]))
         return found
 
 
+def values_of(table: Table, row: Mapping[str, Any]) -> RowValues:
+    return tuple([row[column.name] for column in table.columns])
+
+
 def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
-    """By key. Raises ValueError where two rows have the same."""
+    """Return the rows by key. Raises ValueError if two rows have the same key."""
     collected: dict[Any, RowValues] = {}
     for row in rows:
         if row[0] in collected:
@@ -40,7 +44,7 @@ def collect(noun: str, rows: Iterable[RowValues]) -> dict[Any, RowValues]:
 
 
 def compare(tx: Transaction, table: Table, wanted: dict[Any, RowValues], *, prune: bool) -> Difference:
-    """Row by row, without holding the table in memory; `gone` is filled only when it is to be removed."""
+    """Compare row by row, without loading the whole table. `gone` stays empty unless `prune`."""
     difference = Difference()
     left = dict(wanted)
     rows = tx.connection.execute(select(table), execution_options={"yield_per": 1_000})

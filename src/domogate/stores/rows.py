@@ -1,4 +1,4 @@
-"""Plants and what stands in them, as rows and back."""
+"""Converts plants and their modules to rows and back."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,51 +25,42 @@ from domogate.stores.codec import (
     decode_detail,
     decode_metrics,
     decode_options,
+    from_row,
     to_json,
     to_json_or_none,
+    to_row,
 )
 
 People = tuple[Member, tuple[Member, ...], tuple[Invitation, ...]]
 """Owner, allowed, invited."""
 
 
-def plant_to_row(plant: Plant, removed_at: float | None) -> tuple[Any, ...]:
-    """In the order of the columns of `tables.plants`."""
-    return (
-        plant.id,
-        plant.internal_id,
-        plant.name,
-        plant.type.value,
-        plant.status.value,
-        removed_at,
-        plant.country,
-        plant.zip_code,
-        plant.address,
-        plant.emergency_lighting,
+def plant_to_row(plant: Plant, removed_at: float | None) -> dict[str, Any]:
+    return to_row(
+        plant,
+        type=plant.type.value,
+        status=plant.status.value,
+        removed_at=removed_at,
+        marked_as_site=plant.emergency_lighting,
     )
 
 
 def plant_from_row(row: Row[Any], people: People, *, is_site: bool) -> Plant:
     owner, allowed, invited = people
-    return Plant(
-        id=row.id,
-        internal_id=row.internal_id,
-        name=row.name,
+    return from_row(
+        Plant,
+        row,
         type=PlantType(row.type),
-        owner=owner,
         status=PlantStatus(row.status),
-        removed_at=row.removed_at,
-        country=row.country,
-        zip_code=row.zip_code,
-        address=row.address,
-        emergency_lighting=row.marked_as_site or is_site,
+        owner=owner,
         allowed=allowed,
         invited=invited,
+        emergency_lighting=row.marked_as_site or is_site,
     )
 
 
 def people_from_rows(member_rows: Iterable[Row[Any]], invitation_rows: Iterable[Row[Any]]) -> Mapping[Id, People]:
-    """By plant; the rows are in the order of their positions."""
+    """Return the people of each plant. The rows must be ordered by position."""
     owners: dict[Id, Member] = {}
     allowed: dict[Id, list[Member]] = defaultdict(list)
     invited: dict[Id, list[Invitation]] = defaultdict(list)
@@ -87,51 +78,37 @@ def people_from_rows(member_rows: Iterable[Row[Any]], invitation_rows: Iterable[
     }
 
 
-def module_to_row(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> tuple[Any, ...]:
-    """In the order of the columns of `tables.modules`."""
-    return (
-        module.id,
-        plant_id,
-        ambient_id,
-        position,
-        module.internal_id,
-        module.name,
-        module.kind.value,
-        module.driver,
-        module.type,
-        module.hw_type,
-        module.device_type,
-        to_json_or_none(module.metrics),
-        to_json_or_none(module.capabilities),
-        to_json_or_none(module.detail),
-        to_json(module.options),
-        module.controller_id,
-        module.detail.reference if isinstance(module.detail, UnitDetail) else None,
+def module_to_row(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> dict[str, Any]:
+    return to_row(
+        module,
+        plant_id=plant_id,
+        ambient_id=ambient_id,
+        position=position,
+        kind=module.kind.value,
+        metrics=to_json_or_none(module.metrics),
+        capabilities=to_json_or_none(module.capabilities),
+        detail=to_json_or_none(module.detail),
+        options=to_json(module.options),
+        reference=module.detail.reference if isinstance(module.detail, UnitDetail) else None,
     )
 
 
 def module_from_row(row: Row[Any]) -> Module:
-    return Module(
-        id=row.id,
-        internal_id=row.internal_id,
-        name=row.name,
+    return from_row(
+        Module,
+        row,
         kind=DeviceKind(row.kind),
-        driver=row.driver,
-        type=row.type,
-        hw_type=row.hw_type,
-        device_type=row.device_type,
         metrics=None if row.metrics is None else decode_metrics(row.metrics),
         capabilities=None if row.capabilities is None else decode_capabilities(row.capabilities),
         detail=None if row.detail is None else decode_detail(row.detail),
         options={} if row.options == "{}" else decode_options(row.options),
-        controller_id=row.controller_id,
     )
 
 
 def topology_from_rows(
     floor_rows: Sequence[Row[Any]], ambient_rows: Sequence[Row[Any]], module_rows: Sequence[Row[Any]]
 ) -> Topology:
-    """The rows of one plant, in the order of their positions."""
+    """Build the topology from the rows of one plant. The rows must be ordered by position."""
     modules_in: dict[Id | None, list[Module]] = defaultdict(list)
     for row in module_rows:
         modules_in[row.ambient_id].append(module_from_row(row))

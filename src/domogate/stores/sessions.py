@@ -9,7 +9,7 @@ from domogate.domain.attempts import Attempt
 from domogate.domain.authorization import LinkPurpose, OneTimeLink, Session
 from domogate.domain.ids import Id
 from domogate.stores import attempts
-from domogate.stores.codec import decode_texts, to_json
+from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import require_user
 from domogate.stores.subject import SqlSubject, reads, writes
@@ -22,18 +22,16 @@ _OF_USER = (
     .order_by(sessions.c.seen_at.desc(), sessions.c.created_at.desc(), sessions.c.id)
 )
 _USER = select(users.c.id).where(users.c.id == bindparam("user_id"))
-_FIELDS = Session.__struct_fields__
 _LINK = select(links).where(links.c.token_hash == bindparam("token_hash"))
 _TAKE_LINK = delete(links).where(links.c.token_hash == bindparam("token_hash")).returning(*links.c)
 
 
 def _to_row(session: Session) -> dict[str, Any]:
-    return {name: getattr(session, name) for name in _FIELDS} | {"factors": to_json(session.factors)}
+    return to_row(session, factors=to_json(session.factors))
 
 
 def _from_row(row: Row[Any]) -> Session:
-    values = dict(row._mapping)
-    return Session(**values | {"factors": decode_texts(row.factors)})
+    return from_row(Session, row, factors=decode_texts(row.factors))
 
 
 def add_session(
@@ -93,16 +91,7 @@ def list_sessions(connection: Connection, user_id: Id) -> Sequence[Session]:
 def add_link(tx: Transaction, link: OneTimeLink) -> None:
     require_user(tx, link.user_id)
     tx.connection.execute(delete(links).where(links.c.user_id == link.user_id, links.c.purpose == link.purpose.value))
-    tx.connection.execute(
-        insert(links),
-        {
-            "token_hash": link.token_hash,
-            "user_id": link.user_id,
-            "purpose": link.purpose.value,
-            "expires_at": link.expires_at,
-            "sent_to": link.sent_to,
-        },
-    )
+    tx.connection.execute(insert(links), to_row(link, purpose=link.purpose.value))
 
 
 def find_link(connection: Connection, token_hash: str) -> OneTimeLink | None:
@@ -117,7 +106,7 @@ def take_link(tx: Transaction, token_hash: str) -> OneTimeLink | None:
 
 
 def _link_from_row(row: Row[Any]) -> OneTimeLink:
-    return OneTimeLink(row.token_hash, row.user_id, LinkPurpose(row.purpose), row.expires_at, row.sent_to)
+    return from_row(OneTimeLink, row, purpose=LinkPurpose(row.purpose))
 
 
 class SqlSessions(SqlSubject):

@@ -1,6 +1,6 @@
 """Webhooks, their positions in the change feed, and their pending deliveries (Decision 0045)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
@@ -9,7 +9,7 @@ from domogate.domain.events import Change
 from domogate.domain.ids import Id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
-from domogate.stores.codec import decode_event, decode_texts, storable, to_json
+from domogate.stores.codec import decode_event, decode_texts, from_row, storable, to_json, to_row
 from domogate.stores.engine import Transaction, chunked
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import parked, plants, users, webhooks
@@ -87,49 +87,20 @@ def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -
 
 
 def _to_row(webhook: Webhook) -> dict[str, Any]:
-    return {
-        "id": webhook.id,
-        "client_id": webhook.client_id,
-        "user_id": webhook.user_id,
-        "grant_id": webhook.grant_id,
-        "plant_id": webhook.plant_id,
-        "url": webhook.url,
-        "secret": webhook.secret,
-        "kinds": to_json(webhook.kinds),
-        "form": webhook.form.value,
-        "created_at": webhook.created_at,
-        "position": webhook.position,
-        "failing_since": webhook.failing_since,
-        "failures": webhook.failures,
-        "next_at": webhook.next_at,
-        "problem": storable(webhook.problem),
-        "ended_at": webhook.ended_at,
-        "ended_why": storable(webhook.ended_why),
-        "holder": "",
-        "held_until": 0.0,
-    }
+    return to_row(
+        webhook,
+        kinds=to_json(webhook.kinds),
+        form=webhook.form.value,
+        problem=storable(webhook.problem),
+        ended_why=storable(webhook.ended_why),
+        holder="",
+        held_until=0.0,
+    )
 
 
 def _from_row(row: Row[Any]) -> Webhook:
-    return Webhook(
-        id=row.id,
-        client_id=row.client_id,
-        user_id=row.user_id,
-        grant_id=row.grant_id,
-        plant_id=row.plant_id,
-        url=row.url,
-        secret=row.secret,
-        kinds=tuple(NoticeKind(kind) for kind in decode_texts(row.kinds)),
-        form=WebhookFormat(row.form),
-        created_at=row.created_at,
-        position=row.position,
-        failing_since=row.failing_since,
-        failures=row.failures,
-        next_at=row.next_at,
-        problem=row.problem,
-        ended_at=row.ended_at,
-        ended_why=row.ended_why,
-    )
+    kinds = tuple(NoticeKind(kind) for kind in decode_texts(row.kinds))
+    return from_row(Webhook, row, kinds=kinds, form=WebhookFormat(row.form))
 
 
 def find_webhook(connection: Connection, webhook_id: Id) -> Webhook | None:
@@ -208,29 +179,15 @@ def list_pending(
 
 
 def _pending_from_row(row: Row[Any]) -> PendingDelivery:
-    return PendingDelivery(
-        webhook_id=row.webhook_id,
-        change=Change(row.cursor, row.at, decode_event(row.event)),
-        module_id=row.module_id,
-        attempts=row.attempts,
-        next_at=row.next_at,
-        problem=row.problem,
-        dead_at=row.dead_at,
-    )
+    return from_row(PendingDelivery, row, change=Change(row.cursor, row.at, decode_event(row.event)))
 
 
-def _pending_to_row(item: PendingDelivery) -> Mapping[str, Any]:
-    return {
-        "webhook_id": item.webhook_id,
-        "cursor": item.change.cursor,
-        "at": item.change.at,
-        "module_id": item.module_id,
-        "event": to_json(item.change.event),
-        "attempts": item.attempts,
-        "next_at": item.next_at,
-        "problem": storable(item.problem),
-        "dead_at": item.dead_at,
-    }
+def _pending_to_row(pending: PendingDelivery) -> dict[str, Any]:
+    change = pending.change
+    event = {"cursor": change.cursor, "at": change.at, "event": to_json(change.event)}
+    row = to_row(pending, problem=storable(pending.problem), **event)
+    del row["change"]
+    return row
 
 
 def save_pending(tx: Transaction, pending: PendingDelivery) -> None:
