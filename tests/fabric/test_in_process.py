@@ -7,6 +7,7 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import PlugState, Report
 from domogate.fabric.in_process import InProcessFabric
+from domogate.ports import Picture
 from support.devices import StillClock, make_id, make_order
 
 pytestmark = pytest.mark.usefixtures("leaping_time")
@@ -27,6 +28,9 @@ class Host:
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         return await self._answer()
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        raise NotImplementedError
 
     async def _answer(self) -> Report:
         self.calls += 1
@@ -59,34 +63,38 @@ def fabric(clock: StillClock, host: Host) -> InProcessFabric:
 
 
 class TestAnOrder:
-    async def test_reaches_the_host_and_its_report_comes_back(self, fabric, clock: StillClock) -> None:
+    async def test_reaches_the_host_and_its_report_comes_back(self, fabric: InProcessFabric, clock: StillClock) -> None:
         assert await fabric.execute(make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=clock.now() + 5)) is REPORT
 
     async def test_is_offline_when_nobody_serves(self, clock: StillClock) -> None:
         with pytest.raises(DeviceOffline):
             await InProcessFabric(clock).execute(make_order(PLANT, PLUG, SwitchPlug(on=True)))
 
-    async def test_is_not_passed_on_at_or_after_its_deadline(self, fabric, clock: StillClock, host) -> None:
+    async def test_is_not_passed_on_at_or_after_its_deadline(
+        self, fabric: InProcessFabric, clock: StillClock, host: Host
+    ) -> None:
         for deadline in (clock.now(), clock.now() - 1):
             with pytest.raises(DeviceTimeout):
                 await fabric.execute(make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=deadline))
         assert host.calls == 0
 
-    async def test_is_cancelled_at_its_deadline(self, fabric, clock: StillClock, host) -> None:
+    async def test_is_cancelled_at_its_deadline(self, fabric: InProcessFabric, clock: StillClock, host: Host) -> None:
         host.hangs = True
         with pytest.raises(DeviceTimeout):
             await fabric.execute(make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=clock.now() + 5))
         assert host.cancelled == 1
         assert 5 <= asyncio.get_running_loop().time() < 5.25
 
-    async def test_raises_what_the_driver_raised(self, fabric, clock: StillClock, host) -> None:
+    async def test_raises_what_the_driver_raised(self, fabric: InProcessFabric, clock: StillClock, host: Host) -> None:
         for trouble in (DeviceRefused("no"), DeviceOffline("gone"), TimeoutError("its own")):
             host.trouble = trouble
             with pytest.raises(type(trouble)) as raised:
                 await fabric.execute(make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=clock.now() + 5))
             assert raised.value is trouble
 
-    async def test_given_up_by_its_caller_is_cancelled_and_is_no_time_out(self, fabric, clock: StillClock, host) -> None:
+    async def test_given_up_by_its_caller_is_cancelled_and_is_no_time_out(
+        self, fabric: InProcessFabric, clock: StillClock, host: Host
+    ) -> None:
         host.hangs = True
         task = asyncio.create_task(fabric.execute(make_order(PLANT, PLUG, SwitchPlug(on=True), deadline=clock.now() + 5)))
         await asyncio.sleep(0)
@@ -97,21 +105,21 @@ class TestAnOrder:
 
 
 class TestAQuestion:
-    async def test_reaches_the_host_and_its_report_comes_back(self, fabric, clock: StillClock) -> None:
+    async def test_reaches_the_host_and_its_report_comes_back(self, fabric: InProcessFabric, clock: StillClock) -> None:
         assert await fabric.read(PLANT, PLUG, clock.now() + 5) is REPORT
 
     async def test_is_offline_when_nobody_serves(self, clock: StillClock) -> None:
         with pytest.raises(DeviceOffline):
             await InProcessFabric(clock).read(PLANT, PLUG, clock.now() + 5)
 
-    async def test_is_cut_off_at_its_deadline(self, fabric, clock: StillClock, host) -> None:
+    async def test_is_cut_off_at_its_deadline(self, fabric: InProcessFabric, clock: StillClock, host: Host) -> None:
         host.hangs = True
         with pytest.raises(DeviceTimeout):
             await fabric.read(PLANT, PLUG, clock.now() + 5)
         assert host.cancelled == 1
         assert 5 <= asyncio.get_running_loop().time() < 5.25
 
-    async def test_is_not_passed_on_after_its_deadline(self, fabric, clock: StillClock, host) -> None:
+    async def test_is_not_passed_on_after_its_deadline(self, fabric: InProcessFabric, clock: StillClock, host: Host) -> None:
         with pytest.raises(DeviceTimeout):
             await fabric.read(PLANT, PLUG, clock.now() - 1)
         assert host.calls == 0

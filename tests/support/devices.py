@@ -14,12 +14,14 @@ from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, Orde
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.events import Change, PlantChanged, StateChanged
+from domogate.domain.faults import DeviceRefused
 from domogate.domain.ids import Id, new_id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType, Topology
+from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import LightState, Reading, Report, State
-from domogate.ports import AttachedModule, Listener, ReportSink, StoredPlant, StoredState
+from domogate.ports import AttachedModule, Listener, Picture, ReportSink, StoredPlant, StoredState
 
 NOON = 1_763_208_000.0
 """2025-11-15 12:00 UTC"""
@@ -117,8 +119,16 @@ class FakeStore:
         for listener in self._listeners:
             listener(changes)
 
-    def state_of(self, plant_id: Id, module_id: Id) -> StoredState | None:
+    def find_state(self, plant_id: Id, module_id: Id) -> StoredState | None:
         return self.plants[plant_id].states.get(module_id)
+
+    def state_of(self, plant_id: Id, module_id: Id) -> StoredState:
+        return self.plants[plant_id].states[module_id]
+
+    def absence_of(self, plant_id: Id, module_id: Id) -> Absence:
+        absence = self.state_of(plant_id, module_id).absence
+        assert absence is not None
+        return absence
 
     @property
     def reports(self) -> list[Report]:
@@ -326,9 +336,9 @@ class ObedientDriver:
         self.attach_pause: asyncio.Event | None = None
         self.cancelled = 0
         self.starts = 0
-        self.failure: asyncio.Future[Exception] | None = None
+        self.failure: asyncio.Future[Exception]
         """Give it a result, and the driver as a whole has failed."""
-        self.report: ReportSink | None = None
+        self.report: ReportSink
 
     async def start(self, report: ReportSink) -> None:
         self.report, self.running = report, True
@@ -336,7 +346,6 @@ class ObedientDriver:
         self.failure = asyncio.get_running_loop().create_future()
 
     async def wait_failed(self) -> Exception:
-        assert self.failure is not None
         return await asyncio.shield(self.failure)
 
     async def stop(self) -> None:
@@ -365,6 +374,9 @@ class ObedientDriver:
         assert module_id in self.attached[plant_id]
         self.questions.append(module_id)
         return await self._answer(plant_id, module_id)
+
+    async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
+        raise DeviceRefused("this driver has no camera")
 
     async def _answer(self, plant_id: Id, module_id: Id) -> Report:
         try:

@@ -6,7 +6,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
 from domogate.domain.plants import ControllerDetail, Member, Module, Plant, PlantType, Topology, UnitDetail
 from domogate.domain.safety import Failure, FailureType
-from domogate.domain.states import EmergencyState, Report
+from domogate.domain.states import EmergencyState, Report, State
 from domogate.ports import StoredPlant, StoredState
 from domogate.services.driving.alerts import Alerts
 from domogate.services.plants.read_model import PlantView
@@ -18,7 +18,7 @@ WELL = EmergencyState(failures=(Failure(FailureType.BLOCK_OK),))
 BROKEN = EmergencyState(failures=(Failure(FailureType.BLOCK_FAULTY_BATTERY),))
 
 
-def _site(level, states=None):
+def _site(level: int, states: dict[Id, StoredState] | None = None) -> StoredPlant:
     controller = Module(
         CONTROLLER, Id("i"), "Controller", DeviceKind.EMERGENCY_CONTROLLER, detail=ControllerDetail(alert_level=level)
     )
@@ -30,14 +30,19 @@ def _site(level, states=None):
     return StoredPlant(plant, Topology(modules=(controller, *units)), states or {}, cursor=0)
 
 
-def _report(unit, state, at, *, reachable=True):
+def _report(unit: Id, state: State | None, at: float, *, reachable: bool = True) -> Report:
     return Report(PLANT, unit, at, state, reachable)
+
+
+def _state(report: Report) -> EmergencyState:
+    assert isinstance(report.state, EmergencyState)
+    return report.state
 
 
 class TestAlerts:
     def test_a_site_that_was_never_looked_at_is_dated_now(self) -> None:
         (report,) = Alerts().start_from(_site(1), now=5.0)
-        assert (report.module_id, report.state.alert, report.state.alert_changed_at) == (CONTROLLER, False, 5.0)
+        assert (report.module_id, _state(report).alert, _state(report).alert_changed_at) == (CONTROLLER, False, 5.0)
 
     def test_what_the_store_knows_is_not_dated_anew(self) -> None:
         known = StoredState(EmergencyState(alert=False, alert_changed_at=1.0), reachable=True, at=1.0)
@@ -49,17 +54,17 @@ class TestAlerts:
         assert len(alerts.complete([_report(UNITS[0], BROKEN, 1.0)])) == 1
         assert len(alerts.complete([_report(UNITS[0], BROKEN, 2.0)])) == 1
         _, begun = alerts.complete([_report(UNITS[1], BROKEN, 3.0)])
-        assert (begun.state.alert, begun.state.alert_changed_at) == (True, 3.0)
+        assert (_state(begun).alert, _state(begun).alert_changed_at) == (True, 3.0)
         # Another one breaks and the first is repaired: in alert all the time, so the date stays.
         assert len(alerts.complete([_report(UNITS[2], BROKEN, 4.0), _report(UNITS[0], WELL, 5.0)])) == 2
         _, ended = alerts.complete([_report(UNITS[1], WELL, 6.0)])
-        assert (ended.state.alert, ended.state.alert_changed_at) == (False, 6.0)
+        assert (_state(ended).alert, _state(ended).alert_changed_at) == (False, 6.0)
 
     def test_a_unit_that_cannot_be_reached_is_in_failure(self) -> None:
         alerts = Alerts()
         alerts.start_from(_site(1), now=0.0)
         _, begun = alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])
-        assert begun.state.alert is True
+        assert _state(begun).alert is True
 
     def test_what_the_controller_says_of_itself_does_not_wipe_its_alert_out(self) -> None:
         alerts = Alerts()
@@ -67,10 +72,11 @@ class TestAlerts:
         alerts.complete([_report(UNITS[0], BROKEN, 1.0)])
         said = EmergencyState(failures=(Failure(FailureType.REMOTE_QUARTZ_FAULT),))
         (completed,) = alerts.complete([_report(CONTROLLER, said, 2.0)])
-        assert (completed.state.failures, completed.state.alert, completed.state.alert_changed_at) == (said.failures, True, 1.0)
+        state = _state(completed)
+        assert (state.failures, state.alert, state.alert_changed_at) == (said.failures, True, 1.0)
 
     def test_reports_of_anything_else_pass_as_they_are(self) -> None:
-        reports = [_report("lamp", None, 1.0)]
+        reports = [_report(Id("lamp"), None, 1.0)]
         assert Alerts().complete(reports) is reports
 
     @pytest.mark.parametrize(("state", "alert"), [(WELL, False), (BROKEN, True)])
@@ -80,22 +86,22 @@ class TestAlerts:
         alerts.start_from(_site(1, {UNITS[0]: StoredState(state, reachable=True, at=0.0)}), now=0.0)
         alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])
         completed = alerts.complete([_report(UNITS[0], None, 2.0)])
-        assert [report.state.alert for report in completed[1:]] == ([] if alert else [False])
+        assert [_state(report).alert for report in completed[1:]] == ([] if alert else [False])
 
     @given(
         st.integers(1, 5),
         st.lists(st.tuples(st.sampled_from(UNITS), st.sampled_from([WELL, BROKEN, None]), st.booleans()), max_size=30),
     )
-    def test_always_agrees_with_what_is_printed(self, level, said) -> None:
+    def test_always_agrees_with_what_is_printed(self, level: int, said: list[tuple[Id, EmergencyState | None, bool]]) -> None:
         alerts, stored = Alerts(), _site(level)
         view = PlantView(stored)
-        alert = alerts.start_from(stored, now=0.0)[0].state.alert
+        alert = _state(alerts.start_from(stored, now=0.0)[0]).alert
         for at, (unit, state, reachable) in enumerate(said, start=1):
             for report in alerts.complete([_report(unit, state, float(at), reachable=reachable)]):
                 if report.state is not None:
-                    view.modules[report.module_id].state = report.state
-                view.modules[report.module_id].reachable = report.reachable
+                    view.modules[Id(report.module_id)].state = report.state
+                view.modules[Id(report.module_id)].reachable = report.reachable
                 if report.module_id == CONTROLLER:
-                    alert = report.state.alert
+                    alert = _state(report).alert
             (controller,) = list_controllers(view)
             assert controller.alert is alert

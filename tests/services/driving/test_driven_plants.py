@@ -66,14 +66,14 @@ class TestStarting:
             assert both in simulator.attached
 
     async def test_goes_on_without_a_driver_that_does_not_start(
-        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, store: FakeStore, driver: ObedientDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         broken = ObedientDriver(clock, "broken")
 
         async def refuse(report: object) -> None:
             raise OSError("no such broker")
 
-        broken.start = refuse
+        monkeypatch.setattr(broken, "start", refuse)
         stranded = make_module(DeviceKind.LIGHT, driver="broken")
         plant = store.add_plant(LAMP, stranded)
         with capture_logs() as logs:
@@ -220,22 +220,26 @@ class TestAPlantThatMakesTrouble:
                 assert (await driving.execute(make_order(bad, LAMP.id, SWITCH_ON))).state == ON
         assert {entry["plant_id"] for entry in logs} == {bad}
 
-    async def test_when_loaded_is_an_internal_fault_and_is_tried_again(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_when_loaded_is_an_internal_fault_and_is_tried_again(
+        self, store: FakeStore, driver: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         plant = store.add_plant(LAMP)
         find_plant = store.find_plant
 
         async def fail(plant_id: object) -> None:
             raise OSError("disk gone")
 
-        store.find_plant = fail
+        monkeypatch.setattr(store, "find_plant", fail)
         with capture_logs():
             async with running(store, driver) as driving:
                 with pytest.raises(Internal):
                     await driving.read(plant, LAMP.id, NOON + 5)
-                store.find_plant = find_plant
+                monkeypatch.setattr(store, "find_plant", find_plant)
                 assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
 
-    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(self, store: FakeStore, clock: StillClock) -> None:
+    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(
+        self, store: FakeStore, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """What its devices say would be missed until then."""
         mqtt = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
@@ -247,7 +251,7 @@ class TestAPlantThatMakesTrouble:
                 raise OSError("disk gone")
             return await find_plant(plant_id)
 
-        store.find_plant = fail_often
+        monkeypatch.setattr(store, "find_plant", fail_often)
         with capture_logs():
             async with running(store, mqtt) as driving:
                 with pytest.raises(Internal):
@@ -257,7 +261,7 @@ class TestAPlantThatMakesTrouble:
         assert len(tries) == 5
 
     async def test_is_woken_though_the_plants_could_not_be_listed_at_the_start(
-        self, store: FakeStore, clock: StillClock
+        self, store: FakeStore, clock: StillClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         mqtt = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
@@ -269,7 +273,7 @@ class TestAPlantThatMakesTrouble:
                 raise OSError("disk gone")
             return await list_plant_ids(driver, limit)
 
-        store.list_plant_ids = fail_twice
+        monkeypatch.setattr(store, "list_plant_ids", fail_twice)
         with capture_logs() as logs:
             async with running(store, mqtt):
                 await asyncio.sleep(60)

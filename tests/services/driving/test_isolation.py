@@ -4,7 +4,7 @@ No clock of the machine measures anything here: time leaps from timer to timer, 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -50,12 +50,12 @@ def clock() -> LoopClock:
 
 
 @pytest.fixture
-def healthy(clock) -> ObedientDriver:
+def healthy(clock: LoopClock) -> ObedientDriver:
     return ObedientDriver(clock)
 
 
 @pytest.fixture
-async def deaf(clock) -> AsyncIterator[DeafDriver]:
+async def deaf(clock: LoopClock) -> AsyncIterator[DeafDriver]:
     driver = DeafDriver(clock)
     yield driver
     driver.release.set()
@@ -76,7 +76,7 @@ async def running(store: FakeStore, *drivers: ObedientDriver) -> AsyncIterator[t
         await driving.stop()
 
 
-async def until(check: object) -> None:
+async def until(check: Callable[[], object]) -> None:
     async with asyncio.timeout(4):
         while not check():
             await asyncio.sleep(0.001)
@@ -126,7 +126,7 @@ class TestADriverThatNeverAnswers:
                 await until(lambda: driving.list_drivers()[0].stuck_calls == 1)
                 deaf.release.set()
                 await until(lambda: driving.list_drivers()[0].stuck_calls == 0)
-                await until(lambda: store.state_of(plant, REAL.id) is not None)
+                await until(lambda: store.find_state(plant, REAL.id) is not None)
         assert store.state_of(plant, REAL.id).state == ON
         assert store.orders[order.id].state is OrderState.EXPIRED
 
@@ -207,7 +207,7 @@ class TestADriverThatFloods:
         flooding = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
         async with running(store, flooding, healthy):
-            flood = [asyncio.create_task(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(5)]
+            flood = [asyncio.ensure_future(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(5)]
             await asyncio.sleep(0)
             await healthy.report([Report(plant, LAMP.id, NOON, state=OFF)])
             ahead = len(store.records)
@@ -224,11 +224,11 @@ class TestADriverThatFloods:
         plant = store.add_plant(REAL, LAMP)
         async with running(store, flooding, healthy) as (driving, _):
             store.gate = asyncio.Event()
-            flood = [asyncio.create_task(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(10)]
+            flood = [asyncio.ensure_future(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(10)]
             await until(lambda: sum(task.done() for task in flood) == 7)
             waiting = {each.name: each.waiting_reports for each in driving.list_drivers()}
             assert waiting == {"mqtt": 300, "simulator": 0}
-            said = asyncio.create_task(healthy.report([Report(plant, LAMP.id, NOON, state=OFF)]))
+            said = asyncio.ensure_future(healthy.report([Report(plant, LAMP.id, NOON, state=OFF)]))
             store.gate.set()
             await said
             outcomes = await asyncio.gather(*flood, return_exceptions=True)
@@ -242,7 +242,7 @@ class TestADriverThatFloods:
             store.gate = asyncio.Event()
             readings = (("power", Reading(1.0, Unit.WATT, NOON)),)
             earlier = [Report(plant, REAL.id, NOON, state=OFF, readings=readings)]
-            said = [asyncio.create_task(flooding.report(earlier)) for _ in range(3)]
+            said = [asyncio.ensure_future(flooding.report(earlier)) for _ in range(3)]
             await asyncio.sleep(0)
             ordered = asyncio.create_task(fabric.execute(make_order(plant, REAL.id, SWITCH_ON)))
             await until(lambda: flooding.orders)
@@ -253,12 +253,12 @@ class TestADriverThatFloods:
         assert len(store.readings[REAL.id]) == 3, "what was measured is kept, overtaken or not"
 
 
-class TestALane:
-    async def test_is_as_good_as_no_lane_for_who_waits(self, store: FakeStore) -> None:
+class TestAReportQueue:
+    async def test_records_at_once_for_a_driver_that_waits(self, store: FakeStore) -> None:
         plant = store.add_plant(LAMP)
-        lane = ReportQueue(Recorder(store))
+        queue = ReportQueue(Recorder(store))
         said: Sequence[Report] = [Report(plant, LAMP.id, NOON, state=ON)]
         for _ in range(3):
-            await lane.push(said)
-            assert lane.waiting == 0
+            await queue.push(said)
+            assert queue.waiting == 0
         assert len(store.records) == 3

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from domogate.domain.states import (
@@ -18,15 +20,21 @@ from domogate.domain.states import (
 from domogate.services.driving.limits import find_breach
 
 
-def light(**fields):
+def light(**fields: Any) -> LightState:
     return LightState(on=True, **fields)
 
 
-def thermostat(set_point=20.0, **fields):
+def thermostat(set_point: float = 20.0, **fields: Any) -> ThermostatState:
     return ThermostatState(function=ThermostatFunction.HEATING, mode=ThermostatMode.MANUAL, set_point=set_point, **fields)
 
 
-def watts(value):
+def breach_of(**fields: Any) -> str:
+    breach = find_breach(Report("p", "m", 0.0, **fields))
+    assert breach is not None
+    return breach
+
+
+def watts(value: float) -> Reading:
     return Reading(value, Unit.WATT, 0.0)
 
 
@@ -71,10 +79,10 @@ class TestOutsideTheBounds:
         ],
     )
     def test_the_value_is_named(self, state: State, what: str) -> None:
-        assert find_breach(Report("p", "m", 0.0, state=state)).startswith(f"{what} is ")
+        assert breach_of(state=state).startswith(f"{what} is ")
 
     def test_readings_count_as_well(self) -> None:
-        assert find_breach(Report("p", "m", 0.0, readings=(("power", watts(-1)),))).startswith("power is ")
+        assert breach_of(readings=(("power", watts(-1)),)).startswith("power is ")
 
     def test_what_is_no_number_is_a_breach(self) -> None:
-        assert "not a valid report" in find_breach(Report("p", "m", 0.0, state=light(level="bright")))
+        assert breach_of(state=light(level="bright")).startswith("not a valid report")

@@ -1,7 +1,8 @@
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 from structlog.testing import capture_logs
@@ -9,8 +10,10 @@ from structlog.testing import capture_logs
 from domogate.domain.commands import SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline
+from domogate.domain.ids import Id
 from domogate.domain.reachability import AbsenceReason
-from domogate.services.driving import Driving
+from domogate.ports import AttachedModule, ReportSink
+from domogate.services.driving import DriverHealth, Driving
 from domogate.services.driving.supervisor import DriverCondition, Supervisor, absence_after, describe
 from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
 
@@ -34,12 +37,12 @@ class NoPause(random.Random):
 
 
 @pytest.fixture
-def mqtt(clock) -> ObedientDriver:
+def mqtt(clock: StillClock) -> ObedientDriver:
     return ObedientDriver(clock, "mqtt")
 
 
 @pytest.fixture
-def simulator(clock) -> ObedientDriver:
+def simulator(clock: StillClock) -> ObedientDriver:
     return ObedientDriver(clock)
 
 
@@ -60,14 +63,18 @@ async def running(store: FakeStore, *drivers: ObedientDriver, chance: random.Ran
         await driving.stop()
 
 
-async def until(check: object) -> None:
+async def until(check: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not check():
             await asyncio.sleep(0.1)
 
 
-def health(driving: Driving, name: str = "mqtt") -> object:
+def health(driving: Driving, name: str = "mqtt") -> DriverHealth:
     return next(each for each in driving.list_drivers() if each.name == name)
+
+
+def runs(supervisor: Supervisor, driver: ObedientDriver, starts: int) -> bool:
+    return driver.starts == starts and supervisor.find(driver.name) is driver
 
 
 class TestADriverThatFails:
@@ -82,9 +89,9 @@ class TestADriverThatFails:
                 await until(lambda: mqtt.starts == 2 and plant in mqtt.attached)
                 await driving.settled()
                 assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == mqtt.answer
-                fares = health(driving)
-        assert (fares.condition, fares.restarts, fares.plants) == (DriverCondition.RUNNING, 1, 1)
-        assert fares.last_error == "ConnectionError: the broker is gone"
+                healthy = health(driving)
+        assert (healthy.condition, healthy.restarts, healthy.plants) == (DriverCondition.RUNNING, 1, 1)
+        assert healthy.last_error == "ConnectionError: the broker is gone"
 
     async def test_leaves_its_modules_offline_with_a_reason_and_nobody_elses(
         self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
@@ -94,17 +101,18 @@ class TestADriverThatFails:
             async with running(store, simulator, mqtt, chance=random.Random(1)) as driving:
                 await driving.settled()
                 mqtt.failure.set_result(ConnectionError("the broker is gone"))
-                await until(lambda: store.state_of(plant, LAMP.id) is not None)
-                lamp = store.state_of(plant, LAMP.id)
-                assert not lamp.reachable
-                assert (lamp.absence.why, lamp.absence.evidence) == (
+                await until(lambda: store.find_state(plant, LAMP.id) is not None)
+                assert not store.state_of(plant, LAMP.id).reachable
+                absence = store.absence_of(plant, LAMP.id)
+                assert (absence.why, absence.evidence) == (
                     AbsenceReason.CONNECTION_LOST,
                     "ConnectionError: the broker is gone",
                 )
-                assert store.state_of(plant, SIMULATED.id) is None
+                assert store.find_state(plant, SIMULATED.id) is None
                 with pytest.raises(DeviceOffline):
                     await driving.execute(make_order(plant, LAMP.id, ON))
                 answer = await driving.read(plant, LAMP.id, NOON + 5)
+                assert answer.absence is not None
                 assert (answer.reachable, answer.absence.why) == (False, AbsenceReason.CONNECTION_LOST)
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
 
@@ -117,21 +125,23 @@ class TestADriverThatFails:
         with capture_logs():
             await supervisor.start()
             for number in range(1, 10):
-                await until(lambda number=number: mqtt.starts == number and supervisor.find("mqtt") is mqtt)
+                await until(partial(runs, supervisor, mqtt, number))
                 mqtt.failure.set_result(OSError("gone"))
-            await until(lambda: mqtt.starts == 10 and supervisor.find("mqtt") is mqtt)
+            await until(partial(runs, supervisor, mqtt, 10))
             clock.pass_by(61)
             mqtt.failure.set_result(OSError("gone"))
             await until(lambda: mqtt.starts == 11)
             await supervisor.stop()
         assert chance.longest == [1, 2, 4, 8, 16, 32, 60, 60, 60, 1]
 
-    async def test_may_fail_by_raising_too(self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause) -> None:
+    async def test_may_fail_by_raising_too(
+        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async def raise_at_once() -> Exception:
-            mqtt.wait_failed = ObedientDriver.wait_failed.__get__(mqtt)
+            monkeypatch.setattr(mqtt, "wait_failed", ObedientDriver.wait_failed.__get__(mqtt))
             raise ZeroDivisionError("a bug")
 
-        mqtt.wait_failed = raise_at_once
+        monkeypatch.setattr(mqtt, "wait_failed", raise_at_once)
         with capture_logs():
             async with running(store, mqtt, chance=chance) as driving:
                 await until(lambda: mqtt.starts == 2)
@@ -140,12 +150,12 @@ class TestADriverThatFails:
 
 class TestADriverThatDoesNotStart:
     async def test_does_not_hold_up_the_gateway_nor_another(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def hang(report: object) -> None:
             await asyncio.Event().wait()
 
-        mqtt.start = hang
+        monkeypatch.setattr(mqtt, "start", hang)
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
             async with running(store, mqtt, simulator) as driving:
@@ -153,34 +163,34 @@ class TestADriverThatDoesNotStart:
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
                 assert asyncio.get_running_loop().time() == pytest.approx(2), "for so long the gateway waits for all of them"
                 assert health(driving).condition is DriverCondition.STARTING
-                assert store.state_of(plant, LAMP.id).absence.evidence == "the driver 'mqtt' is starting"
+                assert store.absence_of(plant, LAMP.id).evidence == "the driver 'mqtt' is starting"
 
     async def test_because_of_its_settings_says_so(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def refuse(report: object) -> None:
             raise ValueError("no host in mqtt_brokers")
 
-        mqtt.start = refuse
+        monkeypatch.setattr(mqtt, "start", refuse)
         plant = store.add_plant(LAMP)
         with capture_logs():
             async with running(store, mqtt, simulator) as driving:
                 await driving.settled()
-                absence = store.state_of(plant, LAMP.id).absence
+                absence = store.absence_of(plant, LAMP.id)
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
 
     async def test_that_takes_for_ever_is_given_up_and_tried_again(
-        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause
+        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        start, tries = mqtt.start, []
+        start, tries = mqtt.start, list[ReportSink]()
 
-        async def hang_first(report: object) -> None:
+        async def hang_first(report: ReportSink) -> None:
             tries.append(report)
             if len(tries) == 1:
                 await asyncio.Event().wait()
             await start(report)
 
-        mqtt.start = hang_first
+        monkeypatch.setattr(mqtt, "start", hang_first)
         with capture_logs():
             async with running(store, mqtt, chance=chance) as driving:
                 await until(lambda: health(driving).condition is DriverCondition.RUNNING)
@@ -192,16 +202,18 @@ class TestADriverThatDoesNotStart:
         with capture_logs():
             async with running(store, simulator) as driving:
                 await driving.settled()
-        absence = store.state_of(plant, LAMP.id).absence
+        absence = store.absence_of(plant, LAMP.id)
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "no driver 'mqtt' is configured")
 
 
 class TestADriverThatDoesNotStop:
-    async def test_does_not_keep_the_gateway_from_stopping(self, store: FakeStore, mqtt: ObedientDriver) -> None:
+    async def test_does_not_keep_the_gateway_from_stopping(
+        self, store: FakeStore, mqtt: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async def hang() -> None:
             await asyncio.Event().wait()
 
-        mqtt.stop = hang
+        monkeypatch.setattr(mqtt, "stop", hang)
         with capture_logs() as logs:
             async with running(store, mqtt):
                 pass
@@ -211,23 +223,23 @@ class TestADriverThatDoesNotStop:
 
 class TestAPlantThatHangsWhenAttached:
     async def test_times_out_is_tried_again_later_and_holds_up_nobody(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         other_lamp = make_module(DeviceKind.LIGHT, driver="mqtt")
         bad, good = store.add_plant(LAMP, SIMULATED, plant_id=make_id(1)), store.add_plant(other_lamp, plant_id=make_id(2))
         attach, hanging = mqtt.attach, True
 
-        async def hang_for_one(plant_id: object, modules: object) -> None:
+        async def hang_for_one(plant_id: Id, modules: Sequence[AttachedModule]) -> None:
             if plant_id == bad and hanging:
                 await asyncio.Event().wait()
             await attach(plant_id, modules)
 
-        mqtt.attach = hang_for_one
+        monkeypatch.setattr(mqtt, "attach", hang_for_one)
         with capture_logs():
             async with running(store, mqtt, simulator) as driving:
                 assert (await driving.execute(make_order(good, other_lamp.id, ON))).reachable
                 assert (await driving.execute(make_order(bad, SIMULATED.id, ON))).reachable
-                await until(lambda: store.state_of(bad, LAMP.id) is not None)
+                await until(lambda: store.find_state(bad, LAMP.id) is not None)
                 assert not store.state_of(bad, LAMP.id).reachable
                 hanging = False
                 await until(lambda: bad in mqtt.attached)

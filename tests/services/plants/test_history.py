@@ -198,8 +198,8 @@ class TestPruning:
         monkeypatch.setattr(store, "prune_audit", prune_audit)
         await kept.prune()
         assert removed == []
-        bounds = {"changes_kept": DAY, "readings_raw": DAY, "readings_kept": DAY, "orders_kept": DAY, "most_readings": 1_000}
-        await History(store, clock, **bounds, audit_kept=90 * DAY).prune()
+        kept_for = {"changes_kept": DAY, "readings_raw": DAY, "readings_kept": DAY, "orders_kept": DAY}
+        await History(store, clock, **kept_for, most_readings=1_000, audit_kept=90 * DAY).prune()
         # By whole days, so that hourly prunings leave one record a day.
         assert removed == [clock.at // DAY * DAY - 90 * DAY]
 

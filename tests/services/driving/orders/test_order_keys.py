@@ -69,7 +69,7 @@ class TestAnOrderUnderAKey:
         assert len(driver.orders) == 1
 
     @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb"])
-    async def test_is_refused_when_it_is_no_key(self, house: House, key) -> None:
+    async def test_is_refused_when_it_is_no_key(self, house: House, key: str) -> None:
         with pytest.raises(ValueOutOfRange):
             await house.control.order(make_id(1), LAMP.id, ON, key=key)
 

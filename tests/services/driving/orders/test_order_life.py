@@ -10,7 +10,7 @@ from domogate.domain.commands import Order, OrderEnd, OrderState, SceneStep
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, Internal
 from domogate.domain.ids import Id
-from domogate.domain.states import LightState
+from domogate.domain.states import LightState, Report
 from domogate.services.driving.recorder import Orders
 from domogate.services.plants.read_model import ReadModel
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_module, make_order
@@ -21,17 +21,17 @@ pytestmark = pytest.mark.usefixtures("leaping_time")
 
 class TestTheLifeOfAnOrder:
     async def test_it_is_on_disk_as_sent_before_the_driver_is_told(
-        self, house: House, store: FakeStore, driver: ObedientDriver
+        self, house: House, store: FakeStore, driver: ObedientDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         plant = store.add_plant(LAMP)
         seen: list[OrderState] = []
         execute = driver.execute
 
-        async def look(order: Order) -> object:
+        async def look(order: Order) -> Report:
             seen.append(store.orders[order.id].state)
             return await execute(order)
 
-        driver.execute = look
+        monkeypatch.setattr(driver, "execute", look)
         async with house:
             await house.control.execute(plant, LAMP.id, ON)
         assert seen == [OrderState.SENT]
@@ -106,7 +106,7 @@ class TestAnOrderThatWasQueued:
         assert house.states() == [OrderState.CONFIRMED]
 
     async def test_whose_time_runs_out_while_it_is_put_on_disk_was_not_sent_and_says_so(
-        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         plant = store.add_plant(LAMP)
         mark_sent = store.mark_sent
@@ -114,7 +114,7 @@ class TestAnOrderThatWasQueued:
         async def mark_late(order_id: str, at: float) -> bool:
             return await mark_sent(order_id, at + 60)
 
-        store.mark_sent = mark_late
+        monkeypatch.setattr(store, "mark_sent", mark_late)
         async with house:
             order = await self.queue(house, plant)
             with pytest.raises(DeviceTimeout, match="not sent"):
@@ -138,7 +138,9 @@ class TestAQuestionBesideAnOrder:
         read_model = ReadModel(store, max_modules=100)
         store.listen(read_model.apply)
         async with House(store, clock, driver) as house:
-            view = (await read_model.get_plant(plant)).modules[LAMP.id]
+            shown = await read_model.get_plant(plant)
+            assert shown is not None
+            view = shown.modules[LAMP.id]
             store.gate = asyncio.Event()
             driver.answer = LightState(on=False)
             asked = asyncio.create_task(house.control.read_state(view))

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from domogate.domain.commands import OrderState, SceneStep, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import Internal
-from domogate.domain.plants import SceneDetail
+from domogate.domain.plants import Module, SceneDetail
 from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
 from support.ordering import LAMP, OFF, ON, OTHER, House
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("leaping_time")
 
 
 class TestAScene:
-    def make_scene(self, *steps: tuple[object, SetLight]) -> object:
+    def make_scene(self, *steps: tuple[Module, SetLight]) -> Module:
         detail = SceneDetail(tuple(SceneStep(module.id, command) for module, command in steps))
         return make_module(DeviceKind.SCENE, make_id(200), detail=detail)
 
@@ -119,7 +119,9 @@ class TestAfterAKill:
         assert driver.orders == []
         assert [entry["orders"] for entry in logs] == [1]
 
-    async def test_settling_goes_on_after_a_failure(self, store: FakeStore, clock: StillClock, driver: ObedientDriver) -> None:
+    async def test_settling_goes_on_after_a_failure(
+        self, store: FakeStore, clock: StillClock, driver: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         plant = store.add_plant(LAMP)
         await store.add_orders([make_order(plant, LAMP.id, ON, deadline=NOON - 60)], NOON - 65, sent=True)
         settle, tries = store.settle_orders, []
@@ -130,7 +132,7 @@ class TestAfterAKill:
                 raise OSError("disk gone")
             return await settle(at)
 
-        store.settle_orders = fail_first
+        monkeypatch.setattr(store, "settle_orders", fail_first)
         with capture_logs():
             async with House(store, clock, driver) as house:
                 await asyncio.sleep(5.1)
