@@ -59,7 +59,7 @@ OPEN_POINTS = {
     "change-history": "Spec 9",
     "removal-dates": "Spec 9",
 }
-"""The points that the contract calls "not shown", in its order, by the section or operation that says so."""
+"""The points that the contract calls "not shown", in its order, with the section or operation of each."""
 
 EXTRA_STATUSES = {
     "304": "E3, E6, E7, E9, E10, E14, E17",
@@ -77,7 +77,7 @@ EXTRA_STATUSES = {
     "503": "all",
     "504": "E20",
 }
-"""The statuses that an operation may answer although its list does not hold them, by the operations concerned."""
+"""Statuses that an operation may answer although they are not in its list, with the operations."""
 
 
 def rows(heading: str) -> list[dict[str, str]]:
@@ -86,7 +86,7 @@ def rows(heading: str) -> list[dict[str, str]]:
 
 
 def by_id(table: list[dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Rows by the identifier that their point begins with, in backquotes."""
+    """Rows by the identifier in backquotes at the begin of their point."""
     found: dict[str, dict[str, str]] = {}
     for row in table:
         match = re.match(r"`([\w-]+)`", row["point"])
@@ -339,7 +339,7 @@ class TestInternalErrors:
 
 
 class TestTheseChecks:
-    """That the checks above can fail."""
+    """The checks above can fail."""
 
     def test_code_that_does_not_exist_is_noticed(self) -> None:
         assert missing_code("`families/_serve.py`, `docs/errors.md`, `Plant` in `src/domogate/domain/plants.py`, `a/b`") == []

@@ -1,4 +1,4 @@
-"""The documents agree with the code, with each other, and speak of nothing but the project."""
+"""The documents agree with the code and with each other, and mention only the project."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from support.named_code import ROOT, SOURCE, missing_code
 DOCS = ROOT / "docs"
 ENTRANCES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", DOCS / "README.md", DOCS / "index.md"]
 
-# Put together from parts, so that this file does not name what it forbids.
+# Built from parts, so that this file does not contain the forbidden words.
 HOSTS = (
     *("pypi" + ".org", "python" + "hosted.org", "npm" + "js.", "yarn" + "pkg.com", "docker" + ".io", "ghcr" + ".io"),
     *("quay" + ".io", "anaconda" + ".org", "crates" + ".io", "arti" + "factory", "verda" + "ccio", "index" + "-url"),
@@ -76,7 +76,7 @@ def broken_links(path: Path) -> list[str]:
 
 
 def files_of_the_project(folder: Path = ROOT) -> Iterator[Path]:
-    """Every text file that is ours: hidden folders hold tools and caches, .ci excepted."""
+    """Every text file of the project, without hidden folders except .ci."""
     for path in sorted(folder.iterdir()):
         if path.is_dir():
             if (
@@ -101,7 +101,7 @@ def lines_matching(pattern: re.Pattern[str]) -> list[str]:
 
 
 def words(cell: str) -> set[str]:
-    """What stands in backquotes in a cell."""
+    """The parts of a cell in backquotes."""
     return set(re.findall(r"`([^`]+)`", cell))
 
 
@@ -241,7 +241,7 @@ class TestExamples:
         assert {family.slug for family in FAMILIES if not any(family.prefix in call for call in self.calls())} == set()
 
     def test_a_body_is_sent_as_json(self) -> None:
-        """curl says that it is a form unless told otherwise, and that is refused."""
+        """By default curl sends the type of a form, which is refused."""
         bodies = [call for call in self.calls() if " -d " in call or " --data" in call]
         assert bodies
         assert [call for call in bodies if "Content-Type: application/json" not in call] == []

@@ -1,4 +1,4 @@
-"""Where a setting comes from, what it may be, and how a mistake is told."""
+"""Sources and values of settings, and messages about mistakes."""
 
 import os
 import re
@@ -221,7 +221,7 @@ class TestMistakes:
             ({"changes_kept_days": "2"}, "changes_kept_days (flag --changes-kept-days)"),
         ],
     )
-    def test_what_is_forgotten_before_it_is_given_up_is_a_mistake(self, flags: dict[str, str], named: str) -> None:
+    def test_deleting_changes_before_deliveries_are_given_up_is_a_mistake(self, flags: dict[str, str], named: str) -> None:
         (told,) = mistakes(flags)
         assert told.startswith(named)
         assert "must be less than changes_kept_days" in told
@@ -314,7 +314,7 @@ class TestOnlyBadSettings:
 
 
 def check(flags: dict[str, Any], environ: dict[str, str], file: Path | None = None) -> None:
-    """Either proper settings come out, or BadSettings with at least one mistake in one line each."""
+    """The result is correct settings, or BadSettings with at least one mistake, one line each."""
     told: tuple[Mistake, ...] | None = None
     try:
         settings = load_settings(flags, environ, file)

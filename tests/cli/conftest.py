@@ -1,4 +1,4 @@
-"""The command line that these tests type on."""
+"""The command line of these tests."""
 
 from support.command_line import domogate
 

@@ -57,7 +57,7 @@ class TestClientAdd:
             (("app", "--origin", "https://a.example/x"), "origin"),
         ],
     )
-    def test_what_breaks_a_rule_is_said_and_nothing_is_added(
+    def test_a_violated_rule_is_an_error_and_nothing_is_added(
         self, domogate: CommandLine, arguments: tuple[str, ...], word: str
     ) -> None:
         assert word in domogate.refused("client", "add", *arguments)
@@ -89,7 +89,7 @@ class TestClients:
         assert small.read("client", "list") == []
         assert small.read("user", "show", EMAIL)["grants"] == []
 
-    def test_who_is_not_there_is_said(self, small: CommandLine) -> None:
+    def test_an_unknown_client_is_an_error_with_a_hint(self, small: CommandLine) -> None:
         for words in (("show",), ("rotate-secret",), ("delete", "--yes")):
             assert "client list" in small.refused("client", words[0], "nobody", *words[1:])
 
@@ -116,11 +116,11 @@ class TestPlants:
         assert PLANT in said
         assert twin in said
 
-    def test_one_that_is_not_there_is_said(self, small: CommandLine) -> None:
+    def test_an_unknown_plant_is_an_error_with_a_hint(self, small: CommandLine) -> None:
         for words in (("show",), ("remove",), ("restore",), ("invite", EMAIL), ("allow", EMAIL), ("withdraw", EMAIL)):
             assert "plant list" in small.refused("plant", words[0], "nowhere", *words[1:])
 
-    def test_who_is_not_active_is_invited_with_a_link(self, small: CommandLine) -> None:
+    def test_a_person_without_an_active_account_is_invited_with_a_link(self, small: CommandLine) -> None:
         told = small.read("plant", "invite", PLANT, "dora@example.com")
         assert told["outcome"] == "invited"
         assert "/auth/" in told["link"]
@@ -129,7 +129,7 @@ class TestPlants:
         small.good("plant", "withdraw", PLANT, "dora@example.com")
         assert small.read("plant", "show", PLANT)["invited"] == []
 
-    def test_who_is_active_is_in_at_once(self, small: CommandLine) -> None:
+    def test_an_active_user_gets_access_at_once(self, small: CommandLine) -> None:
         second = f"users:\n  - {{email: eve@example.com, password: correct horse}}\n  - {{email: {EMAIL}}}\n"
         small.good("estate", "import", "-", input=second)
         told = small.read("plant", "invite", PLANT, "eve@example.com")

@@ -166,7 +166,7 @@ class TestOrders:
         ):
             assert [one["id"] for one in ordered.read("order", "list", *words)] == wanted
 
-    def test_what_is_left_is_reached_by_the_moment_that_is_told(self, ordered: CommandLine) -> None:
+    def test_the_next_page_begins_at_the_printed_time(self, ordered: CommandLine) -> None:
         said = ordered.run("order", "list", "--limit", "1").stderr
         before = said.partition("--before ")[2].split()[0]
         assert [one["id"] for one in ordered.read("order", "list", "--before", before)] == ["blinds-1"]

@@ -1,4 +1,4 @@
-"""`domogate init`, `domogate user …`: people, by the operator."""
+"""`domogate init` and `domogate user …`."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def small(domogate: CommandLine) -> CommandLine:
 
 
 def redeem(domogate: CommandLine, link: str) -> User:
-    """As the page behind the link does it."""
+    """Sets the password, like the page of the link."""
 
     async def whole() -> User:
         import time
@@ -43,7 +43,7 @@ def redeem(domogate: CommandLine, link: str) -> User:
 
 
 def change(domogate: CommandLine, email: str, **changes: object) -> None:
-    """What no command does: a person does it on their own pages."""
+    """Things that only the person can do, on the account pages."""
 
     async def whole() -> None:
         import msgspec
@@ -80,7 +80,7 @@ class TestInit:
     def test_without_an_email_and_a_person_to_ask_it_is_wrong_usage(self, domogate: CommandLine) -> None:
         assert "--email" in domogate.refused("init", code=2)
 
-    def test_an_address_that_is_none_is_refused(self, domogate: CommandLine) -> None:
+    def test_an_invalid_e_mail_address_is_refused(self, domogate: CommandLine) -> None:
         assert "e-mail" in domogate.refused("init", "--email", "dora")
 
     def test_the_link_is_under_the_address_of_the_gateway(self, domogate: CommandLine) -> None:
@@ -149,7 +149,7 @@ class TestUserShow:
             assert word in printed
         assert "argon2" not in printed + json.dumps(told)
 
-    def test_who_is_not_there_is_said(self, small: CommandLine) -> None:
+    def test_an_unknown_user_is_an_error_with_a_hint(self, small: CommandLine) -> None:
         for words in (("show",), ("password-link",), ("operator",), ("second-factor-reset",), ("logout",), ("delete", "--yes")):
             assert "user list" in small.refused("user", words[0], "nobody@example.com", *words[1:])
 
@@ -186,7 +186,7 @@ class TestUserDelete:
         small.good("user", "delete", INVITED, "--yes")
         assert [user["email"] for user in small.read("user", "list")] == [EMAIL]
 
-    def test_an_owner_is_kept_and_told_of_which_plant(self, small: CommandLine) -> None:
+    def test_an_owner_cannot_be_deleted_and_the_plant_is_named(self, small: CommandLine) -> None:
         assert "Small house" in small.refused("user", "delete", EMAIL, "--yes")
 
     def test_without_yes_and_a_person_to_ask_nothing_is_deleted(self, small: CommandLine) -> None:

@@ -1,4 +1,4 @@
-"""`domogate safety …` on the demo estate, as a person types it."""
+"""`domogate safety …` on the demo estate."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ UNIT = "Corridor luminaire west"
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with the demo estate in it: importing takes longer than most of these tests."""
+    """A shared data folder with the demo estate, because importing takes longer than most of these tests."""
     folder = tmp_path_factory.mktemp("hospital")
     (folder / "demo.yaml").write_text(demo_text())
     CommandLine(folder / "data").good("estate", "import", str(folder / "demo.yaml"))

@@ -58,7 +58,7 @@ PICTURE = Path(__file__).parents[2] / "docs" / "images" / "simulated-day.svg"
 
 @pytest.fixture(scope="module")
 def usual_day(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """In numbers. A day takes a second to simulate."""
+    """The values of a day. Simulating it takes a second."""
     return CommandLine(tmp_path_factory.mktemp("day")).bare("simulate", "day", "--csv").stdout
 
 

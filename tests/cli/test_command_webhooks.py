@@ -1,4 +1,4 @@
-"""`domogate webhook …` on a store, and what the demo allows by itself."""
+"""`domogate webhook …`, and the addresses that the demo allows."""
 
 import asyncio
 import time

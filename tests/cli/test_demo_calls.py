@@ -1,4 +1,4 @@
-"""Which calls the demo proposes, and what it says of itself."""
+"""The calls that the demo prints, and its greeting."""
 
 import shlex
 from pathlib import Path
@@ -17,7 +17,7 @@ from support.small_estate import SMALL_ESTATE
 
 @pytest.fixture(scope="module")
 def estate() -> Estate:
-    """The demo's, with everybody active who has a password."""
+    """The demo estate, with every user who has a password active."""
     from msgspec.structs import replace
 
     told = read_estate(demo_text(), "demo")
@@ -56,7 +56,7 @@ class TestCalls:
     def test_every_proposal_finds_something_in_the_demo(self, estate: Estate) -> None:
         assert len(find_calls(estate)) == len(PROPOSALS)
 
-    def test_nobody_is_proposed_who_cannot_call(self) -> None:
+    def test_only_users_who_can_call_are_proposed(self) -> None:
         assert find_calls(read_estate(SMALL_ESTATE, "small").estate) == []
 
     def test_a_curl_line_is_one_line_that_a_shell_reads_back(self, estate: Estate) -> None:

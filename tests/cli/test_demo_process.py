@@ -1,4 +1,4 @@
-"""`domogate demo` and `domogate serve` as processes of their own."""
+"""`domogate demo` and `domogate serve` as separate processes."""
 
 import json
 import shlex
@@ -25,7 +25,7 @@ LIGHT_PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{PLANT}/modu
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """In an interpreter of its own, as a person's shell starts it."""
+    """In a new interpreter, as from a shell."""
     with running(start("demo", tmp_path_factory.mktemp("demo"), anew=True)) as started:
         yield started
 
@@ -36,7 +36,7 @@ def curl_lines(gateway: Gateway) -> list[str]:
 
 
 def pasted(line: str) -> httpx.Response:
-    """Send what the curl line would."""
+    """Sends the request of the curl line."""
     words = iter(shlex.split(line)[1:])
     headers: list[tuple[str, str]] = []
     url, body = "", None
@@ -53,7 +53,7 @@ def pasted(line: str) -> httpx.Response:
             case _:
                 assert not url
                 url = word
-    # Not read to its end: one of the answers has none.
+    # Do not read to the end: the event stream has no end.
     with httpx.stream("GET" if body is None else "POST", url, headers=headers, content=body, timeout=PATIENCE) as answer:
         return answer
 

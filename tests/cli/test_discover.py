@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 from domogate.cli import cli
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.options import find_option_problems
-from support.mosquitto import DeviceClient, Mosquitto, free_port, mosquitto
+from support.mosquitto import DeviceClient, Mosquitto, mosquitto
+from support.ports import free_port
 
 DEVICES = [
     {
@@ -31,7 +32,7 @@ DEVICES = [
 ]
 
 LONG_ENOUGH = "3"
-"""What the broker keeps comes at once, but a busy machine may do nothing for a while."""
+"""Retained messages arrive at once, but a busy machine may need longer."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A forked `domogate` is what a started one is: to the test that launches it, to its children and to the system."""
+"""A forked `domogate` behaves like a started one."""
 
 import signal
 import subprocess
@@ -23,7 +23,7 @@ class TestACommand:
     def test_says_and_ends_as_one_that_was_started_anew(self, arguments: list[str], tmp_path: Path) -> None:
         environment = _environment({})
         with (tmp_path / "stdout").open("wb") as stdout, (tmp_path / "stderr").open("wb") as stderr:
-            started = launch(arguments, environment, stdout, stderr, anew=True)
+            started = launch(arguments, environment, stdout, stderr, new_interpreter=True)
             forked = run(arguments, environment, PATIENCE)
             assert isinstance(started, subprocess.Popen)
             assert started.wait(PATIENCE) == forked.returncode
@@ -42,7 +42,7 @@ class TestACommand:
 
 
 class TestAProcess:
-    def test_is_one_of_its_own_that_goes_on_and_ends_when_told_to(self, serving: Gateway) -> None:
+    def test_is_a_separate_process_that_runs_until_it_is_stopped(self, serving: Gateway) -> None:
         process = serving.process
         assert isinstance(process, Forked)
         assert process.poll() is None

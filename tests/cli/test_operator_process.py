@@ -1,4 +1,4 @@
-"""From an empty store to a managed gateway, as an operator does it: commands beside a running process, then the API."""
+"""An operator sets up an empty gateway: first with commands beside the running process, then with the API."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 @pytest.fixture(scope="module")
 def operator_token(gateway: Gateway) -> str:
-    """The first operator sets their password on the page of their link; a script of theirs gets a token to manage with."""
+    """The first operator sets a password by the link; a script gets a token for the management API."""
     link = gateway.domogate("init", "--email", OPERATOR).strip()
     assert link.startswith(gateway.base_url)
     with httpx.Client(follow_redirects=True, timeout=PATIENCE) as browser:
@@ -111,9 +111,7 @@ class TestAnOperator:
         gateway.domogate("fault", "clear", "Small house")
         assert read_light(gateway, token) == 200
 
-    def test_who_is_an_operator_no_longer_is_refused_once_the_command_has_returned(
-        self, gateway: Gateway, operator_token: str
-    ) -> None:
+    def test_a_former_operator_is_refused_once_the_command_has_returned(self, gateway: Gateway, operator_token: str) -> None:
         gateway.domogate("user", "operator", EMAIL)
         gateway.domogate("user", "operator", OPERATOR, "no")
         try:

@@ -45,7 +45,7 @@ class TestLockFiles:
 
     def test_the_one_for_development_holds_all_of_the_other(self) -> None:
         development = pins(LOCKS[1])
-        # What only some platforms run with, every one may develop with.
+        # The development lock may contain packages that only some platforms need to run.
         missing = [
             (name, marker, version)
             for (name, marker), version in pins(LOCKS[0]).items()

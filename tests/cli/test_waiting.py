@@ -1,4 +1,4 @@
-"""A command returns once every running gateway has applied what it wrote, however long one of them takes."""
+"""A command returns when every running gateway has applied its change."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from domogate.stores import presence
 
 
 class Gateways:
-    """They apply a change so many seconds after it was written."""
+    """A store whose gateways apply a change after a number of seconds."""
 
     def __init__(self, after: float) -> None:
         self._left = after

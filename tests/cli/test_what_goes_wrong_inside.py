@@ -1,4 +1,4 @@
-"""What is said of trouble while a command runs: on standard error, so that scripts read results only, and nothing secret."""
+"""Internal errors of a command go to standard error and contain no secret."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def test_a_store_that_fails_leaves_the_result_alone_and_shows_no_secret(domogate
     assert key not in done.stderr
 
 
-def test_who_has_read_enough_hears_of_no_broken_pipe(domogate: CommandLine) -> None:
+def test_a_closed_pipe_is_not_reported(domogate: CommandLine) -> None:
     domogate.good("estate", "import", "-", input=SMALL_ESTATE)
     reading, writing = os.pipe()
     os.close(reading)

@@ -11,5 +11,5 @@ def demo() -> Estate:
 
 @pytest.fixture(scope="session")
 def printed(demo: Estate) -> str:
-    """The demo estate as it is printed."""
+    """The demo estate, printed."""
     return print_estate(demo)

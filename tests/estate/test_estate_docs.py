@@ -1,4 +1,4 @@
-"""docs/estate.md says what the format is: its example is correct, and no key or word is missing from it."""
+"""docs/estate.md describes the format: its example is correct, and no key or word is missing."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Every kind of mistake is told with its line, its path and what would be right, and all of them at once."""
+"""All mistakes are reported at once, each with its line, its path and what is allowed."""
 
 import pytest
 

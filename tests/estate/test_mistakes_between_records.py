@@ -1,4 +1,4 @@
-"""Mistakes about ids, people, keys, applications and plants: what one record says of another, and what must be unique."""
+"""Mistakes between records: references that do not exist, and values that must be unique."""
 
 import pytest
 
@@ -82,7 +82,7 @@ class TestPeople:
             ("invited: [x@example.com, X@example.com]", "invited[1]", "'X@example.com' is already invited"),
         ],
     )
-    def test_a_guest_who_cannot_be_one(self, line: str, path: str, problem: str) -> None:
+    def test_a_person_listed_twice(self, line: str, path: str, problem: str) -> None:
         told = the_mistake(house(line))
         assert (told.path, told.problem) == (f"plants[0].{path}", problem)
 
@@ -178,7 +178,9 @@ class TestSubscriptionsAndClients:
 class TestPlants:
     @pytest.mark.parametrize(("key", "most"), [("country", 50), ("zipCode", 20), ("address", 500)])
     def test_lengths_are_those_of_the_contract(self, key: str, most: int) -> None:
-        assert read_estate(house(f"{key}: {'x' * most}"), "x")
+        (plant,) = read_estate(house(f"{key}: {'x' * most}"), "x").estate.plants
+        attribute = "zip_code" if key == "zipCode" else key
+        assert getattr(plant.plant, attribute) == "x" * most
         told = the_mistake(house(f"{key}: {'x' * (most + 1)}"))
         assert (told.path, told.allowed) == (f"plants[0].{key}", f"at most {most} characters")
 

@@ -1,4 +1,4 @@
-"""What is printed reads back to the same estate, and is pleasant to edit."""
+"""A printed estate reads back to the same estate, and is easy to edit."""
 
 import re
 

@@ -1,9 +1,10 @@
-"""What a correct file becomes: derived ids, hashed secrets, and kept passwords."""
+"""Reading a correct file: derived ids, hashed secrets, and passwords."""
 
 import hashlib
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import ControllerDetail, UnitDetail
+from domogate.domain.safety import Failure, FailureType
 from domogate.domain.states import EmergencyState, LightState, Reading, ThermostatState, Unit
 from domogate.estate import build_estate, read_estate
 
@@ -69,7 +70,7 @@ class TestSecrets:
         assert subscription.hint == "demo-s"
         assert client.secret_hash == hashlib.sha256(b"demo-app-secret-0001").hexdigest()
 
-    def test_what_was_given_in_clear_is_at_hand_for_a_demo_but_not_in_a_log(self) -> None:
+    def test_secrets_in_clear_text_are_available_to_the_demo_but_not_in_logs(self) -> None:
         file = read_estate(TEXT, "x")
         assert file.passwords == {file.estate.users[0].id: "anna-lights-the-lamp"}
         assert file.keys == {file.estate.subscriptions[0].id: "demo-subscription-key-0001"}
@@ -106,7 +107,7 @@ class TestModules:
         assert isinstance(thermostat, ThermostatState)
         assert thermostat.utc_offset_minutes == -210
         assert thermostat.temperature == Reading(70.0, Unit.FAHRENHEIT, 86400.0)
-        assert told["4"].state == EmergencyState(failures=told["4"].state.failures)
+        assert told["4"].state == EmergencyState(failures=(Failure(FailureType.BLOCK_DLD),))
         assert (told["5"].state, told["5"].reachable) == (None, False)
         assert "3" not in told
 

@@ -1,7 +1,9 @@
-"""The published schema: valid, in step with the domain, and of one opinion with the reader."""
+"""The published schema is valid, and agrees with the domain and with the reader."""
 
 import json
 import re
+from enum import StrEnum
+from typing import Any
 
 import pytest
 import yaml
@@ -33,7 +35,7 @@ BROKEN = [
     ("kind: scene}", "kind: scene, state: {on: true}}"),
     ("alertLevel: 2", "alertLevel: 0"),
 ]
-"""What stands in the demo estate, and what it is replaced by where it stands first: each in a place of its own."""
+"""Texts in the demo estate, and a wrong replacement for the first occurrence of each."""
 
 
 class PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the same in C, where there is one
@@ -71,7 +73,7 @@ class TestSchema:
         with pytest.raises(EstateMistakes) as refused:
             read_estate(broken, "broken")
         errors = Draft202012Validator(SCHEMA).iter_errors(load(broken))
-        # Of a key that does not belong there the reader names the key, the schema what it is in.
+        # For an unknown key the reader reports the key, the schema its parent.
         by_schema = {print_path(tuple(error.absolute_path)) for error in errors}
         by_reader = {mistake.path.removesuffix(".on") for mistake in refused.value.mistakes}
         assert by_schema == by_reader
@@ -93,7 +95,7 @@ class TestSchema:
             (DEFS["spareParts"]["properties"]["parts"]["items"]["properties"]["type"], SparePartType),
         ],
     )
-    def test_its_enumerations_are_the_domain_s(self, told: dict, enumeration: type) -> None:
+    def test_its_enumerations_are_the_domain_s(self, told: dict[str, Any], enumeration: type[StrEnum]) -> None:
         assert told["enum"] == [str(member) for member in enumeration]
 
     def test_its_scopes_are_the_known_ones(self) -> None:
@@ -119,7 +121,7 @@ class TestSchema:
                 assert set(part["then"]["propertyNames"]["enum"]) == {"module", "do", *doing.shape.keys}
 
     def test_every_condition_is_of_a_form_that_the_reader_understands(self) -> None:
-        """The reader evaluates conditions itself: an `else`, an `anyOf` or another form of `if` would be passed over."""
+        """The reader evaluates conditions itself: it would ignore an `else`, an `anyOf` or another form of `if`."""
 
         def visit(schema: object, inside: str = "") -> None:
             if isinstance(schema, list):

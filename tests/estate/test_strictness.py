@@ -1,4 +1,4 @@
-"""YAML read strictly: words stay what was written, and nothing of YAML's cleverness gets in."""
+"""YAML is read strictly: text stays as written, without YAML's implicit types."""
 
 from copy import deepcopy
 from functools import cache
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domogate.domain.estate import EstatePlant
 from domogate.estate import EstateMistakes, demo_text, read_estate
 from domogate.estate.emit import emit
 from domogate.estate.nodes import MAX_DEPTH, compose
@@ -23,7 +24,7 @@ plants:
 """
 
 
-def plant(**keys: str):
+def plant(**keys: str) -> EstatePlant:
     lines = "".join(f"    {key}: {value}\n" for key, value in ({"name": "x"} | keys).items())
     return read_estate(HEAD + lines, "estate.yaml").estate.plants[0]
 
@@ -188,7 +189,7 @@ DATA = st.recursive(
 
 @cache
 def _demo_document() -> dict[str, Any]:
-    """The demo estate as data, with the first of its plants."""
+    """The demo estate as data, with only its first plant."""
     root, _ = compose(demo_text())
     assert root is not None
     document: dict[str, Any] = guide().to_data(root)
@@ -196,7 +197,7 @@ def _demo_document() -> dict[str, Any]:
 
 
 class TestNothingButMistakes:
-    """Whatever the file holds, the reader answers with an estate or with mistakes, never with anything else."""
+    """For any text, the reader returns an estate or raises EstateMistakes, and nothing else."""
 
     @settings(deadline=None)
     @given(st.text())
@@ -206,7 +207,7 @@ class TestNothingButMistakes:
     @pytest.mark.slow
     @settings(deadline=None, max_examples=examples(60))
     @given(st.dictionaries(st.sampled_from(["users", "subscriptions", "clients", "plants", "spareParts"]), DATA))
-    def test_any_data(self, document: dict) -> None:
+    def test_any_data(self, document: dict[str, Any]) -> None:
         self._read(emit(document))
 
     @pytest.mark.slow
@@ -224,7 +225,7 @@ class TestNothingButMistakes:
     @given(st.data())
     def test_the_demo_estate_with_any_value_put_in_any_place(self, data: st.DataObject) -> None:
         document = deepcopy(_demo_document())
-        place = document
+        place: Any = document
         while True:
             key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
             if not isinstance(place[key], dict | list) or not place[key] or data.draw(st.integers(0, 5)) == 0:

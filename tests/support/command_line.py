@@ -1,4 +1,4 @@
-"""Runs `domogate` in this process, as a person would, against a data folder of its own."""
+"""Runs `domogate` in this process, with its own data folder."""
 
 import json
 from functools import cache
@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 from domogate.cli import cli
 
 _built = cache(get_command)
-"""Typer would build the whole command line anew for every command, as a process does once; most commands take less time."""
+"""Typer would build the whole command line for every command, which takes longer than most commands."""
 
 
 class CommandLine:
-    """`domogate`, with --data given at the end unless the command needs no store."""
+    """`domogate`, with --data at the end unless the command needs no store."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -30,17 +30,17 @@ class CommandLine:
         return self.bare(*arguments, "--data", str(self.data), input=input)
 
     def good(self, *arguments: str, input: str | None = None) -> str:
-        """Its standard output; it must end with 0."""
+        """Its standard output. It must exit with 0."""
         result = self.run(*arguments, input=input)
         assert result.exit_code == 0, result.output
         return result.stdout
 
     def read(self, *arguments: str) -> Any:
-        """What it prints with --json."""
+        """Its output with --json."""
         return json.loads(self.good(*arguments, "--json"))
 
     def refused(self, *arguments: str, code: int = 1) -> str:
-        """Its standard error; it must end with this code, without a traceback and with nothing on standard output."""
+        """Its standard error. It must exit with this code, without a traceback and without standard output."""
         result = self.run(*arguments)
         assert result.exit_code == code, result.output
         assert "Traceback" not in result.stderr

@@ -1,8 +1,9 @@
-"""Small estate files with something wrong, and what is said of them."""
+"""Small estate files with mistakes, and the messages about them."""
 
 import pytest
 
 from domogate.estate import EstateMistakes, Mistake, read_estate
+from domogate.estate.checks import Drivers
 
 HEAD = """\
 users:
@@ -18,14 +19,14 @@ LAMP = "ca5a0001-0001-4000-8000-000000000001"
 OTHER = "ca5a0001-0001-4000-8000-000000000002"
 
 
-def mistakes(text: str, **more: object) -> list[Mistake]:
+def mistakes(text: str, *, drivers: Drivers | None = None) -> list[Mistake]:
     with pytest.raises(EstateMistakes) as caught:
-        read_estate(text, "estate.yaml", **more)
+        read_estate(text, "estate.yaml", drivers=drivers)
     return list(caught.value.mistakes)
 
 
-def the_mistake(text: str, **more: object) -> Mistake:
-    found = mistakes(text, **more)
+def the_mistake(text: str, *, drivers: Drivers | None = None) -> Mistake:
+    found = mistakes(text, drivers=drivers)
     assert len(found) == 1, "\n".join(map(str, found))
     return found[0]
 

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for whole estates that are correct, with texts as odd as people and fuzzers write them."""
+"""Hypothesis strategies for correct estates, with unusual texts."""
 
 from collections.abc import Callable
 from itertools import count
@@ -14,6 +14,7 @@ from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, Stand
 from domogate.domain.plants import (
     Ambient,
     ControllerDetail,
+    Detail,
     Floor,
     Invitation,
     Member,
@@ -121,7 +122,7 @@ def _thermostat_states(draw: Draw, programs: tuple[Program, ...]) -> states.Ther
 
 
 def _commands(module: Module, state: Any) -> st.SearchStrategy[Any] | None:
-    """What a scene may do to the module; None when there is nothing."""
+    """The commands that a scene may send to the module; None if there are none."""
     match module.kind:
         case DeviceKind.PLUG:
             return st.builds(commands.SwitchPlug, on=yes_or_no)
@@ -155,7 +156,7 @@ def _commands(module: Module, state: Any) -> st.SearchStrategy[Any] | None:
 
 
 class _PlantMaker:
-    """Draws what stands in one plant; ids are counted, so that none comes twice."""
+    """Draws the content of one plant; ids are counted, so each is unique."""
 
     def __init__(self, draw: Draw, ids: "count[int]") -> None:
         self.draw = draw
@@ -173,12 +174,13 @@ class _PlantMaker:
     def module(self, kind: DeviceKind, controller_id: Id | None = None) -> Module:
         draw, ids = self.draw, self.new_ids()
         programs = tuple(Program(n, draw(texts())) for n in sorted(draw(st.sets(st.integers(0, 11), max_size=3))))
-        detail = {
+        details: dict[DeviceKind, Callable[[], Detail]] = {
             DeviceKind.CHRONOTHERMOSTAT: lambda: ThermostatDetail(programs),
             DeviceKind.EMERGENCY_CONTROLLER: lambda: draw(st.builds(ControllerDetail, texts(), texts(), st.integers(1, 99))),
             DeviceKind.EMERGENCY_UNIT: lambda: draw(st.builds(UnitDetail, texts())),
             DeviceKind.SCENE: lambda: draw(st.builds(SceneDetail, st.just(()) | self.steps())),
-        }.get(kind, lambda: None)()
+        }
+        detail = details[kind]() if kind in details else None
         module = Module(
             **ids,
             name=draw(texts()),

@@ -1,4 +1,4 @@
-"""An exported estate, for tests that must know what is true without asking the operations they test."""
+"""An exported estate, for tests that must know the truth without the operations under test."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ Record = dict[str, Any]
 
 
 class _PlainLoader(yaml.CSafeLoader):
-    """YAML as the estate file means it: `on` is a word, 062520 is no number, a date is text."""
+    """YAML as in the estate file: `on`, 062520 and a date are text."""
 
 
 _PlainLoader.yaml_implicit_resolvers = {
@@ -49,7 +49,7 @@ class PlantView:
 
     @property
     def people(self) -> set[str]:
-        """Owner and allowed users: those whose plant it is."""
+        """Owner and allowed users."""
         return {self.owner, *self.record.get("allowed", ())}
 
     @property
@@ -78,7 +78,7 @@ class PlantView:
         return [module for module in self.every_module() if module["kind"] in kinds]
 
     def units_of(self, controller_id: str) -> set[str]:
-        """Emergency units under the controller, and those that stand elsewhere in the plant and name it."""
+        """Emergency units under the controller, and those elsewhere in the plant that name it."""
         controller = next(module for module in self.every_module() if module["id"] == controller_id)
         under = {str(unit["id"]) for unit in controller.get("units", ())}
         return under | {str(unit["id"]) for unit in self.modules("emergency unit") if unit.get("controller") == controller_id}
@@ -93,7 +93,7 @@ class PlantView:
 
 
 class EstateView:
-    """Questions that tests ask of an estate file."""
+    """An estate file, with queries for tests."""
 
     def __init__(self, document: Record) -> None:
         self.document = document
@@ -116,16 +116,16 @@ class EstateView:
         return [str(entry["unit"]) for entry in self.document.get("spareParts", ())]
 
     def unreachable(self, module: Record) -> bool:
-        """Whether the estate says that this module does not answer, at first or by what its simulator was told."""
+        """Whether the module does not answer, by its first state or by its simulator option."""
         return module.get("reachable") is False or bool((module.get("options") or {}).get("simulate"))
 
     def troubled(self, module: Record) -> bool:
-        """Slow or refusing, which is worse than being away."""
+        """Slow or refusing by its simulator option."""
         return (module.get("options") or {}).get("simulate") in ("slow", "refusing")
 
 
 def targets_in(plant: PlantView, operation: Operation) -> Iterator[Target]:
-    """Everything in the plant that the operation can be asked about; nothing for operations about no plant."""
+    """All targets in the plant for the operation; none for operations that name no plant."""
     if not operation.about_a_plant:
         return
     if "{ambient}" in operation.path:

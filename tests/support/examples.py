@@ -1,4 +1,4 @@
-"""How often a costly property is tried: a few times in the tests, many times in the long runs of `./dev soak`."""
+"""Number of examples of a costly property test: few in the tests, many in `./dev soak`."""
 
 import os
 

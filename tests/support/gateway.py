@@ -224,7 +224,7 @@ def start(command: str, directory: Path, settings: Mapping[str, str] | None = No
     # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
         arguments = [command, "--port", "0", "--data", str(data), "--ready-file", str(ready_file)]
-        process = launch(arguments, environment, greeting, log, anew=anew)
+        process = launch(arguments, environment, greeting, log, new_interpreter=anew)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")
 

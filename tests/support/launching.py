@@ -1,4 +1,4 @@
-"""Processes that run `domogate`: started as anyone starts one or, where tests start hundreds, forked from one that is ready."""
+"""Processes that run `domogate`: started normally, or forked from a prepared process, because tests start hundreds."""
 
 import json
 import os
@@ -19,7 +19,7 @@ _FIRST_ANSWER = 60.0
 
 
 class Forked:
-    """A forked `domogate`, to be treated as a Popen: what is here means the same."""
+    """A forked `domogate`, with the interface of Popen."""
 
     def __init__(self, arguments: list[str], reports: socket.socket) -> None:
         self.args = arguments
@@ -32,7 +32,7 @@ class Forked:
         if not readable:
             raise subprocess.TimeoutExpired(self.args, timeout or 0)
         report = self._reports.recv(preloaded.STATUS.size, socket.MSG_WAITALL)
-        assert len(report) == preloaded.STATUS.size, "who should tell how the process ended was ended itself"
+        assert len(report) == preloaded.STATUS.size, "the parent that reports the exit status was killed"
         return int(preloaded.STATUS.unpack(report)[0])
 
     def wait(self, timeout: float | None = None) -> int:
@@ -62,7 +62,7 @@ Process = subprocess.Popen[bytes] | Forked
 
 
 class Preloaded:
-    """The process that forks. It is started by the first command, and ends with whoever started it."""
+    """The process that forks. The first command starts it; it ends with the test process."""
 
     def __init__(self) -> None:
         self._control: socket.socket | None = None
@@ -102,17 +102,17 @@ _ready: Preloaded | None = None
 
 
 def preload() -> Preloaded:
-    """From now on `launch` forks. For tests only: soak and benchmarks look at processes that began from nothing."""
+    """From now on `launch` forks. For tests only: soak and benchmarks need new processes."""
     global _ready
     _ready = _ready or Preloaded()
     return _ready
 
 
 def launch(
-    arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes], *, anew: bool = False
+    arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes], *, new_interpreter: bool = False
 ) -> Process:
-    """`domogate` with these arguments. `anew` starts an interpreter for it in any case, as a person's shell does."""
-    if _ready is not None and not anew:
+    """`domogate` with these arguments. `new_interpreter` never forks."""
+    if _ready is not None and not new_interpreter:
         return _ready.fork(arguments, environment, stdout, stderr)
     return subprocess.Popen(
         [sys.executable, "-m", "domogate.cli", *arguments],
@@ -124,7 +124,7 @@ def launch(
 
 
 def run(arguments: list[str], environment: Mapping[str, str], deadline: float) -> "subprocess.CompletedProcess[str]":
-    """As subprocess.run, which speaks only with children of its own."""
+    """Like subprocess.run, but also for forked processes."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         process = launch(arguments, environment, stdout, stderr)
         try:
@@ -133,8 +133,8 @@ def run(arguments: list[str], environment: Mapping[str, str], deadline: float) -
             process.kill()
             process.wait()
             raise
-        said = []
+        output = []
         for stream in (stdout, stderr):
             stream.seek(0)
-            said.append(stream.read().decode())
-    return subprocess.CompletedProcess(arguments, process.returncode or 0, *said)
+            output.append(stream.read().decode())
+    return subprocess.CompletedProcess(arguments, process.returncode or 0, *output)

@@ -1,4 +1,4 @@
-"""Just enough Markdown to check our own documents: links, headings, anchors and tables."""
+"""Reads links, headings, anchors and tables of our Markdown documents."""
 
 import re
 from typing import NamedTuple
@@ -40,7 +40,7 @@ def headings(text: str) -> list[Heading]:
 
 
 def anchors(text: str) -> set[str]:
-    """The fragments that a link into this document may name."""
+    """The fragments that links to this document may use."""
     found: set[str] = set()
     for heading in headings(text):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.text).lower()
@@ -53,7 +53,7 @@ def anchors(text: str) -> set[str]:
 
 
 def section(text: str, title: str) -> str:
-    """What stands under the heading `title`, up to the next heading of the same or a higher level."""
+    """The text under the heading `title`, up to the next heading of the same or a higher level."""
     lines = text.splitlines(keepends=True)
     plain = _FENCE.sub(_blank, text).splitlines()
     start = level = None
