@@ -1,6 +1,6 @@
 """The modules of the OpenID conformance suite for the certification profile "Basic OP", each re-created under its name.
 
-Where the suite only skips or warns, the test shows what happens instead, and Decision 0027 says why.
+Where the suite only skips or warns, the test shows the actual behaviour, and Decision 0027 explains it.
 """
 
 import json

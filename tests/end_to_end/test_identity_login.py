@@ -1,4 +1,4 @@
-"""Logging in, redirects and accounts, over the real server: what must be refused, and how an account is mended."""
+"""Logins, redirects and accounts over the real server: refusals, and the repair of an account in bad standing."""
 
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -104,7 +104,7 @@ class TestRedirectUris:
 
 
 class TestLineEnds:
-    """A header must not be split, wherever the line end comes from."""
+    """No line break in a parameter may split a header."""
 
     INJECTED = "x\r\nSet-Cookie: stolen=1\r\n\r\n<html>"
 
@@ -124,7 +124,7 @@ class TestLineEnds:
         "name", ["login_hint", "ui_locales", "nonce", "scope", "prompt", "extra", "client_id", "redirect_uri"]
     )
     def test_in_any_parameter_on_the_wire(self, identity: Gateway, rp: RelyingParty, name: str) -> None:
-        """Read from the socket: no client has a chance to tidy it up."""
+        """Read from the socket, because a client library could hide the problem."""
         query = urlencode({**rp.request(), name: f"openid{self.INJECTED}"})
         head = [("Host", host_of(identity.base_url)), ("Connection", "close")]
         answer = raw_exchange(identity.base_url, request_bytes("GET", f"/auth/authorize?{query}", head))
@@ -137,7 +137,7 @@ class TestLineEnds:
         "text", ["/auth/account\r\nX-Injected: 1", "//evil.example/", "https://evil.example/", "/auth/../x"]
     )
     def test_in_where_the_login_returns_to(self, identity: Gateway, text: str) -> None:
-        """And no other site either."""
+        """Also no other site."""
         browser = Browser(identity)
         answer = browser.go("/auth/login", {"return_to": text})
         assert answer.url.path == "/auth/account"
@@ -145,7 +145,7 @@ class TestLineEnds:
 
 
 def attempt(gateway: Gateway, email: str, password: str) -> httpx.Response:
-    """Log in on the page, in a browser of its own; how it went."""
+    """Log in on the page with a new browser. Returns the response."""
     browser = Browser(gateway, email, password)
     page = browser.open("/auth/login")
     (form,) = forms_of(page.text)
@@ -153,7 +153,7 @@ def attempt(gateway: Gateway, email: str, password: str) -> httpx.Response:
 
 
 def work_of(gateway: Gateway, emails: Iterable[str]) -> float:
-    """The CPU time that the gateway spends on an attempt for each of them: what anybody could measure on a quiet machine."""
+    """The CPU time of the gateway for one attempt per e-mail, which an attacker could measure."""
     process = psutil.Process(gateway.process.pid)
     before = process.cpu_times()
     for email in emails:
@@ -163,7 +163,7 @@ def work_of(gateway: Gateway, emails: Iterable[str]) -> float:
 
 
 def without_what_was_sent(answer: httpx.Response, email: str) -> str:
-    """The page without the form token, the id of the request and the e-mail that was typed in."""
+    """The page without the form token, the request id and the typed e-mail."""
     (form,) = forms_of(answer.text)
     text = answer.text.replace(form.fields["csrf"], "").replace(email, "")
     return text.replace(answer.headers["x-request-id"], "")
@@ -187,7 +187,7 @@ class TestGuessing:
         assert "domogate_session" not in str(wrong.headers)
 
     def test_they_take_the_same_work(self, identity: Gateway) -> None:
-        """A password is hashed either way. Without that an unknown user would be a fifth of the work, or less."""
+        """A password is hashed in both cases. Otherwise an unknown user would take a fifth of the time."""
         known = work_of(identity, ["dario@example.com"] * 4)
         unknown = work_of(identity, [f"nobody-{number}@example.com" for number in range(4)])
         assert unknown > known / 3
@@ -196,7 +196,7 @@ class TestGuessing:
         for email in ("elena@example.com", "nobody-waits@example.com"):
             for _ in range(5):
                 assert attempt(identity, email, "a guess").status_code == 403
-            # One that comes after its wait is heard, and doubles it: on a slow machine the sixth may.
+            # An attempt after the wait counts, and doubles the wait. On a slow machine this may be the sixth.
             later = (attempt(identity, email, "a guess") for _ in range(7))
             slowed = next(answer for answer in later if answer.status_code == 429)
             assert int(slowed.headers["retry-after"]) >= 1
@@ -219,7 +219,7 @@ class TestGuessing:
 
 
 class TestStanding:
-    """469 and 470 are mended where the person has an account, and the next call is 200."""
+    """The person repairs 469 and 470 on the account page, and the next call returns 200."""
 
     SCOPES = "openid topology.read comfort.read"
 

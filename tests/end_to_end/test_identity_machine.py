@@ -1,7 +1,7 @@
-"""Codes, refresh families and revocation in any order, through the endpoints, against a model that fits on a page.
+"""Codes, refresh tokens and revocation in any order, through the endpoints, compared with a small model.
 
-A token opens something if and only if its grant lives and it has not expired. Of all redemptions of a code at most one
-succeeds. Reuse ends the grant it belongs to, and nothing ever touches another one.
+A token is accepted if and only if its grant is valid and the token has not expired. A code is redeemed at most once. Reuse ends
+the grant of the token, and no other grant.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ BAD_VERIFIERS = st.sampled_from([None, "w" * 50])
 
 @dataclass(eq=False)
 class Grant:
-    """That somebody let an application in."""
+    """A grant of a person to an application."""
 
     user: int
     client: int
@@ -64,7 +64,7 @@ class Token:
 
 
 class IdentityMachine(RuleBasedStateMachine):
-    """The clock never goes back, so that one provider serves all runs; each begins with nothing let in."""
+    """The clock never goes back, so one provider serves all runs. Each run starts without grants."""
 
     codes = Bundle("codes")
     refreshes = Bundle("refreshes")
@@ -94,7 +94,7 @@ class IdentityMachine(RuleBasedStateMachine):
         return self._runner.run(run())
 
     def _keep(self, grant: Grant, body: dict[str, Any]) -> tuple[str, str]:
-        """What a token response brought, into the model; its access token and its refresh token."""
+        """Adds a token response to the model. Returns its access token and its refresh token."""
         assert body["expires_in"] == TOKEN_LIFE
         for name in ("access_token", "id_token"):
             assert body[name] not in self._tokens
@@ -125,7 +125,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(target=refreshes, user=EITHER, client=EITHER)
     def let_in_and_redeem(self, user: int, client: int) -> object:
-        """The usual way, in one step: most runs should come to refreshing soon."""
+        """The usual flow in one step, so that most runs soon reach refreshes."""
         return self.redeem(self.let_in(user, client), 1)
 
     @rule(target=refreshes, code=codes, callers=CALLERS)
@@ -147,7 +147,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(code=consumes(codes), verifier=BAD_VERIFIERS)
     def redeem_with_a_bad_verifier(self, code: str, verifier: str | None) -> None:
-        """It is used up by that, and so is what it stood for."""
+        """This uses the code up and ends its grant."""
         known = self._codes[code]
         answer = self._do(self._browsers[1].redeem(code, CLIENTS[known.grant.client], code_verifier=verifier))
         assert answer.status_code == 400
@@ -179,7 +179,7 @@ class IdentityMachine(RuleBasedStateMachine):
         return successor
 
     def _turn(self, known: Refresh) -> int:
-        """What presenting it once more comes to, and what that does."""
+        """The expected result of presenting it again, and its effect."""
         if not known.grant.lives:
             return 400
         successor = self._refreshes.get(known.successor or "")
@@ -204,7 +204,7 @@ class IdentityMachine(RuleBasedStateMachine):
         client = CLIENTS[self._refreshes[token].grant.client]
         assert self._do(self._browsers[0].refresh(token, client, scope="openid light.read plug.write")).status_code == 400
 
-    # Chance alone seldom comes to these, and each is a sentence of the rule for retries.
+    # Random runs seldom reach these cases of the rule for retries.
 
     @rule(user=EITHER, client=EITHER, seconds=st.sampled_from([0, GRACE, GRACE + 1]), callers=CALLERS)
     def refresh_and_again_later(self, user: int, client: int, seconds: int, callers: int) -> None:
@@ -223,7 +223,7 @@ class IdentityMachine(RuleBasedStateMachine):
 
     @rule(user=EITHER, client=EITHER, seconds=st.sampled_from([0, TOKEN_LIFE]), as_owner=st.booleans())
     def revoke_by_an_access_token(self, user: int, client: int, seconds: int, as_owner: bool) -> None:
-        """One that has expired is nobody's any more, so that nothing comes of revoking it (RFC 7009 §2.2)."""
+        """Revoking an expired token has no effect (RFC 7009 §2.2)."""
         refreshed = self.refresh(str(self.let_in_and_redeem(user, client)), 1)
         grant = self._refreshes[str(refreshed)].grant
         token, known = next((text, it) for text, it in self._tokens.items() if it.grant is grant)
@@ -269,7 +269,7 @@ class IdentityMachine(RuleBasedStateMachine):
         assert alive == [self._opens(known) for known in self._tokens.values()]
 
     def check_endpoints(self, token: str) -> None:
-        """They say the same as the verifier."""
+        """Introspection and userinfo agree with the verifier."""
         known = self._tokens[token]
         client = CLIENTS[known.grant.client]
         form = {"token": token, "client_id": client.id, "client_secret": SECRET}

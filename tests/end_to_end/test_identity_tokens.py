@@ -1,4 +1,4 @@
-"""Codes, refresh tokens and grants that are refused, over the real server, and what becomes of the tokens they gave."""
+"""Refused codes, refresh tokens and grants over the real server, and the effect on their tokens."""
 
 import time
 from typing import Any
@@ -37,7 +37,7 @@ def identity(request: pytest.FixtureRequest) -> Gateway:
 
 @pytest.fixture(scope="module")
 def operator(identity: Gateway) -> Operator:
-    """With a token that the usual flow gave."""
+    """With a token of the usual flow."""
     return Operator(identity, RelyingParty(identity, DESK).log_in(Browser(identity, OPERATOR), scope="openid gateway.manage"))
 
 
@@ -52,13 +52,13 @@ def browser(identity: Gateway) -> Browser:
 
 
 def call(gateway: Gateway, tokens: dict[str, Any], operation: Operation = E6, target: Target | None = None) -> Any:
-    """As a family that takes the id token, or the access token, hears it."""
+    """The status of a family that takes the id token or the access token."""
     token = tokens["access_token" if operation.token == "access" else "id_token"]
     return gateway.api.send(operation, target, token=token)
 
 
 def lives(gateway: Gateway, tokens: dict[str, Any]) -> bool:
-    """Whether both tokens open their families; they live and die together."""
+    """Whether both tokens are accepted. They are valid or invalid together."""
     plant = {"plant": gateway.estate.find_plants(lambda it: it.owner == "anna@example.com")[0].id}
     answers = [call(gateway, tokens), call(gateway, tokens, E3, plant)]
     if all(answer.status_code == 200 for answer in answers):
@@ -200,7 +200,7 @@ class TestImplicit:
         assert browser.seen == []
 
     def test_its_access_token_does_not_open_home_control(self, identity: Gateway, browser: Browser) -> None:
-        """Spec 5: authorization code only. Its id token opens the families that take one."""
+        """Spec 5: authorization code only. Its id token is accepted by the families that take one."""
         page = RelyingParty(identity, BROWSER_APP)
         asked = page.request(response_type="id_token token", scope=HOME)
         tokens: dict[str, Any] = page.returned(browser.go("/auth/authorize", asked), asked, "fragment")
@@ -209,7 +209,7 @@ class TestImplicit:
         expect_ok(E6, call(identity, tokens))
 
     def test_where_the_gateway_has_it_off_nobody_gets_a_token(self, demo: Gateway) -> None:
-        """demo-app is registered for it, and the demo has it off."""
+        """demo-app is registered for it, but the demo has it disabled."""
         asked = {
             "response_type": "id_token token",
             "client_id": "demo-app",

@@ -1,7 +1,7 @@
-// A relying party on openid-client, driven over its standard streams: it writes one JSON object a line and reads the answers.
+// A relying party with openid-client. It writes one JSON object per line and reads the answers from stdin.
 //
-//   argv: the auth URL, the client's id, its redirect URI, its address for after the logout, how it authenticates
-//   stdin: its secret, then the address that the person's browser was sent back to
+//   argv: the auth URL, the client's id, its redirect URI, its post-logout redirect URI, its authentication method
+//   stdin: its secret, then the URL of the redirect to the application
 import { createInterface } from 'node:readline'
 
 import * as client from 'openid-client'
@@ -58,7 +58,7 @@ async function main() {
     tell('introspected', { introspection })
   }
 
-  // The tests call the families with these tokens before they let it go on.
+  // The tests call the families with these tokens before the next step.
   await read()
   await client.tokenRevocation(config, refreshed.refresh_token)
   const afterwards = await client
