@@ -78,9 +78,9 @@ class TestPasswordHasher:
             assert min(niceness) >= 10
             assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
-    def test_the_default_cost_is_no_less_than_recommended(self) -> None:
+    async def test_the_default_cost_is_no_less_than_recommended(self) -> None:
         hasher = PasswordHasher()
-        parameters = argon2.extract_parameters(hasher._argon2.hash("x"))
+        parameters = argon2.extract_parameters(await hasher.hash_password("x"))
         hasher.close()
         assert (parameters.memory_cost, parameters.time_cost, parameters.parallelism) == (19_456, 2, 1)
 

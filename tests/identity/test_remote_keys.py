@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from domogate.identity.fetching import FetchFailed, JsonFetcher
 from domogate.identity.profiles import IssuerProfile
-from domogate.identity.remote_keys import COLD_PAUSE, MAX_STALE, REFETCH_PAUSE, KeysUnavailable, RemoteKeys, _read_keys
+from domogate.identity.remote_keys import COLD_PAUSE, MAX_STALE, REFETCH_PAUSE, KeysUnavailable, RemoteKeys, read_keys
 from support.examples import examples
 from support.identity import ManualClock
 from support.issuer import FakeIssuer, IssuerKey, serve_issuer
@@ -214,7 +214,7 @@ class TestAKeySet:
         ],
     )
     def test_is_read_for_what_can_be_used_and_the_rest_is_passed_over(self, useless: Any) -> None:
-        keys = _read_keys({"keys": [useless, SECOND.public]}, ("ES256", "RS256", "PS256"))
+        keys = read_keys({"keys": [useless, SECOND.public]}, ("ES256", "RS256", "PS256"))
         assert set(keys) == {("second", "ES256")}
 
     @pytest.mark.parametrize(
@@ -222,10 +222,10 @@ class TestAKeySet:
     )
     def test_that_holds_nothing_usable_is_a_failure(self, document: Any) -> None:
         with pytest.raises(FetchFailed):
-            _read_keys(document, ("ES256",))
+            read_keys(document, ("ES256",))
 
     def test_of_thousands_is_read_in_part(self) -> None:
-        keys = _read_keys({"keys": [{**FIRST.public, "kid": str(number)} for number in range(5000)]}, ("ES256",))
+        keys = read_keys({"keys": [{**FIRST.public, "kid": str(number)} for number in range(5000)]}, ("ES256",))
         assert len(keys) == 100
 
     @settings(max_examples=examples(30))
@@ -240,7 +240,7 @@ class TestAKeySet:
     )
     def test_of_any_shape_is_read_or_refused(self, document: Any) -> None:
         try:
-            _read_keys({"keys": [document]}, ("ES256", "RS256", "EdDSA"))
+            read_keys({"keys": [document]}, ("ES256", "RS256", "EdDSA"))
         except FetchFailed:
             return
 

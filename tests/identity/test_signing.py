@@ -229,8 +229,7 @@ class TestMintedTokens:
                 await identity.signer.mint_token(TokenKind.ACCESS, identity.anna, identity.app, grant)
 
     async def test_an_rs256_gateway_signs_what_verifies_elsewhere_and_here(self) -> None:
-        identity = Identity()
-        identity.keyring._algorithm = "RS256"
+        identity = Identity(algorithm="RS256")
         await identity.keyring.start()
         token = await identity.mint()
         assert pyjwt.get_unverified_header(token)["alg"] == "RS256"

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import yaml
 
-from support.gateway import Gateway, _shared
+from support.gateway import Gateway, shared_gateway
 from support.http import client
 
 ANNA, BRUNO = "anna@example.com", "bruno@example.com"
@@ -77,7 +77,7 @@ def prepare(gateway: Gateway) -> Gateway:
 
 def provider(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
     """A demo with these applications. Tests share one gateway per name."""
-    gateway = _shared(request, name, settings)
+    gateway = shared_gateway(request, name, settings)
     if not gateway.early:
         assert gateway.estate.plants  # read before the import, so that all tests of this process see the same estate
         prepare(gateway)

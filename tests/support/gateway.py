@@ -270,7 +270,7 @@ def running(gateway: Gateway) -> Iterator[Gateway]:
 _SHARED = pytest.StashKey[dict[str, Gateway]]()
 
 
-def _shared(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
+def shared_gateway(request: pytest.FixtureRequest, name: str, settings: Mapping[str, str]) -> Gateway:
     """One gateway of that name for the whole test run."""
     gateways = request.config.stash.setdefault(_SHARED, {})
     if name not in gateways:
@@ -283,7 +283,7 @@ def _shared(request: pytest.FixtureRequest, name: str, settings: Mapping[str, st
 @pytest.fixture(scope="session")
 def demo(request: pytest.FixtureRequest) -> Gateway:
     """A shared demo with default settings. Tests only read from it, or undo their changes."""
-    return _shared(request, "demo", {})
+    return shared_gateway(request, "demo", {})
 
 
 # Every read asks the device. Timeouts are shorter than the defaults, but long enough for a machine that pauses for a second.
@@ -300,7 +300,7 @@ QUICK = {
 @pytest.fixture(scope="session")
 def workshop(request: pytest.FixtureRequest) -> Gateway:
     """A demo for tests that change devices, people and keys. Each test undoes its changes."""
-    gateway = _shared(request, "workshop", QUICK)
+    gateway = shared_gateway(request, "workshop", QUICK)
     if not gateway.early:
         gateway.early = readings_now(gateway)
     return gateway

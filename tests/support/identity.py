@@ -151,10 +151,10 @@ def new_verifier(store: MemoryStore, keyring: KeyRing, **options: Any) -> TokenV
 class Identity:
     """The identity leaf on one memory store, with Anna, her application and her grant."""
 
-    def __init__(self, **verifier_options: Any) -> None:
+    def __init__(self, *, algorithm: str = "ES256", **verifier_options: Any) -> None:
         self.clock = ManualClock()
         self.store = MemoryStore(self.clock)
-        self.keyring = KeyRing(self.store, self.clock)
+        self.keyring = KeyRing(self.store, self.clock, algorithm=algorithm)
         self.signer = TokenSigner(self.keyring, self.clock, ISSUER, AUDIENCE, access_lifetime=3600.0, id_lifetime=3600.0)
         self.verifier = new_verifier(self.store, self.keyring, **verifier_options)
         self.store.listen(self.keyring.apply)

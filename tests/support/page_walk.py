@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from playwright.async_api import Page
 
-from domogate.auth.pages.account import _NOTICES
+from domogate.auth.pages.account import NOTICES
 from domogate.auth.pages.language import LANGUAGES, Language
 from domogate.auth.pages.rendering import Renderer
 from domogate.domain.authorization import LinkPurpose
@@ -221,7 +221,7 @@ class PageWalk:
         await self.open("/auth/account")
         await self.stop("account-password-due", hello, name="Anna")
         await self.home.set_standing(ANNA, Standing.GOOD)
-        for notice in sorted(_NOTICES):
+        for notice in sorted(NOTICES):
             await self.open(f"/auth/account?done={notice}")
             await self.stop(f"account-notice-{notice}", hello, name="Anna")
         await self.open("/auth/account/password")

@@ -96,7 +96,7 @@ class RemoteKeys:
 
     async def _fetch(self) -> None:
         try:
-            self._keys = _read_keys(await self._http.get_json(await self._discover()), self._profile.algorithms)
+            self._keys = read_keys(await self._http.get_json(await self._discover()), self._profile.algorithms)
             self._fetched_at = self._now()
         except FetchFailed as failure:
             _log.warning(
@@ -124,7 +124,7 @@ class RemoteKeys:
         return keys_url
 
 
-def _read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
+def read_keys(document: Any, algorithms: tuple[str, ...]) -> dict[tuple[str | None, str], PublicKey]:
     """By kid and algorithm. Unusable keys are ignored: a set may contain keys for other uses (RFC 7517 §5)."""
     jwks = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(jwks, list):

@@ -22,7 +22,7 @@ from domogate.services.people import Actor, LoggedIn
 from domogate.services.refusals import Refused
 from domogate.services.rights.access import list_own_plants
 
-_NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
+NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
 
 
 Action = Callable[[Request, LoggedIn, Form], Awaitable[Response]]
@@ -90,7 +90,7 @@ class AccountPages:
             "account.html",
             language=language,
             person=person,
-            notice=notice if notice in _NOTICES else None,
+            notice=notice if notice in NOTICES else None,
             now=self._context.clock.now(),
             applications=await self._applications_of(person),
             scope_words=lambda scope: scope_words(language, scope),
