@@ -120,11 +120,14 @@ def test_the_page_says_how_many_files_it_touches(tmp_path: Path) -> None:
 
 def test_its_settings_are_declared_in_one_place_and_documented(tmp_path: Path) -> None:
     build(tmp_path)
-    code = "from domogate.settings.loading import setting_types; print(*setting_types())"
-    names = domogate_python(tmp_path, "-c", code).split()
-    rows = re.findall(r"^\| `DOMOGATE_([A-Z_]+)`", (tmp_path / "docs" / "settings.md").read_text(), re.MULTILINE)
-    assert "linelamp_address" in names
-    assert set(names) == {row.lower() for row in rows}
+    code = (
+        "from domogate.settings.descriptions import DECLARED as d; print(*(f'{n}\\t{d[n].setting.help}' for n in d), sep='\\n')"
+    )
+    declared = dict(line.split("\t") for line in domogate_python(tmp_path, "-c", code).splitlines())
+    table = (tmp_path / "docs" / "settings.md").read_text()
+    rows = dict(re.findall(r"^\| `DOMOGATE_([A-Z_]+)` \|.*\| (.*) \|$", table, re.MULTILINE))
+    assert set(declared) == {name.lower() for name in rows}
+    assert rows["LINELAMP_ADDRESS"] == declared["linelamp_address"]
     assert "--linelamp-address" in domogate_python(tmp_path, "-m", "domogate.cli", "serve", "--help")
 
 

@@ -20,7 +20,7 @@ SETTINGS: dict[str, DeclaredSetting] = {
 
 def build_drivers(clock: Clock, settings: Mapping[str, DriverSettings]) -> dict[str, Driver]:
     """One of each, with its settings, or with the defaults where `settings` has none for it."""
-    return {name: driver.build_from(clock, settings) for name, driver in DRIVERS.items()}
+    return {name: driver.build(clock, driver.settings_in(settings)) for name, driver in DRIVERS.items()}
 
 
 def make_settings(values: Mapping[str, Any]) -> dict[str, DriverSettings]:

@@ -67,9 +67,6 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
         assert isinstance(mine, self.settings)
         return mine
 
-    def build_from(self, clock: Clock, every: Mapping[str, DriverSettings]) -> Driver:
-        return self.build(clock, self.settings_in(every))
-
 
 class _Named(Protocol):
     @property

@@ -14,7 +14,8 @@ from domogate.domain.states import Color, Reading, ThermostatFunction, Thermosta
 from domogate.drivers.mqtt.dialects import generic, tasmota, zigbee2mqtt
 from domogate.drivers.mqtt.kinds import UNITS, make_state, properties_for, unconfirmed
 from domogate.drivers.mqtt.options import find_option_problems
-from domogate.drivers.mqtt.properties import Codec, Properties, Unreadable, Unsupported
+from domogate.drivers.mqtt.payloads import Unreadable
+from domogate.drivers.mqtt.properties import Codec, Properties, Unsupported
 from support.examples import examples
 from support.mqtt_dialects import said, speak, tasmo, zigbee
 

@@ -12,7 +12,7 @@ from domogate.domain.devices import DeviceKind as Kind
 from domogate.drivers.mqtt.announcements import from_tasmota, from_zigbee2mqtt
 from domogate.drivers.mqtt.discovery import find_modules
 from domogate.drivers.mqtt.options import find_option_problems
-from domogate.drivers.mqtt.properties import Unreadable
+from domogate.drivers.mqtt.payloads import Unreadable
 
 STATE = {"type": "binary", "name": "state", "property": "state", "value_on": "ON", "value_off": "OFF", "access": 7}
 

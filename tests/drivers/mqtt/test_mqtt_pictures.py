@@ -13,8 +13,8 @@ from domogate.domain.states import CameraState, Report
 from domogate.drivers.mqtt import MqttBroker
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.options import find_option_problems
+from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.drivers.mqtt.pictures import CameraPictures, read_picture
-from domogate.drivers.mqtt.properties import Unreadable
 from domogate.ports import Picture
 from support.driver_bench import PATIENCE, PLANT
 from support.mosquitto import DeviceClient, Mosquitto

@@ -11,7 +11,7 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt.dialects.zigbee2mqtt import SET_POINTS
-from domogate.drivers.mqtt.properties import Unreadable
+from domogate.drivers.mqtt.payloads import Unreadable
 
 
 class Candidate(msgspec.Struct, frozen=True):

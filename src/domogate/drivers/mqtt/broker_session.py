@@ -16,7 +16,7 @@ from domogate.drivers.mqtt.connection import Connection, ConnectionLost
 from domogate.drivers.mqtt.message_queue import MessageQueue
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.drivers.mqtt.packets import FAILURE, words_for
-from domogate.drivers.mqtt.properties import Unreadable
+from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.drivers.mqtt.warning_counter import WarningCounter
 from domogate.ports import Clock
 

@@ -15,7 +15,7 @@ from domogate.drivers.mqtt.broker_connection import open_connection
 from domogate.drivers.mqtt.connection import BrokerRefused, Connection
 from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.packets import FAILURE, V5, V311, words_for
-from domogate.drivers.mqtt.properties import Unreadable, read_json
+from domogate.drivers.mqtt.payloads import Unreadable, read_json
 
 _LARGEST_ANNOUNCEMENT = 32 * 1024 * 1024
 """The list of all devices is one message, with some kilobytes for each device."""

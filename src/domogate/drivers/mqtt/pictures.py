@@ -2,7 +2,7 @@
 
 import asyncio
 
-from domogate.drivers.mqtt.properties import Unreadable
+from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.ports import Picture
 
 _SIGNATURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}

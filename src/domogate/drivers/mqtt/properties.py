@@ -4,10 +4,9 @@ A dialect decodes payloads into Properties and encodes wanted Properties as payl
 and wanted Properties from commands. So a dialect knows nothing of states, and a kind of device knows nothing of dialects.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
 import msgspec
 
@@ -56,10 +55,6 @@ NOT_STATE = frozenset(("available", "refusal", "picture"))
 
 THERMOSTAT_DEFAULTS = Properties(mode=ThermostatMode.MANUAL, function=ThermostatFunction.HEATING)
 """For a thermostat that never reports them."""
-
-
-class Unreadable(Exception):
-    """A payload that cannot be decoded. It is counted and changes nothing."""
 
 
 class Unsupported(Exception):
@@ -112,56 +107,3 @@ class Codec(Protocol):
     def encode_read(self) -> Sequence[Publication]:
         """The messages that make the module report its state; none: it cannot be asked."""
         ...
-
-
-# decoding payloads
-
-_decode = msgspec.json.Decoder().decode
-
-
-def read_json(payload: bytes) -> Any:
-    """Raises Unreadable."""
-    try:
-        return _decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Unreadable("it is not JSON") from None
-
-
-def read_object(payload: bytes) -> dict[str, Any]:
-    """Raises Unreadable."""
-    value = read_json(payload)
-    if not isinstance(value, dict):
-        raise Unreadable("it is not a JSON object")
-    return value
-
-
-def read_text(payload: bytes) -> str:
-    """Raises Unreadable."""
-    try:
-        return payload.decode()
-    except UnicodeDecodeError:
-        raise Unreadable("it is not UTF-8") from None
-
-
-def as_number(value: object) -> float | None:
-    """None when it is not a finite number. A boolean is not a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def within(value: object, low: float, high: float) -> float | None:
-    """None when it is not a number within the bounds."""
-    number = as_number(value)
-    return number if number is not None and low <= number <= high else None
-
-
-def battery_of(percent: float) -> Battery:
-    for least, word in ((90, Battery.FULL), (60, Battery.HIGH), (30, Battery.MEDIUM), (10, Battery.LOW)):
-        if percent >= least:
-            return word
-    return Battery.VERY_LOW

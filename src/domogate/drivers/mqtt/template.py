@@ -9,7 +9,8 @@ import msgspec
 
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.dialects.options import find_problem_of_topic
-from domogate.drivers.mqtt.properties import Unreadable, Unsupported, as_number, read_text
+from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_text
+from domogate.drivers.mqtt.properties import Unsupported
 
 Scalar = str | int | float | bool
 

@@ -18,8 +18,5 @@ class OpenWebNetSettings(DriverSettings, frozen=True):
 
 
 DRIVER = DriverDeclaration(
-    OpenWebNet.name,
-    OpenWebNetSettings,
-    lambda clock, settings: OpenWebNet(clock, settings.gateways),
-    find_option_problems,
+    OpenWebNet.name, OpenWebNetSettings, lambda clock, settings: OpenWebNet(clock, settings.gateways), find_option_problems
 )

@@ -9,13 +9,7 @@ from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import AutomationState, State
 from domogate.drivers.bounds import check_bounds
 from domogate.drivers.openwebnet.device import Plan, PointDevice, to_numbers
-from domogate.drivers.openwebnet.frames import (
-    DimensionRequest,
-    DimensionWriting,
-    Event,
-    Normal,
-    Request,
-)
+from domogate.drivers.openwebnet.frames import DimensionRequest, DimensionWriting, Event, Normal, Request
 
 WHO = 2
 _STOP, _UP, _DOWN = 0, 1, 2

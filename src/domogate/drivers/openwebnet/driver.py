@@ -34,7 +34,7 @@ class OpenWebNet:
             raise ValueError("two OpenWebNet gateways have the same name")
         self._plants: dict[Id, dict[Id, DrivenModule]] = {}
         self._failure: asyncio.Future[Exception] | None = None
-        self._calls: set[asyncio.Task[Report]] = set()
+        self._calls: set[asyncio.Task[None]] = set()
 
     # lifecycle
 
@@ -134,20 +134,13 @@ class OpenWebNet:
             raise DeviceOffline(f"the device cannot be driven: {module.absence.evidence if module.absence else ''}")
         if self._clock.now() >= order.deadline:
             raise DeviceTimeout("the order came after its deadline")
-        return await self._until_stopped(self._execute(module, order))
-
-    async def _execute(self, module: DrivenModule, order: Order) -> Report:
-        await self._bus_of(module).execute(module, order)
+        await self._until_stopped(self._bus_of(module).execute(module, order))
         return module.make_report(self._clock.now())
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         module = self._find(plant_id, module_id)
-        if module.device is None:
-            return module.make_report(self._clock.now())
-        return await self._until_stopped(self._read(module, deadline))
-
-    async def _read(self, module: DrivenModule, deadline: float) -> Report:
-        await self._bus_of(module).read(module, deadline)
+        if module.device is not None:
+            await self._until_stopped(self._bus_of(module).read(module, deadline))
         return module.make_report(self._clock.now())
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:  # noqa: ARG002 (there are none)
@@ -160,13 +153,13 @@ class OpenWebNet:
             raise DeviceOffline("OpenWebNet does not drive this module")
         return module
 
-    async def _until_stopped(self, work: Coroutine[Any, Any, Report]) -> Report:
+    async def _until_stopped(self, work: Coroutine[Any, Any, None]) -> None:
         """`stop` ends the calls that are running."""
         task = asyncio.create_task(work)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
         try:
-            return await task
+            await task
         except asyncio.CancelledError:
             current = asyncio.current_task()
             if current is not None and current.cancelling():

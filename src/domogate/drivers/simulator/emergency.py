@@ -16,10 +16,7 @@ from domogate.drivers.simulator.device import Device, Start
 from domogate.drivers.simulator.seeded_random import TimeSlots
 
 _DAY = 86_400.0
-_HEALTHY = {
-    DeviceKind.EMERGENCY_CONTROLLER: FailureType.REMOTE_OK,
-    DeviceKind.EMERGENCY_UNIT: FailureType.BLOCK_OK,
-}
+_HEALTHY = {DeviceKind.EMERGENCY_CONTROLLER: FailureType.REMOTE_OK, DeviceKind.EMERGENCY_UNIT: FailureType.BLOCK_OK}
 _BREAKS = {
     DeviceKind.EMERGENCY_CONTROLLER: (
         FailureType.REMOTE_NO_BLOCK_RESPONSE,

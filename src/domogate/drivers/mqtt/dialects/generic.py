@@ -10,6 +10,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
+from domogate.drivers.mqtt.payloads import Unreadable, as_number, battery_of, read_text, within
 from domogate.drivers.mqtt.pictures import read_picture
 from domogate.drivers.mqtt.properties import (
     THERMOSTAT_DEFAULTS,
@@ -18,12 +19,7 @@ from domogate.drivers.mqtt.properties import (
     Publication,
     QueuePolicy,
     Subscription,
-    Unreadable,
     Unsupported,
-    as_number,
-    battery_of,
-    read_text,
-    within,
 )
 from domogate.drivers.mqtt.template import Scalar, Source, Target
 

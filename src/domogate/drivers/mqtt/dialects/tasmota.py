@@ -9,19 +9,8 @@ from typing import Any
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind
-from domogate.drivers.mqtt.properties import (
-    Codec,
-    Properties,
-    Publication,
-    QueuePolicy,
-    Subscription,
-    Unreadable,
-    Unsupported,
-    as_number,
-    read_object,
-    read_text,
-    within,
-)
+from domogate.drivers.mqtt.payloads import Unreadable, as_number, read_object, read_text, within
+from domogate.drivers.mqtt.properties import Codec, Properties, Publication, QueuePolicy, Subscription, Unsupported
 
 KINDS = frozenset(
     (

@@ -13,19 +13,8 @@ from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode
 from domogate.drivers.declaration import OptionProblem
 from domogate.drivers.mqtt.colors import hue_and_saturation
 from domogate.drivers.mqtt.dialects.options import DialectOptions, find_problem_of_topic, refuse_kind, to_json
-from domogate.drivers.mqtt.properties import (
-    Codec,
-    Properties,
-    Publication,
-    QueuePolicy,
-    Subscription,
-    Unreadable,
-    Unsupported,
-    as_number,
-    battery_of,
-    read_object,
-    within,
-)
+from domogate.drivers.mqtt.payloads import Unreadable, as_number, battery_of, read_object, within
+from domogate.drivers.mqtt.properties import Codec, Properties, Publication, QueuePolicy, Subscription, Unsupported
 
 KINDS = frozenset(
     (

@@ -1,0 +1,63 @@
+"""Reads values from payloads."""
+
+import math
+from typing import Any
+
+import msgspec
+
+from domogate.domain.states import Battery
+
+
+class Unreadable(Exception):
+    """A payload that cannot be decoded. It is counted and changes nothing."""
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+def read_json(payload: bytes) -> Any:
+    """Raises Unreadable."""
+    try:
+        return _decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Unreadable("it is not JSON") from None
+
+
+def read_object(payload: bytes) -> dict[str, Any]:
+    """Raises Unreadable."""
+    value = read_json(payload)
+    if not isinstance(value, dict):
+        raise Unreadable("it is not a JSON object")
+    return value
+
+
+def read_text(payload: bytes) -> str:
+    """Raises Unreadable."""
+    try:
+        return payload.decode()
+    except UnicodeDecodeError:
+        raise Unreadable("it is not UTF-8") from None
+
+
+def as_number(value: object) -> float | None:
+    """None when it is not a finite number. A boolean is not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def within(value: object, low: float, high: float) -> float | None:
+    """None when it is not a number within the bounds."""
+    number = as_number(value)
+    return number if number is not None and low <= number <= high else None
+
+
+def battery_of(percent: float) -> Battery:
+    for least, word in ((90, Battery.FULL), (60, Battery.HIGH), (30, Battery.MEDIUM), (10, Battery.LOW)):
+        if percent >= least:
+            return word
+    return Battery.VERY_LOW
