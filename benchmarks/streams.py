@@ -21,8 +21,8 @@ from domogate.http_api.credentials import KeyAndToken
 # The wiring and the listeners are those of the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support.crowding import Crowd, allow_files, crowd
-from support.listening import Salon, a_module, open_salon
+from support.crowding import ListenerPool, allow_files, listener_pool
+from support.listening import StreamSetup, a_module, open_stream_setup
 from support.mqtt_flood import percentile
 from support.stores import HandClock
 
@@ -47,18 +47,18 @@ class _NoAudit:
 
 async def events_streamed() -> AsyncIterator[Row]:
     """A thousand listeners in a separate process, ten on each of a hundred plants."""
-    async with _serving() as (salon, port):
-        owner = await salon.add_user("Owner")
+    async with _serving() as (setup, port):
+        owner = await setup.add_user("Owner")
         plugs = [a_module(DeviceKind.PLUG) for _ in range(_PLANTS)]
-        places = [((await salon.add_plant(owner, plug)).id, plug) for plug in plugs]
-        credentials = await salon.let_in(owner)
+        places = [((await setup.add_plant(owner, plug)).id, plug) for plug in plugs]
+        credentials = await setup.let_in(owner)
         headers = {name.decode(): value.decode() for name, value in credentials.headers}
-        fast = await _measure(salon, port, headers, places, None)
+        fast = await _measure(setup, port, headers, places, None)
         yield Row(
             "SSE: events sent to 1,000 listeners per second", f"{fast.sent / fast.seconds:,.0f}", "none lost", fast.complete
         )
         yield Row("SSE: events sent to listeners per CPU-second, commits included", f"{fast.sent / fast.cpu:,.0f}")
-        steady = await _measure(salon, port, headers, places, _RATE)
+        steady = await _measure(setup, port, headers, places, _RATE)
     yield Row(
         f"SSE: from report to listener at {_RATE} changes a second, p50 / p99",
         f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
@@ -70,47 +70,47 @@ async def events_streamed() -> AsyncIterator[Row]:
 class _Run:
     """The result of one run."""
 
-    def __init__(self, listeners: Crowd, seconds: float, cpu: float, changes: int) -> None:
+    def __init__(self, listeners: ListenerPool, seconds: float, cpu: float, changes: int) -> None:
         self.seconds = seconds
         self.cpu = cpu
         self.ages = listeners.ages
-        self.sent = sum(len(ids) for _, ids, _, _ in listeners.heard)
-        self.complete = self.sent == changes * _LISTENERS // _PLANTS and not any(odd for *_, odd in listeners.heard)
+        self.sent = sum(len(ids) for _, ids, _, _ in listeners.received)
+        self.complete = self.sent == changes * _LISTENERS // _PLANTS and not any(odd for *_, odd in listeners.received)
 
 
 @asynccontextmanager
-async def _serving() -> AsyncIterator[tuple[Salon, int]]:
+async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
     allow_files(_LISTENERS)
     stop = asyncio.Event()
-    async with open_salon(_Clock(), most=_LISTENERS) as salon:
-        credentials = KeyAndToken(salon.admission, salon.verifier, _NoAudit())
-        app = events.build(salon.hub, credentials, base_url="http://localhost", version="0")
+    async with open_stream_setup(_Clock(), most=_LISTENERS) as setup:
+        credentials = KeyAndToken(setup.admission, setup.verifier, _NoAudit())
+        app = events.build(setup.hub, credentials, base_url="http://localhost", version="0")
         edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
-            running = asyncio.create_task(server.run(edge, listening, stop=stop, on_drain=salon.hub.drain))
+            running = asyncio.create_task(server.run(edge, listening, stop=stop, on_drain=setup.hub.drain))
             try:
-                yield salon, listening.port
+                yield setup, listening.port
             finally:
                 stop.set()
                 await running
 
 
-async def _measure(salon: Salon, port: int, headers: dict[str, str], places: Places, rate: int | None) -> _Run:
+async def _measure(setup: StreamSetup, port: int, headers: dict[str, str], places: Places, rate: int | None) -> _Run:
     """Send reports as fast as they are committed, or `rate` of them a second."""
-    crowded = crowd(port, headers, [plant_id for plant_id, _ in places], _LISTENERS)
+    crowded = listener_pool(port, headers, [plant_id for plant_id, _ in places], _LISTENERS)
     listeners = await asyncio.to_thread(crowded.__enter__)
     try:
-        before, begun, cpu = salon.hub.sent, time.perf_counter(), time.process_time()
+        before, begun, cpu = setup.hub.sent, time.perf_counter(), time.process_time()
         count = _CHANGES if rate is None else rate * _SECONDS
-        await (_report_fast(salon, places, count) if rate is None else _report_steadily(salon, places, count, rate))
+        await (_report_fast(setup, places, count) if rate is None else _report_steadily(setup, places, count, rate))
         wanted = count * _LISTENERS // _PLANTS
-        while salon.hub.sent - before < wanted and time.perf_counter() - begun < 60:
+        while setup.hub.sent - before < wanted and time.perf_counter() - begun < 60:
             await asyncio.sleep(0.005)
         seconds, cost = time.perf_counter() - begun, time.process_time() - cpu
-        newest = await salon.store.newest_cursor()
+        newest = await setup.store.newest_cursor()
         plants = [plant_id for plant_id, _ in places]
         seen: dict[str, int] = dict.fromkeys(plants, 0)
-        for change in await salon.store.list_changes_of(plants, max(0, newest - len(places)), 10 * len(places)):
+        for change in await setup.store.list_changes_of(plants, max(0, newest - len(places)), 10 * len(places)):
             seen[change.event.plant_id] = change.cursor  # type: ignore[union-attr]  # only those of plants were read
         await asyncio.to_thread(listeners.finish, seen)
     finally:
@@ -118,30 +118,30 @@ async def _measure(salon: Salon, port: int, headers: dict[str, str], places: Pla
     return _Run(listeners, seconds, cost, count)
 
 
-async def _report_fast(salon: Salon, places: Places, count: int) -> None:
+async def _report_fast(setup: StreamSetup, places: Places, count: int) -> None:
     numbers = iter(range(count))
 
     async def worker() -> None:
         for number in numbers:
-            await _report(salon, places, number)
+            await _report(setup, places, number)
 
     await asyncio.gather(*(worker() for _ in range(_IN_FLIGHT)))
 
 
-async def _report_steadily(salon: Salon, places: Places, count: int, rate: int) -> None:
+async def _report_steadily(setup: StreamSetup, places: Places, count: int, rate: int) -> None:
     begun, tasks = time.perf_counter(), []
     for number in range(count):
         await asyncio.sleep(max(0.0, begun + number / rate - time.perf_counter()))
-        tasks.append(asyncio.create_task(_report(salon, places, number)))
+        tasks.append(asyncio.create_task(_report(setup, places, number)))
     await asyncio.gather(*tasks)
 
 
-async def _report(salon: Salon, places: Places, number: int) -> None:
+async def _report(setup: StreamSetup, places: Places, number: int) -> None:
     """Record a report as a driver does. The time of its reading tells the listener the age of the event."""
     plant_id, plug = places[number % len(places)]
     now = time.time()
     state = PlugState(on=number % 2 == 0, power=Reading(number % 2_000, Unit.WATT, now))
-    await salon.store.record([Report(plant_id, plug.id, now, state)])
+    await setup.store.record([Report(plant_id, plug.id, now, state)])
 
 
 STREAMS: dict[str, Scenario] = {"streams": events_streamed}

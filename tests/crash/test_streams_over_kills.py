@@ -38,8 +38,8 @@ class TestAListenerOverKills:
             newest = max(kept_changes(rounds.lives.database, start))
             follower.wait_heard(newest)
         kept = kept_changes(rounds.lives.database, start)
-        heard = [cursor for cursor in follower.ids if cursor <= newest]
-        assert heard == [cursor for cursor in kept if cursor <= newest]
+        received = [cursor for cursor in follower.ids if cursor <= newest]
+        assert received == [cursor for cursor in kept if cursor <= newest]
         assert follower.connections > ROUNDS / 2, "it was hardly ever cut off"
         assert "reset" not in {event for event, _ in follower.events}
         for event, data in follower.events:

@@ -1,18 +1,18 @@
-"""Events of a real gateway, over real HTTP, by an implementation that is not ours."""
+"""Events of a real gateway over real HTTP, read by an independent client library."""
 
 import json
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
 
 import httpx
 import pytest
-from httpx_sse import ServerSentEvent, connect_sse
+from httpx_sse import EventSource, ServerSentEvent, connect_sse
 
 from domogate.domain.people import Standing
 from support.backstage import backstage, issue_key, issue_token, revoke_key, standing
@@ -24,14 +24,16 @@ pytestmark = pytest.mark.slow
 
 
 class Ear:
-    """Listens on a thread of its own."""
+    """Reads on its own thread."""
 
     def __init__(self, gateway: Gateway, token: str, *, query: str = "", key: str = "", last: str | None = None) -> None:
         headers = {KEY_HEADER: key or gateway.subscription_key, "Authorization": f"Bearer {token}"}
         if last is not None:
             headers["Last-Event-ID"] = last
         self._http = httpx.Client(base_url=gateway.base_url, trust_env=False, verify=False, timeout=PATIENCE)
-        self._ask = lambda: connect_sse(self._http, "GET", f"/events{query}", headers=headers)
+        self._ask: Callable[[], AbstractContextManager[EventSource]] = lambda: connect_sse(
+            self._http, "GET", f"/events{query}", headers=headers
+        )
         self._leaving = False
         self._heard: Queue[ServerSentEvent | None] = Queue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -45,7 +47,7 @@ class Ear:
         self._heard.put(None)
 
     def wait_for(self, wanted: Callable[[ServerSentEvent], bool]) -> ServerSentEvent:
-        """The next event that is wanted; others are passed over."""
+        """The next event of this kind; others are skipped."""
         give_up = time.monotonic() + PATIENCE
         while True:
             try:
@@ -57,7 +59,7 @@ class Ear:
                 return event
 
     def is_let_in(self) -> bool:
-        """Whether anything is told at all."""
+        """Whether any event arrives."""
         event = self._heard.get(timeout=PATIENCE)
         assert event is None or event.event == "ready"
         return event is not None
@@ -69,7 +71,7 @@ class Ear:
         assert self._heard.get(timeout=PATIENCE) is None
 
     def close(self) -> None:
-        """It goes with the next event that it hears: nobody waits for that."""
+        """The thread ends at the next event; the test does not wait for it."""
         self._leaving = True
 
 
@@ -89,7 +91,7 @@ def about(event: ServerSentEvent) -> dict[str, Any]:
 
 class TestALivingHouse:
     def test_is_shown_within_seconds(self, workshop: Gateway) -> None:
-        """As the README has it, with devices that move more often."""
+        """As in the README, with devices that change more often."""
         person = workshop.people[workshop.anyone]
         with listening(workshop, person.access_token) as ear:
             event = ear.wait_for(lambda event: event.event in ("state", "reachability"))
@@ -116,7 +118,7 @@ class TestALivingHouse:
 
 
 class TestAtOnce:
-    """What ends a stream on a real gateway: each is done by another process, as an operator does it."""
+    """What ends a stream of a real gateway. Another process makes each change, as an operator would."""
 
     def test_a_revoked_key(self, workshop: Gateway) -> None:
         key = issue_key(workshop)

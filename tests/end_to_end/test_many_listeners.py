@@ -1,4 +1,4 @@
-"""Many listeners to one gateway, some of whom come and go: each hears every change of its plant once."""
+"""Many clients of one gateway, some of which reconnect: each gets every change of its plant once."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_everyone_hears_everything_once_also_over_reconnects(tmp_path: Path) -> None:
-    """How quick reads stay meanwhile is for the soak, on a quiet machine."""
+    """The soak measures the speed of reads meanwhile, on a quiet machine."""
     said: list[str] = []
     summary = run_streams(tmp_path, 2.5, 5, said.append, plants=60, listeners=120, rate=60, idle_for=0.2, times_idle=None)
     assert " reconnects" in summary

@@ -1,7 +1,7 @@
-"""A state machine of users, plants and changing rights: nobody ever sees anything of a plant that is not theirs.
+"""A state machine of users, plants and changing rights: nobody sees data of a plant without rights on it.
 
-The gateway is a real process; rights are changed by this process, a second one on the same store, and count from the next
-request on. Every name in a plant carries the plant's own mark, so that a leak shows whatever operation it leaks through.
+The gateway is a real process. This process changes rights in the same store, and they count from the next request.
+Every name in a plant contains the plant's mark, so that a leak shows in any operation.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ T = TypeVar("T")
 KEY = "rights-machine-only-0123456789"
 USERS = ("ada@example.com", "ben@example.com", "cleo@example.com", "dan@example.com")
 LATE = "eve@example.com"
-"""Known but not active: what invitations to her are worth shows once she sets a password."""
+"""Not active yet: invitations to her become memberships when she sets a password."""
 PLANTS = (0, 1, 2)
 
 
@@ -43,7 +43,7 @@ def plant_id(number: int) -> str:
 
 
 def mark(number: int) -> str:
-    """What every name in the plant holds."""
+    """A word that every name in the plant contains."""
     return ("Marigold", "Nightjar", "Ocelot")[number]
 
 
@@ -52,7 +52,7 @@ def module_id(number: int, nth: int) -> str:
 
 
 WANDERER = "99999999-0000-4000-8000-000000000001"
-"""A lamp that is carried from plant to plant."""
+"""A lamp that moves between plants."""
 KINDS = ("light", "plug", "remote", "lock", "audiovideo unit", "chronothermostat", "gateway", "automation")
 
 
@@ -90,7 +90,7 @@ def first_estate() -> dict[str, Any]:
 
 
 class Beside:
-    """A second process's hold on the store, kept open between steps."""
+    """A second process on the store, kept open between steps."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._runner = asyncio.Runner()
@@ -123,14 +123,14 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, 
 
 
 class Rights(RuleBasedStateMachine):
-    """What should be true, kept beside what is."""
+    """The model, and the checks of the gateway against it."""
 
     gateway: Gateway
     beside: Beside
 
     @initialize()
     def everything_as_at_first(self) -> None:
-        """Each plant active, of its first owner, and of nobody else; the lamp in the first."""
+        """Each plant is active and belongs only to its first owner; the lamp is in the first plant."""
         self.owner = {number: USERS[number] for number in PLANTS}
         self.allowed: dict[int, set[str]] = {number: set() for number in PLANTS}
         self.removed: set[int] = set()
@@ -139,7 +139,7 @@ class Rights(RuleBasedStateMachine):
         self.put_estate()
 
     def put_estate(self) -> None:
-        """Import an estate that says what the model says; only pruning takes a right away."""
+        """Import an estate that matches the model. With pruning, because only that removes rights."""
         document = first_estate()
         for number, plant in enumerate(document["plants"]):
             plant |= {
@@ -256,7 +256,7 @@ def test_nobody_ever_sees_what_is_not_theirs(houses: tuple[Gateway, Beside]) -> 
     class OnThisGateway(Rights):
         gateway, beside = houses
 
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         OnThisGateway,
         settings=settings(
             max_examples=examples(5),

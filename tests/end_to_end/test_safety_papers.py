@@ -1,4 +1,4 @@
-"""The papers of the demo hospital say what E18 and E19 answer, while the gateway runs."""
+"""The reports of the demo hospital agree with E18 and E19 of the running gateway."""
 
 import json
 from collections import Counter
@@ -31,7 +31,7 @@ def tally(records: list[dict[str, Any]]) -> str:
 
 
 class Papers:
-    """What the gateway answers, and what the report says, of one moment."""
+    """The gateway's answers and the report at the same time."""
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
         self.gateway = gateway
@@ -91,8 +91,8 @@ class TestTheReportOfTheDemoHospital:
         assert {(line["reference"], line["type"]): int(line["quantity"]) for line in papers.orders["lines"]} == dict(wanted)
         listed = papers.text[papers.text.index("Spare parts to order") :]
         assert wanted
-        for (reference, part), quantity in wanted.items():
-            assert f"{reference} {part} {quantity} " in listed
+        for (reference, part_type), quantity in wanted.items():
+            assert f"{reference} {part_type} {quantity} " in listed
 
     def test_the_logbook_has_what_the_gateway_saw_since_it_was_started(self, papers: Papers) -> None:
         entries = json.loads(papers.gateway.domogate("safety", "logbook", HOSPITAL, "--json"))

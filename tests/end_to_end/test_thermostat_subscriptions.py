@@ -1,4 +1,4 @@
-"""X6 to X8 as the family's real applications use them: subscribe, be told in E12's words, list, and unsubscribe."""
+"""X6 to X8 as real applications use them: subscribe, get notifications in the format of E12, list, unsubscribe."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tickets over real HTTP: asked for with E11 and E15, redeemed without key or token, once, and checked offline."""
+"""Tickets over real HTTP: issued by E11 and E15, redeemed once without key or token, and verified offline."""
 
 import io
 import re
@@ -22,7 +22,7 @@ from support.backstage import backstage, simulated, standing
 from support.forge import Forge
 from support.gateway import QUICK, Gateway, eventually, running, start
 from support.http import client
-from support.mosquitto import free_port
+from support.ports import free_port
 from support.spec_operations import E11, E15, Operation
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "tickets.md"
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """It logs all it can. Its devices are ten times as fast as real ones."""
+    """It logs everything. Its devices are ten times as fast as real ones."""
     loud = {"DOMOGATE_LOG_LEVEL": "debug", "DOMOGATE_ACCESS_LOG": "true"}
     settings = {**QUICK, **loud, "DOMOGATE_SIMULATOR_SPEED": "10", "DOMOGATE_METRICS_PORT": str(free_port())}
     with running(start("demo", tmp_path_factory.mktemp("tickets"), settings)) as started:
@@ -48,7 +48,7 @@ def sdk(gateway: Gateway) -> Iterator[httpx.Client]:
 
 
 def ask(gateway: Gateway, operation: Operation) -> tuple[str, dict[str, str]]:
-    """A ticket, and whom and what it is for."""
+    """A ticket with its user, plant and module."""
     who, target = gateway.case(operation)
     answer = gateway.send(operation, target, who=who)
     assert answer.status_code == 200, answer.text
@@ -174,7 +174,7 @@ class TestACamera:
 
 
 class TestTheDocumentedDoorStation:
-    """The example of docs/tickets.md, run as it stands there against this gateway's key set."""
+    """The example of docs/tickets.md, unchanged, with the key set of this gateway."""
 
     @pytest.fixture
     def station(self, gateway: Gateway) -> Any:
@@ -233,7 +233,7 @@ class TestTheDocumentedDoorStation:
 
 
 class TestWhatIsLeftBehind:
-    """Last in this file: everything above has passed through this gateway."""
+    """Last in this file, after all other tests have used this gateway."""
 
     def test_the_audit_log_verifies_and_names_nobody(self, gateway: Gateway) -> None:
         gateway.domogate("audit", "verify")

@@ -1,4 +1,4 @@
-"""Webhooks over real HTTP: from a command to a receiver that verifies what it gets with packages that know nothing of us."""
+"""Webhooks over real HTTP: from a command to a receiver that verifies the post with independent libraries."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 from support.extension_operations import X2, expect_done
 from support.gateway import Gateway, eventually
-from support.receivers import Got, ThreadedReceiver
+from support.receivers import ReceivedRequest, ThreadedReceiver
 from support.spec_operations import Target
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ def set_light(gateway: Gateway, who: str, target: Target, **order: Any) -> None:
     expect_done(X2, gateway.send(X2, target, who=who, body=json.dumps(order).encode()))
 
 
-def about(got: Got, module: str) -> bool:
+def about(got: ReceivedRequest, module: str) -> bool:
     return bool(got.json["data"].get("moduleId") == module)
 
 

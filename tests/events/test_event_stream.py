@@ -35,7 +35,7 @@ from domogate.identity.subscriptions import new_key, new_subscription
 from domogate.services.audit import AuditAction
 from domogate.services.events.endings import MEANING_OF, EndCode
 from support.edge_server import serving
-from support.listening import Credentials, Salon, a_module, open_salon, until
+from support.listening import Credentials, StreamSetup, a_module, open_stream_setup, until
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +53,8 @@ class RecordingAudit:
 class Served:
     """Event streams behind the real server, with a user, a plant and a lamp."""
 
-    def __init__(self, salon: Salon, port: int, audit: RecordingAudit, stop: asyncio.Event, metrics: Metrics) -> None:
-        self.salon = salon
+    def __init__(self, setup: StreamSetup, port: int, audit: RecordingAudit, stop: asyncio.Event, metrics: Metrics) -> None:
+        self.setup = setup
         self.port = port
         self.audit = audit
         self.stop = stop
@@ -62,10 +62,10 @@ class Served:
         self.http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=TIMEOUT)
 
     async def build(self) -> None:
-        self.anna = await self.salon.add_user("Anna")
+        self.anna = await self.setup.add_user("Anna")
         self.lamp = a_module(DeviceKind.LIGHT)
-        self.plant = await self.salon.add_plant(self.anna, self.lamp)
-        self.credentials = await self.salon.let_in(self.anna)
+        self.plant = await self.setup.add_plant(self.anna, self.lamp)
+        self.credentials = await self.setup.let_in(self.anna)
 
     def headers(self, credentials: Credentials | None = None, **more: str) -> dict[str, str]:
         given = {name.decode(): value.decode() for name, value in (credentials or self.credentials).headers}
@@ -82,7 +82,7 @@ class Served:
 
     async def switch(self, times: int = 1) -> None:
         for number in range(times):
-            await self.salon.report(self.plant, self.lamp, on=number % 2 == 0)
+            await self.setup.report(self.plant, self.lamp, on=number % 2 == 0)
 
     async def raw(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A stream on a bare socket, its head already read."""
@@ -101,15 +101,15 @@ class Served:
 @asynccontextmanager
 async def open_served(limits: Limits | None = None, **hub_options: Any) -> AsyncIterator[Served]:
     audit, stop, metrics = RecordingAudit(), asyncio.Event(), Metrics()
-    async with open_salon(**hub_options) as salon:
-        credentials = KeyAndToken(salon.admission, salon.verifier, audit)
-        app = events.build(salon.hub, credentials, base_url="https://gateway.example", version="1.0")
+    async with open_stream_setup(**hub_options) as setup:
+        credentials = KeyAndToken(setup.admission, setup.verifier, audit)
+        app = events.build(setup.hub, credentials, base_url="https://gateway.example", version="1.0")
         edge = Edge(
             app, is_allowed_origin=AsyncMock(return_value=False), is_ready=lambda: True, metrics=metrics, access_log=False
         )
         options = {} if limits is None else {"limits": limits}
-        async with serving(edge, on_drain=salon.hub.drain, stop=stop, **options) as listening:
-            served = Served(salon, listening.port, audit, stop, metrics)
+        async with serving(edge, on_drain=setup.hub.drain, stop=stop, **options) as listening:
+            served = Served(setup, listening.port, audit, stop, metrics)
             await served.build()
             try:
                 yield served
@@ -148,8 +148,8 @@ class TestListening:
             start = (await anext(events)).id
         await served.switch(3)
         async with served.listening(**{"last-event-id": start}) as events:
-            heard = [await anext(events) for _ in range(4)]
-        assert [event.event for event in heard] == ["state", "state", "state", "ready"]
+            received = [await anext(events) for _ in range(4)]
+        assert [event.event for event in received] == ["state", "state", "state", "ready"]
 
     async def test_begins_with_the_present_when_asked_to(self, served: Served) -> None:
         async with served.listening("?present=true&kind=state") as events:
@@ -164,7 +164,7 @@ class TestListening:
     async def test_the_last_event_gives_the_reason_and_the_connection_can_be_used_again(self, served: Served) -> None:
         async with served.listening() as events:
             await anext(events)
-            await served.salon.store.revoke_grant(served.credentials.grant.id, served.salon.clock.now())
+            await served.setup.store.revoke_grant(served.credentials.grant.id, served.setup.clock.now())
             [end] = [event async for event in events]
         assert end.event == "end"
         assert end.json()["code"] == "token"
@@ -173,12 +173,12 @@ class TestListening:
     async def test_the_stream_is_closed_when_the_client_disconnects(self, served: Served) -> None:
         async with served.listening() as events:
             await anext(events)
-            assert served.salon.hub.open_streams == 1
-        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be closed")
+            assert served.setup.hub.open_streams == 1
+        await until(lambda: served.setup.hub.open_streams == 0, "the stream to be closed")
 
     async def test_a_stream_counts_once_against_the_rate(self, served: Served) -> None:
         key = new_key()
-        await served.salon.store.add_subscription(new_subscription("app", key, served.salon.clock.now(), rate="2/hour"))
+        await served.setup.store.add_subscription(new_subscription("app", key, served.setup.clock.now(), rate="2/hour"))
         credentials = dataclasses.replace(served.credentials, key=key)
         async with served.http.stream("GET", "/events", headers=served.headers(credentials)) as answer:
             assert answer.headers["x-ratelimit-remaining"] == "1"
@@ -193,7 +193,7 @@ class TestListening:
         answer = await served.http.head("/events", headers=served.headers())
         assert (answer.status_code, answer.content) == (200, b"")
         assert answer.headers["content-type"].startswith("text/event-stream")
-        await until(lambda: served.salon.hub.open_streams == 0, "the stream to be closed")
+        await until(lambda: served.setup.hub.open_streams == 0, "the stream to be closed")
 
 
 class TestTheMetrics:
@@ -224,9 +224,9 @@ class TestAListenerThatDoesNotRead:
         quick = Limits(max_header=4_096, header_deadline=60, body_deadline=3, keep_alive=60)
         async with open_served(quick, queue_events=20) as served:
             _, writer = await served.raw()
-            await until(lambda: served.salon.hub.open_streams == 1, "the stream")
+            await until(lambda: served.setup.hub.open_streams == 1, "the stream")
             switching = asyncio.gather(*(served.switch(1_000_000) for _ in range(10)))
-            await until(lambda: served.salon.hub.open_streams == 0, "the connection to be cut")
+            await until(lambda: served.setup.hub.open_streams == 0, "the connection to be cut")
             switching.cancel()
             writer.close()
 
@@ -252,7 +252,7 @@ class TestRefusals:
         assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
     async def test_of_missing_scopes_name_them(self, served: Served) -> None:
-        credentials = await served.salon.let_in(served.anna, [Scope.LIGHT_READ])
+        credentials = await served.setup.let_in(served.anna, [Scope.LIGHT_READ])
         answer = await served.get("?kind=safety", credentials)
         await self.refused(answer, 401)
         assert answer.headers["www-authenticate"].endswith('error="insufficient_scope", scope="safety.read"')
@@ -276,7 +276,7 @@ class TestRefusals:
         await self.refused(await served.http.get("/events", headers=headers), 400)
 
     async def test_of_plants_that_are_not_theirs_or_not_there(self, served: Served) -> None:
-        stranger = await served.salon.let_in(await served.salon.add_user("Carla"))
+        stranger = await served.setup.let_in(await served.setup.add_user("Carla"))
         await self.refused(await served.get(f"?plant={served.plant.id}", stranger), 403)
         await self.refused(await served.get(f"?plant={new_id()}", stranger), 404)
         assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
@@ -285,8 +285,8 @@ class TestRefusals:
     async def test_of_users_who_must_renew_or_accept_something_first(
         self, served: Served, standing: Standing, status: int
     ) -> None:
-        user = await served.salon.add_user("Bruno", standing=standing)
-        await self.refused(await served.get("", await served.salon.let_in(user)), status)
+        user = await served.setup.add_user("Bruno", standing=standing)
+        await self.refused(await served.get("", await served.setup.let_in(user)), status)
 
     async def test_of_methods_that_it_does_not_have(self, served: Served) -> None:
         for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "LISTEN"):
@@ -325,12 +325,12 @@ class TestTheDocument:
         schema = {"$ref": "#/components/schemas/CloudEvent", "components": document["components"]}
         validator = Draft202012Validator(schema)
         async with served.listening("?present=true") as events:
-            heard = [(await anext(events)).data, (await anext(events)).data]
+            received = [(await anext(events)).data, (await anext(events)).data]
             await served.switch()
-            heard.append((await anext(events)).data)
-        assert validator.is_valid(json.loads(heard[0]))
-        assert validator.is_valid(json.loads(heard[2]))
-        assert not validator.is_valid({**json.loads(heard[2]), "type": "other"})
+            received.append((await anext(events)).data)
+        assert validator.is_valid(json.loads(received[0]))
+        assert validator.is_valid(json.loads(received[2]))
+        assert not validator.is_valid({**json.loads(received[2]), "type": "other"})
 
 
 class TestTheQuery:

@@ -1,4 +1,4 @@
-"""The report as PDF, read by another program: figures, pages, every kind of text."""
+"""The report as PDF, read by another library: numbers, pages, text in any script."""
 
 import re
 import unicodedata
@@ -118,7 +118,7 @@ class TestWhatItSays:
 
 @pytest.fixture(scope="module")
 def pages() -> list[str]:
-    """Of a site whose units fill many."""
+    """Of a site with many units."""
     units = [(a_unit(number, f"Luminaire no. {number:03}."), after_tests()) for number in range(150)]
     return read_pages(printed(report_of(units)))
 

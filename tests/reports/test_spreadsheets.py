@@ -1,4 +1,4 @@
-"""The report as CSV: read back by another program, and never computed by one."""
+"""The report as CSV: another library reads it, and no cell is a formula."""
 
 import csv
 import io

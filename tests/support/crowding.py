@@ -1,4 +1,4 @@
-"""Thousands of listeners to /events in a process of their own: bare sockets, so that what they cost is not what is measured."""
+"""Thousands of clients of /events in their own process. They use plain sockets, so that they cost little CPU time."""
 
 import asyncio
 import multiprocessing
@@ -19,12 +19,12 @@ _PATIENCE = 60.0
 _ID = re.compile(rb"^id: (\d+)\nevent: (\w+)$", re.MULTILINE)
 _TIME = re.compile(rb'"(?:time|at)":"([^"]+)"')
 _SAMPLED = 16
-"""One event in so many is asked how old it is."""
+"""The age of one event in so many is measured."""
 
 
 @dataclass
 class Listener:
-    """One of the crowd: what it listens to, and what it heard."""
+    """One client: its plant and the events that it received."""
 
     plant: str
     ids: list[int] = field(default_factory=list)
@@ -32,11 +32,11 @@ class Listener:
     writer: asyncio.StreamWriter | None = None
     connections: int = 0
     odd: list[str] = field(default_factory=list)
-    """Events that a good listener is never told."""
+    """Events that a healthy client never gets (`end`, `reset`)."""
 
 
-class _Crowd:
-    """Lives in the process of the listeners."""
+class _ListenerPool:
+    """Runs in the process of the clients."""
 
     def __init__(self, port: int, headers: Mapping[str, str], plants: Sequence[str], count: int, seed: int) -> None:
         self._port = port
@@ -48,7 +48,7 @@ class _Crowd:
         self._ages: list[float] = []
 
     async def run(self, pipe: Connection, reconnects: float) -> None:
-        """`reconnects`: how many a second leave and come again."""
+        """`reconnects`: clients per second that disconnect and connect again."""
         tasks = [asyncio.create_task(self._follow(listener)) for listener in self._listeners]
         while self._ready < len(self._listeners):
             await asyncio.sleep(0.05)
@@ -122,32 +122,32 @@ def _serve(pipe: Connection, port: int, headers: Mapping[str, str], plants: Sequ
     os.nice(10)  # what a crowd costs its own machines is not to be taken from whoever reads, or from the gateway
 
     async def run() -> None:
-        await _Crowd(port, headers, plants, count, seed).run(pipe, reconnects)
+        await _ListenerPool(port, headers, plants, count, seed).run(pipe, reconnects)
 
     asyncio.run(run())
 
 
 @dataclass
-class Crowd:
-    """The crowd as its parent sees it."""
+class ListenerPool:
+    """The pool as the parent process uses it."""
 
     pipe: Connection
-    heard: list[tuple[str, list[int], int, list[str]]] = field(default_factory=list)
-    """Of each listener: its plant, the ids it heard, how often it connected, and what it should not have been told."""
+    received: list[tuple[str, list[int], int, list[str]]] = field(default_factory=list)
+    """For each client: its plant, the ids of its events, its number of connections, and unexpected events."""
     ages: list[float] = field(default_factory=list)
-    """Seconds from when it was measured, or else committed, to a listener: of a sample."""
+    """Seconds from the report or the commit to the client, for a sample of events."""
 
     def finish(self, newest: Mapping[str, int]) -> None:
-        """Once each has heard of the newest change of its plant, or has waited for long enough."""
+        """Wait until each client has the newest change of its plant, or until a timeout."""
         self.pipe.send(dict(newest))
-        self.heard, self.ages = self.pipe.recv()
+        self.received, self.ages = self.pipe.recv()
 
 
 @contextmanager
-def crowd(
+def listener_pool(
     port: int, headers: Mapping[str, str], plants: Sequence[str], count: int, *, seed: int = 1, reconnects: float = 0.0
-) -> Iterator[Crowd]:
-    """All of them listen when the block begins."""
+) -> Iterator[ListenerPool]:
+    """All clients are connected when the block begins."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(
         target=_serve,
@@ -159,14 +159,14 @@ def crowd(
     try:
         assert ours.poll(_PATIENCE * 2), "the listeners never got in"
         assert ours.recv() == "ready"
-        yield Crowd(ours)
+        yield ListenerPool(ours)
     finally:
         process.terminate()
         process.join(10)
 
 
 def allow_files(count: int) -> None:
-    """A socket is a file; for a gateway to be started by this process as well."""
+    """Raise the limit of open files, also for a gateway that this process starts."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + 500
     if soft < wanted:

@@ -1,4 +1,4 @@
-"""A small plant whose events are delivered by webhooks: a real store, a clock in the hand, and a courier that does as told."""
+"""A small plant with webhooks: a real store, a manual clock, and a sender that answers as configured."""
 
 import asyncio
 import shutil
@@ -51,11 +51,11 @@ ESTATE = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(),))
 
 
 class RecordingSender:
-    """A courier that reaches nobody: it keeps what it was given, and answers as `answer` says."""
+    """A sender without network: it records the posts, and returns `answer`."""
 
     def __init__(self) -> None:
         self.got: list[tuple[str, bytes, Mapping[str, str]]] = []
-        self.answer: int | Exception | Callable[[str, Any], Any] = 200
+        self.answer: int | Exception | Delivered | Callable[[str, Any], Any] = 200
         self.refused: Exception | None = None
 
     async def check_url(self, url: str) -> None:
@@ -74,7 +74,7 @@ class RecordingSender:
         return answer if isinstance(answer, Delivered) else Delivered(answer)
 
     def cursors(self, url: str | None = None) -> list[int]:
-        """Of what was posted, in that order."""
+        """The cursors of the posts, in their order."""
         return [int(headers["webhook-id"].rpartition("_")[2]) for to, _, headers in self.got if url in (None, to)]
 
     def events(self, url: str | None = None) -> list[Any]:
@@ -82,7 +82,7 @@ class RecordingSender:
 
 
 class Notes:
-    """An audit log that is only listened to."""
+    """An audit log that records its entries."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, str]] = []
@@ -92,7 +92,7 @@ class Notes:
 
 
 class DeliverySetup:
-    """A gateway's part that delivers: store, read model, dispatcher, and the service by which webhooks are registered."""
+    """Store, read model, dispatcher, and the service that registers webhooks."""
 
     def __init__(self, store: SqlStore, clock: HandClock, webhook_sender: WebhookSender, **arguments: Any) -> None:
         self.store = store
@@ -133,20 +133,20 @@ class DeliverySetup:
         return await self.webhooks.register(who or await self.let_in(), told.pop("plant_id", HOME), url, **told)
 
     async def report(self, module: Module = LAMPS[0], level: int | None = None, plant_id: Id = HOME, **told: Any) -> int:
-        """A state that differs from the one before; its cursor."""
+        """Report a new state. Returns its cursor."""
         level = len(self.changes) % 101 if level is None else level
         await self.store.record([Report(plant_id, module.id, self.clock.now(), _state(module, level), **told)])
         return self.changes[-1].cursor
 
     async def settle(self) -> None:
-        """Until nothing is under way any more, nor is due."""
+        """Wait until no delivery is running or due."""
         await self.until(self._is_settled)
 
     def _is_settled(self) -> bool:
         return self.dispatcher.idle
 
     async def pass_time(self, seconds: float) -> None:
-        """The clock moves on, and whoever waited for it is served."""
+        """Advance the clock, and wait until all due deliveries are done."""
         self.clock.at += seconds
         begun = self._rounds
 
@@ -176,7 +176,7 @@ def _state(module: Module, level: int) -> State:
 
 
 def migrated(folder: Path) -> Path:
-    """A database with its tables, to be copied: making them takes longer than most tests."""
+    """A database with tables, to be copied, because creating tables takes longer than most tests."""
     from domogate.stores.engine import open_database
     from domogate.stores.migrate import migrate
 
@@ -184,7 +184,7 @@ def migrated(folder: Path) -> Path:
     database = open_database(sqlite_url(path))
     migrate(database)
     with database.writing.connect() as connection:
-        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]  # sqlite3's own
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     return path
 
@@ -198,7 +198,7 @@ async def open_house(
     estate: Estate | None = ESTATE,
     **arguments: Any,
 ) -> AsyncIterator[DeliverySetup]:
-    """Open, started, and stopped in the end; another on the same path is another gateway on the same store."""
+    """A started setup. A second one on the same path is another gateway on the same store."""
     clock = clock or HandClock()
     store = SqlStore(sqlite_url(path), clock=clock)
     one = DeliverySetup(store, clock, webhook_sender, **arguments)

@@ -1,4 +1,4 @@
-"""A client of /events that comes again with the id of what it heard last, however often it is cut off."""
+"""A client of /events that reconnects with the id of the last event."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ _PATIENCE = 60
 
 @dataclass
 class Follower:
-    """Keeps all it was told; with `with`, it follows on a thread of its own until the block ends."""
+    """Records all events. Inside a `with` block it reads on its own thread."""
 
     base_url: str
     key: str
@@ -49,7 +49,7 @@ class Follower:
         self._thread.join(_PATIENCE)
 
     def wait_heard(self, cursor: int) -> None:
-        """Until it was told of this change, or of a later one."""
+        """Wait for the event of this change or a later one."""
         give_up = time.monotonic() + _PATIENCE
         while self.last_id is None or int(self.last_id) < cursor:
             assert time.monotonic() < give_up, f"{cursor} was never told; the last was {self.last_id}"

@@ -1,4 +1,4 @@
-"""Streams with nothing left out but HTTP: a real store, read model, tokens and keys, a clock to turn, and listeners."""
+"""Streams without HTTP: a real store, read model, tokens and keys, a manual clock, and clients that read."""
 
 import asyncio
 import contextlib
@@ -44,28 +44,28 @@ _STATES: dict[DeviceKind, Callable[[bool], State]] = {
 
 
 @dataclass(frozen=True)
-class Heard:
-    """One server-sent event, as a client has it."""
+class ReceivedEvent:
+    """One server-sent event, as a client parses it."""
 
     event: str
     data: dict[str, Any]
     id: int | None
 
 
-def parse_frames(text: str) -> list[Heard]:
-    """Whole events only; comments and `retry` are passed over."""
+def parse_frames(text: str) -> list[ReceivedEvent]:
+    """Complete events only; comments and `retry` are skipped."""
     found = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
         if "event" in fields:
             cursor = int(fields["id"]) if "id" in fields else None
-            found.append(Heard(fields["event"], json.loads(fields["data"]), cursor))
+            found.append(ReceivedEvent(fields["event"], json.loads(fields["data"]), cursor))
     return found
 
 
 @dataclass
 class Credentials:
-    """What an application sends along, and what can be taken away from it."""
+    """The credentials of an application, and the ids by which they can be revoked."""
 
     user: User
     client: Client
@@ -81,11 +81,11 @@ class Credentials:
 
 @dataclass
 class Listener:
-    """Takes what the stream tells, as a surface does; with `reading` cleared it takes nothing."""
+    """Reads a stream as a surface does. While `reading` is cleared, it does not read."""
 
     stream: Stream
-    on_heard: Callable[[Heard], None] = lambda heard: None
-    heard: list[Heard] = field(default_factory=list)
+    on_event: Callable[[ReceivedEvent], None] = lambda received: None
+    received: list[ReceivedEvent] = field(default_factory=list)
     raw: bytes = b""
     reading: asyncio.Event = field(default_factory=asyncio.Event)
     ended: bool = False
@@ -100,9 +100,9 @@ class Listener:
                     if piece is None:
                         break
                     self.raw += piece
-                    for heard in parse_frames(piece.decode()):
-                        self.heard.append(heard)
-                        self.on_heard(heard)
+                    for received in parse_frames(piece.decode()):
+                        self.received.append(received)
+                        self.on_event(received)
         except BaseException as failure:
             self.failure = failure
             raise
@@ -110,32 +110,32 @@ class Listener:
             self.ended = True
 
     @property
-    def told(self) -> list[Heard]:
-        """What it heard of plants, without what the stream says of itself."""
-        return [heard for heard in self.heard if heard.event not in ("ready", "reset", "end", "present")]
+    def notices(self) -> list[ReceivedEvent]:
+        """The events about plants, without messages about the stream itself."""
+        return [received for received in self.received if received.event not in ("ready", "reset", "end", "present")]
 
     @property
     def is_idle(self) -> bool:
-        """It has heard all that there is to be told until now."""
-        ready = any(heard.event == "ready" for heard in self.heard)
+        """It has read all events so far."""
+        ready = any(received.event == "ready" for received in self.received)
         return ready and self.stream.idle
 
     @property
     def ids(self) -> list[int]:
-        return [heard.id for heard in self.told if heard.id is not None]
+        return [received.id for received in self.notices if received.id is not None]
 
     @property
     def last_id(self) -> bytes | None:
-        known = [heard.id for heard in self.heard if heard.id is not None]
+        known = [received.id for received in self.received if received.id is not None]
         return b"%d" % known[-1] if known else None
 
     @property
     def end_code(self) -> str | None:
-        return str(self.heard[-1].data["code"]) if self.heard and self.heard[-1].event == "end" else None
+        return str(self.received[-1].data["code"]) if self.received and self.received[-1].event == "end" else None
 
 
-class Salon:
-    """Everything a test of streams needs, wired in the order in which the gateway wires it."""
+class StreamSetup:
+    """All parts for a test of streams, connected as in the gateway."""
 
     def __init__(self, store: SqlStore, clock: HandClock, **hub_options: Any) -> None:
         self.store = store
@@ -154,10 +154,10 @@ class Salon:
             **{"source": SOURCE, "most": 100, "heartbeat": 60.0, **hub_options},
         )
         self.before: list[Callable[[Sequence[Change]], None]] = []
-        """Who is told of changes before everybody else."""
+        """Listeners of the store that are called first."""
         self.listeners: list[Listener] = []
         self.failure: Exception | None = None
-        """What went wrong while changes were applied."""
+        """The error of a listener of the store."""
         self._tasks: list[asyncio.Task[None]] = []
         store.listen(self._apply)
 
@@ -229,21 +229,23 @@ class Salon:
         event_filter: EventFilter | None = None,
         last_event_id: bytes | None = None,
         *,
-        on_heard: Callable[[Heard], None] = lambda heard: None,
+        on_event: Callable[[ReceivedEvent], None] = lambda received: None,
         ready: bool = True,
     ) -> Listener:
-        """Open a stream and read from it; with `ready`, return once it is told what is new."""
+        """Open a stream and read it. With `ready`, return when it gets new events."""
         stream = await self.hub.open(await self.call(credentials), event_filter or EventFilter(), last_event_id)
-        listener = Listener(stream, on_heard)
+        listener = Listener(stream, on_event)
         listener.reading.set()
         self.listeners.append(listener)
         self._tasks.append(asyncio.create_task(listener.run()))
         if ready:
-            await until(lambda: any(heard.event in ("ready", "end") for heard in listener.heard), "a stream that is ready")
+            await until(
+                lambda: any(received.event in ("ready", "end") for received in listener.received), "a stream that is ready"
+            )
         return listener
 
     async def quiet(self) -> None:
-        """Until all who listen have heard all there is."""
+        """Wait until all clients have read all events."""
         if self.failure is not None:
             raise self.failure
         await until(self._is_quiet, "all to have been told")
@@ -257,22 +259,22 @@ class Salon:
 
 
 class House:
-    """Anna's, with Bruno allowed in it; a lamp, a plug and a lock that no operation shows the state of."""
+    """Anna's plant, with Bruno as allowed user: a lamp, a plug, and a lock whose state no operation shows."""
 
-    def __init__(self, salon: Salon) -> None:
-        self.salon = salon
+    def __init__(self, setup: StreamSetup) -> None:
+        self.setup = setup
         self.lamp, self.plug = a_module(DeviceKind.LIGHT), a_module(DeviceKind.PLUG)
         self.lock = a_module(DeviceKind.LOCK)
 
     async def build(self) -> "House":
-        self.anna, self.bruno = await self.salon.add_user("Anna"), await self.salon.add_user("Bruno")
-        self.plant = await self.salon.add_plant(self.anna, self.lamp, self.plug, self.lock, allowed=[self.bruno])
-        self.of_anna, self.of_bruno = await self.salon.let_in(self.anna), await self.salon.let_in(self.bruno)
+        self.anna, self.bruno = await self.setup.add_user("Anna"), await self.setup.add_user("Bruno")
+        self.plant = await self.setup.add_plant(self.anna, self.lamp, self.plug, self.lock, allowed=[self.bruno])
+        self.of_anna, self.of_bruno = await self.setup.let_in(self.anna), await self.setup.let_in(self.bruno)
         return self
 
     async def switch(self, times: int = 1) -> None:
         for number in range(times):
-            await self.salon.report(self.plant, self.lamp, on=number % 2 == 0)
+            await self.setup.report(self.plant, self.lamp, on=number % 2 == 0)
 
 
 async def until(true: Callable[[], bool], what: str, patience: float = _PATIENCE) -> None:
@@ -295,29 +297,29 @@ _patterns: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def _fresh_database(folder: Path) -> str:
-    """A copy of one that has its tables: making them takes longer than most tests."""
+    """A copy of a database with tables, because creating tables takes longer than most tests."""
     if not _patterns:
         _patterns.append(tempfile.TemporaryDirectory(prefix="domogate-tables-"))
         database = open_database(sqlite_url(Path(_patterns[0].name) / "domogate.db"))
         migrate(database)
         with database.writing.connect() as connection:
-            connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]  # sqlite3's own
+            connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         database.close()
     shutil.copy(Path(_patterns[0].name) / "domogate.db", folder / "domogate.db")
     return sqlite_url(folder / "domogate.db")
 
 
 @asynccontextmanager
-async def open_salon(clock: HandClock | None = None, **hub_options: Any) -> AsyncIterator[Salon]:
+async def open_stream_setup(clock: HandClock | None = None, **hub_options: Any) -> AsyncIterator[StreamSetup]:
     clock = clock or HandClock()
-    with tempfile.TemporaryDirectory(prefix="domogate-salon-") as folder:
+    with tempfile.TemporaryDirectory(prefix="domogate-streams-") as folder:
         store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=5.0)  # nobody else writes
-        salon = Salon(store, clock, **hub_options)
+        setup = StreamSetup(store, clock, **hub_options)
         await store.start()
-        await salon.keyring.start()
-        await salon.hub.start()
+        await setup.keyring.start()
+        await setup.hub.start()
         try:
-            yield salon
+            yield setup
         finally:
-            await salon.close()
+            await setup.close()
             await store.stop()

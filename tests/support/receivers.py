@@ -1,4 +1,4 @@
-"""Receivers of webhooks, as other people would write them: an HTTP server that keeps what it is sent and answers as told."""
+"""Receivers of webhooks: HTTP servers that record requests and answer as configured."""
 
 import asyncio
 import ssl
@@ -16,8 +16,8 @@ from standardwebhooks import Webhook as StandardWebhook
 PATIENCE = 60.0
 
 
-class Got(msgspec.Struct):
-    """One request of ours."""
+class ReceivedRequest(msgspec.Struct):
+    """One request of the gateway."""
 
     path: str
     headers: dict[str, str]
@@ -32,24 +32,26 @@ class Got(msgspec.Struct):
         return msgspec.json.decode(self.body)
 
     def verify(self, secret: str) -> Any:
-        """By the standard's own package; it raises for a wrong signature and for one that is old."""
+        """With the library of the standard, which raises for a wrong or old signature."""
         return StandardWebhook(secret).verify(self.body, self.headers)
 
 
 class Receiver:
-    """What arrived, and how to answer: `answer` is a status, or makes one of a request."""
+    """The requests, and the answer to them: a status, or a function of the request."""
 
     def __init__(self, url: str = "") -> None:
         self.url = url
-        self.got: list[Got] = []
-        self.answer: int | Callable[[Got], int | web.StreamResponse] = 200
+        self.got: list[ReceivedRequest] = []
+        self.answer: int | Callable[[ReceivedRequest], int | web.StreamResponse] = 200
         self.delay = 0.0
         self.most_at_once = 0
         self._at_once = 0
         self._arrived = asyncio.Condition()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        got = Got(request.path_qs, {name.lower(): value for name, value in request.headers.items()}, await request.read())
+        got = ReceivedRequest(
+            request.path_qs, {name.lower(): value for name, value in request.headers.items()}, await request.read()
+        )
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
@@ -63,8 +65,8 @@ class Receiver:
             self._arrived.notify_all()
         return web.Response(status=answer) if isinstance(answer, int) else answer
 
-    async def wait_for(self, count: int) -> list[Got]:
-        """Until so many have arrived."""
+    async def wait_for(self, count: int) -> list[ReceivedRequest]:
+        """Wait for so many requests."""
         async with asyncio.timeout(PATIENCE), self._arrived:
             await self._arrived.wait_for(lambda: len(self.got) >= count)
         return self.got
@@ -76,7 +78,7 @@ class Receiver:
 
 @asynccontextmanager
 async def receivers(count: int = 1, tls: ssl.SSLContext | None = None) -> AsyncIterator[list[Receiver]]:
-    """On one port of loopback, each under a path of its own."""
+    """All on one port of loopback, each with its own path."""
     every = [Receiver() for _ in range(count)]
     app = web.Application()
     for number, receiver in enumerate(every):
@@ -99,18 +101,18 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 512
 
     def handle_error(self, *_: Any) -> None:
-        """Whoever calls may be killed in the middle of it."""
+        """The gateway may be killed during a request."""
 
 
 class ThreadedReceiver:
-    """The same on a thread of its own, for tests that wait for processes; what it got survives as a list."""
+    """The same on its own thread, for tests that wait for processes."""
 
     def __init__(self) -> None:
-        self.got: list[Got] = []
+        self.got: list[ReceivedRequest] = []
         self.status = 200
         self.unanswered = 0
         self.answering = threading.Event()
-        """While this is cleared it takes what it is sent, and answers nobody."""
+        """While this is cleared, requests are read and not answered."""
         self.answering.set()
         receiver = self
 
@@ -119,7 +121,7 @@ class ThreadedReceiver:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
-                got = Got(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                got = ReceivedRequest(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
                 receiver.got.append(got)
                 if not receiver.answering.is_set():
                     receiver.unanswered += 1
@@ -129,17 +131,17 @@ class ThreadedReceiver:
                 self.end_headers()
 
             def log_message(self, *_: Any) -> None:
-                """Tests say what went wrong."""
+                """Do not log."""
 
         self._server = _Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
 
-    def of(self, path: str) -> list[Got]:
+    def of(self, path: str) -> list[ReceivedRequest]:
         return [got for got in list(self.got) if got.path == path]
 
-    def wait_for(self, holds: Callable[[list[Got]], bool]) -> list[Got]:
+    def wait_for(self, holds: Callable[[list[ReceivedRequest]], bool]) -> list[ReceivedRequest]:
         deadline = time.monotonic() + PATIENCE
         while not holds(self.got):
             assert time.monotonic() < deadline, f"{len(self.got)} deliveries arrived, and not what was waited for"

@@ -1,4 +1,4 @@
-"""Safety reports made without a store, and what another program reads in their PDF."""
+"""Makes safety reports without a store, and reads the text of a PDF."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from support.stores import NOW
 
 
 def report_of(units: Sequence[tuple[Module, Any]], entries: Sequence[LogbookEntry] = (), **of_plant: str) -> SafetyReport:
-    """As the desk makes it."""
+    """As SafetyLogbook makes it."""
     (of,) = site_estate(units, **of_plant).plants
     site = read_site(PlantView(_stored(of)), {}, NOW)
     needs = list_needs(site)
@@ -36,7 +36,7 @@ def _stored(of: EstatePlant) -> StoredPlant:
 
 
 def read_pages(pdf: bytes) -> list[str]:
-    """The text of each page, with its lines as one."""
+    """The text of each page on one line."""
     document = pypdfium2.PdfDocument(pdf)
     try:
         return [" ".join(page.get_textpage().get_text_range().split()) for page in document]

@@ -1,4 +1,4 @@
-"""A site of emergency lighting for tests: as large as wanted, with names as nasty as they come."""
+"""A site of emergency lighting for tests, of any size and with difficult names."""
 
 from collections.abc import Sequence
 
@@ -80,7 +80,7 @@ def unit_id(number: int) -> Id:
 
 
 def site_estate(units: Sequence[tuple[Module, FirstState | EmergencyState | None]], **of_plant: str) -> Estate:
-    """All units hang on one controller; the first stands in a room."""
+    """All units belong to one controller. The first unit is in a room."""
     controller = Module(
         CONTROLLER_ID, an_id(9101), "Controller", DeviceKind.EMERGENCY_CONTROLLER,
         detail=ControllerDetail("088260", "E2604-00117", 2),
@@ -94,5 +94,5 @@ def site_estate(units: Sequence[tuple[Module, FirstState | EmergencyState | None
     modules = [module for module, _ in units]
     room = Ambient(an_id(9200), an_id(9201), "Stairwell", "stairs", tuple(modules[:1]))
     topology = Topology((Floor(an_id(9300), an_id(9301), "Ward A", (room,)),), (), (controller, *modules[1:]))
-    plant = replace(SITE, **of_plant)  # type: ignore[arg-type]  # fields by name
+    plant = replace(SITE, **of_plant)
     return Estate(users=(OWNER,), plants=(EstatePlant(plant, topology, tuple(states)),), spare_parts=PARTS)

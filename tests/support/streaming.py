@@ -1,6 +1,6 @@
-"""A gateway whose plants have many listeners, and lamps behind a broker that change without end.
+"""A gateway with many event streams, and lamps behind an MQTT broker that change all the time.
 
-The tests do it for two seconds with a few, the soak as is promised; both use what is here.
+The tests run it for two seconds with a few clients, the soak for long with many.
 """
 
 import http.client
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from support.crowding import allow_files, crowd
+from support.crowding import allow_files, listener_pool
 from support.gateway import Gateway, eventually
 from support.http import KEY_HEADER
 from support.kill_rounds import read_only
@@ -22,13 +22,13 @@ from support.mqtt_flood import KEY, OWNER, Flooded, behind_broker, lamp_id, mess
 from support.spec_operations import E8
 
 RECONNECTS = 5.0
-"""Listeners a second that lose their connection and come again."""
+"""Clients per second that lose their connection and reconnect."""
 LEAST_IDLE = 0.0005
-"""Seconds: below this, what is measured is the clock and the scheduler."""
+"""In seconds. Shorter times are not meaningful."""
 
 
 class Streaming(Flooded):
-    """Lamps one to a plant, and somebody who reads them."""
+    """One lamp per plant, and a client that reads them."""
 
     def read(self, connection: http.client.HTTPConnection, number: int) -> dict[str, Any]:
         headers = {KEY_HEADER: KEY, "Authorization": f"Bearer {self.gateway.people[OWNER].token_for(E8)}"}
@@ -67,7 +67,7 @@ def run_streams(
     idle_for: float,
     times_idle: float | None,
 ) -> str:
-    """`times_idle` None: how quick reads are is not looked at."""
+    """`times_idle` None: the speed of reads is not checked."""
     chance = random.Random(seed)
     allow_files(listeners)
     with streaming_gateway(directory, plants) as streaming:
@@ -79,7 +79,7 @@ def run_streams(
         port = urlsplit(streaming.gateway.base_url).port
         assert port is not None
         names = [plant_id(number) for number in range(plants)]
-        with crowd(port, headers, names, listeners, seed=seed, reconnects=RECONNECTS) as heard:
+        with listener_pool(port, headers, names, listeners, seed=seed, reconnects=RECONNECTS) as received:
             say(f"{listeners} listen")
             messages = messages_for(plants, int(rate * seconds), chance)
             with streaming.flooded(messages, rate):
@@ -87,19 +87,19 @@ def run_streams(
                 took = streaming.read_for(seconds * 0.8, chance)
             eventually(lambda: not streaming.find_stale(messages), "every lamp shows what was said of it last")
             kept = kept_changes(streaming.gateway, start)
-            heard.finish({name: kept[name][-1] if kept[name] else 0 for name in names})
-        p99, told = percentile(took, 0.99), sum(len(ids) for _, ids, _, _ in heard.heard)
-        for plant, ids, _, odd in heard.heard:
+            received.finish({name: kept[name][-1] if kept[name] else 0 for name in names})
+        p99, notices = percentile(took, 0.99), sum(len(ids) for _, ids, _, _ in received.received)
+        for plant, ids, _, odd in received.received:
             assert not odd, f"a listener was told {odd[0]}"
             since = [cursor for cursor in kept[plant] if not ids or cursor >= ids[0]]
             assert ids == since, f"{len(since)} changes of {plant}, and a listener heard {len(ids)}"
             assert len(kept[plant]) - len(since) <= 1, "it began to listen too late to mean anything"
             assert ids, f"nothing happened in {plant}"
         changes = sum(map(len, kept.values()))
-        again = sum(connections - 1 for _, _, connections, _ in heard.heard)
+        again = sum(connections - 1 for _, _, connections, _ in received.received)
         summary = (
-            f"{changes} changes told {told} times, {again} reconnects; from commit to listener p50 "
-            f"{percentile(heard.ages, 0.5) * 1000:.1f} ms, p99 {percentile(heard.ages, 0.99) * 1000:.1f} ms; "
+            f"{changes} changes told {notices} times, {again} reconnects; from commit to listener p50 "
+            f"{percentile(received.ages, 0.5) * 1000:.1f} ms, p99 {percentile(received.ages, 0.99) * 1000:.1f} ms; "
             f"E8 p99 idle {idle * 1000:.2f} ms, streaming {p99 * 1000:.2f} ms"
         )
         say(summary)
@@ -116,7 +116,7 @@ def newest_cursor(gateway: Gateway) -> int:
 
 
 def kept_changes(gateway: Gateway, after: int) -> dict[str, list[int]]:
-    """The cursors of each plant's changes, as they are on disk."""
+    """The cursors of each plant's changes in the database."""
     kept: dict[str, list[int]] = defaultdict(list)
     with closing(read_only(gateway.data / "domogate.sqlite3")) as connection:
         for cursor, text in connection.execute("SELECT cursor, event FROM changes WHERE cursor > ? ORDER BY cursor", (after,)):

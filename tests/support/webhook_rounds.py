@@ -21,7 +21,7 @@ from domogate.stores import SqlStore, sqlite_url
 from support.estate_view import EstateView
 from support.kill_rounds import Rounds, killing, read_only
 from support.plug_estate import OWNER, plug_estate
-from support.receivers import Got, ThreadedReceiver
+from support.receivers import ReceivedRequest, ThreadedReceiver
 
 SETTINGS = {"DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 PATIENCE = 60.0
@@ -34,19 +34,19 @@ class _Clock:
 
 @dataclass
 class Subscriber:
-    """A webhook and the path under which the receiver knows it."""
+    """A webhook and its path at the receiver."""
 
     id: str
     plant: str
     path: str
     secret: str
     since: int
-    """What happened after this cursor is to be told."""
+    """Changes after this cursor must be delivered."""
 
 
 @dataclass
 class Deliveries:
-    """Kill rounds, and a receiver that outlives them all."""
+    """Kill rounds with one receiver that runs all the time."""
 
     rounds: Rounds
     receiver: ThreadedReceiver
@@ -54,7 +54,7 @@ class Deliveries:
     repeated: int = 0
 
     def register(self, each: int) -> None:
-        """So many for each plant, through the front door."""
+        """Register so many for each plant, over HTTP."""
         gateway = self.rounds.gateway
         person = gateway.people[OWNER]
         headers = {"Ocp-Apim-Subscription-Key": gateway.subscription_key, "Authorization": f"Bearer {person.id_token}"}
@@ -68,7 +68,7 @@ class Deliveries:
                 self.subscribers.append(Subscriber(told["id"], plant.id, path, told["secret"], int(told["lastCursor"])))
 
     def add(self, each: int) -> None:
-        """So many for each plant, more than one application may register: put into the store beside the gateway."""
+        """Add so many for each plant directly to the store, because one application may not register that many."""
         asyncio.run(self._add(each))
 
     async def _add(self, each: int) -> None:
@@ -91,13 +91,13 @@ class Deliveries:
             await store.stop()
 
     def fall_silent(self) -> None:
-        """Until the receiver has something to answer, and does not."""
+        """Stop answering, and wait until a request is unanswered."""
         before = self.receiver.unanswered
         self.receiver.answering.clear()
         self.receiver.wait_for(lambda _: self.receiver.unanswered > before)
 
     def expected(self) -> dict[str, list[tuple[int, str | None]]]:
-        """What happened in each plant, by cursor, with the module it happened to."""
+        """The changes of each plant: cursor and module."""
         found: dict[str, list[tuple[int, str | None]]] = defaultdict(list)
         with closing(read_only(self.rounds.lives.database)) as connection:
             for cursor, plant, text in connection.execute("SELECT cursor, plant_id, event FROM changes ORDER BY cursor"):
@@ -107,7 +107,7 @@ class Deliveries:
         return found
 
     def check(self, patience: float = PATIENCE) -> None:
-        """Every event has arrived at every receiver, each module's in order, and a repetition is the same again."""
+        """Check that every event arrived at every receiver, in order per module, and that repetitions are identical."""
         self.repeated = 0
         wanted = self.expected()
         deadline = time.monotonic() + patience
@@ -120,7 +120,7 @@ class Deliveries:
             self._check_order(subscriber, dict(due))
 
     def _check_order(self, subscriber: Subscriber, module_of: dict[int, str | None]) -> None:
-        first: dict[int, Got] = {}
+        first: dict[int, ReceivedRequest] = {}
         for got in self.receiver.of(subscriber.path):
             cursor = _cursor(got)
             assert got.id == f"{subscriber.id}_{cursor}"
@@ -144,7 +144,7 @@ class Deliveries:
         return f"{told}; {self.rounds.summary}"
 
 
-def _cursor(got: Got) -> int:
+def _cursor(got: ReceivedRequest) -> int:
     return int(got.id.rpartition("_")[2])
 
 
@@ -154,7 +154,7 @@ def _first_fall(cursors: Sequence[int]) -> Any:
 
 @contextmanager
 def delivering(directory: Path, seed: int) -> Iterator[Deliveries]:
-    """A gateway on an estate of plugs, and a receiver; nothing is registered yet."""
+    """A gateway with an estate of plugs, and a receiver. No webhook is registered yet."""
     receiver = ThreadedReceiver()
     try:
         with killing(directory, seed, SETTINGS) as rounds:

@@ -1,4 +1,4 @@
-"""Notices in print: CloudEvents that an independent reader understands."""
+"""Notices as CloudEvents that an independent library can read."""
 
 import json
 from datetime import UTC, datetime
@@ -58,11 +58,11 @@ class TestAModule:
 
     def test_that_went_away_says_since_when_and_keeps_the_evidence_to_operators(self) -> None:
         absence = Absence(AbsenceReason.CONNECTION_LOST, NOW - 5, "mqtt.internal:1883 refused the connection")
-        told = printed(lamp(reachable=False, absence=absence, turned=True))
-        assert told["type"] == "domogate.reachability"
-        assert told["data"]["reachable"] is False
-        assert told["data"]["absentSince"] == datetime.fromtimestamp(NOW - 5, UTC).isoformat().replace("+00:00", "Z")
-        assert "internal" not in json.dumps(told)
+        notices = printed(lamp(reachable=False, absence=absence, turned=True))
+        assert notices["type"] == "domogate.reachability"
+        assert notices["data"]["reachable"] is False
+        assert notices["data"]["absentSince"] == datetime.fromtimestamp(NOW - 5, UTC).isoformat().replace("+00:00", "Z")
+        assert "internal" not in json.dumps(notices)
 
     def test_that_never_reported_has_no_state(self) -> None:
         assert printed(lamp(state=None, reachable=False, turned=True))["data"]["state"] is None
@@ -71,10 +71,10 @@ class TestAModule:
 class TestAPlant:
     @pytest.mark.parametrize(("aspect", "kind"), [(PlantAspect.FACTS, "plant"), (PlantAspect.PEOPLE, "people")])
     def test_says_which_and_nothing_about_anybody(self, aspect: PlantAspect, kind: str) -> None:
-        told = printed(PlantChanged(plant_id=HOUSE.id, user_ids=(HOUSE.owner.user_id,), aspect=aspect))
-        assert told["type"] == f"domogate.{kind}"
-        assert told["subject"] == f"plants/{HOUSE.id}"
-        assert told["data"] == {"plantId": HOUSE.id}
+        notices = printed(PlantChanged(plant_id=HOUSE.id, user_ids=(HOUSE.owner.user_id,), aspect=aspect))
+        assert notices["type"] == f"domogate.{kind}"
+        assert notices["subject"] == f"plants/{HOUSE.id}"
+        assert notices["data"] == {"plantId": HOUSE.id}
 
 
 def test_the_standards_own_library_reads_it() -> None:

@@ -1,4 +1,4 @@
-"""Who was away misses nothing and hears nothing twice; who was away for too long is told so, and then the present."""
+"""A client that reconnects gets every missed event once. If it was away too long, it gets `reset` and the present states."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -14,225 +14,233 @@ from domogate.domain.plants import Plant
 from domogate.services.events import stream as streams
 from domogate.services.events.filters import EventFilter
 from support.examples import examples
-from support.listening import Credentials, Listener, Salon, a_module, open_salon, until
+from support.listening import Credentials, Listener, StreamSetup, a_module, open_stream_setup, until
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def salon() -> AsyncIterator[Salon]:
-    async with open_salon() as opened:
+async def setup() -> AsyncIterator[StreamSetup]:
+    async with open_stream_setup() as opened:
         yield opened
 
 
 class Home:
     """One person, two plants, a lamp in each."""
 
-    def __init__(self, salon: Salon) -> None:
-        self.salon = salon
+    def __init__(self, setup: StreamSetup) -> None:
+        self.setup = setup
         self.lamps = [a_module(DeviceKind.LIGHT), a_module(DeviceKind.LIGHT)]
         self.plants: list[Plant] = []
 
     async def build(self) -> "Home":
-        self.anna = await self.salon.add_user("Anna")
-        self.plants = [await self.salon.add_plant(self.anna, lamp) for lamp in self.lamps]
-        self.credentials: Credentials = await self.salon.let_in(self.anna)
+        self.anna = await self.setup.add_user("Anna")
+        self.plants = [await self.setup.add_plant(self.anna, lamp) for lamp in self.lamps]
+        self.credentials: Credentials = await self.setup.let_in(self.anna)
         return self
 
     async def switch(self, plant: int = 0, times: int = 1) -> None:
         for number in range(times):
-            await self.salon.report(self.plants[plant], self.lamps[plant], on=number % 2 == 0)
+            await self.setup.report(self.plants[plant], self.lamps[plant], on=number % 2 == 0)
 
 
 @pytest.fixture
-async def home(salon: Salon) -> Home:
-    return await Home(salon).build()
+async def home(setup: StreamSetup) -> Home:
+    return await Home(setup).build()
 
 
 class TestWhoComesAgain:
-    async def test_hears_what_was_missed_and_goes_on(self, salon: Salon, home: Home) -> None:
-        first = await salon.listen(home.credentials)
+    async def test_hears_what_was_missed_and_goes_on(self, setup: StreamSetup, home: Home) -> None:
+        first = await setup.listen(home.credentials)
         await home.switch(times=3)
-        await salon.quiet()
+        await setup.quiet()
         first.stream.close()
         await home.switch(0, times=2)
         await home.switch(1, times=2)
-        again = await salon.listen(home.credentials, last_event_id=first.last_id)
-        missed = len(again.told)
+        again = await setup.listen(home.credentials, last_event_id=first.last_id)
+        missed = len(again.notices)
         await home.switch()
-        await salon.quiet()
-        assert (missed, len(again.told)) == (4, 5)
+        await setup.quiet()
+        assert (missed, len(again.notices)) == (4, 5)
         assert first.ids + again.ids == sorted({*first.ids, *again.ids})
-        ready = next(heard for heard in again.heard if heard.event == "ready")
+        ready = next(received for received in again.received if received.event == "ready")
         assert ready.id == again.ids[3]
 
-    async def test_is_not_told_the_present_that_they_asked_for_when_they_first_came(self, salon: Salon, home: Home) -> None:
+    async def test_is_not_told_the_present_that_they_asked_for_when_they_first_came(
+        self, setup: StreamSetup, home: Home
+    ) -> None:
         """A browser sends the same URL again, with the id."""
-        first = await salon.listen(home.credentials, EventFilter(present=True))
-        again = await salon.listen(home.credentials, EventFilter(present=True), first.last_id)
-        assert [heard.event for heard in again.heard] == ["ready"]
+        first = await setup.listen(home.credentials, EventFilter(present=True))
+        again = await setup.listen(home.credentials, EventFilter(present=True), first.last_id)
+        assert [received.event for received in again.received] == ["ready"]
 
-    async def test_with_another_wish_hears_what_fits_that(self, salon: Salon, home: Home) -> None:
+    async def test_with_another_wish_hears_what_fits_that(self, setup: StreamSetup, home: Home) -> None:
         await home.switch(0)
         await home.switch(1)
-        listener = await salon.listen(home.credentials, EventFilter(plants=frozenset({home.plants[1].id})), b"0")
-        assert {heard.data["data"]["plantId"] for heard in listener.told} == {home.plants[1].id}
+        listener = await setup.listen(home.credentials, EventFilter(plants=frozenset({home.plants[1].id})), b"0")
+        assert {received.data["data"]["plantId"] for received in listener.notices} == {home.plants[1].id}
 
-    async def test_hears_by_the_rights_of_now(self, salon: Salon, home: Home) -> None:
+    async def test_hears_by_the_rights_of_now(self, setup: StreamSetup, home: Home) -> None:
         await home.switch(0)
-        plugs_only = await salon.let_in(home.anna, [Scope.PLUG_READ])
-        assert (await salon.listen(plugs_only, last_event_id=b"0")).told == []
-        stranger = await salon.let_in(await salon.add_user("Carla"))
-        assert (await salon.listen(stranger, last_event_id=b"0")).told == []
+        plugs_only = await setup.let_in(home.anna, [Scope.PLUG_READ])
+        assert (await setup.listen(plugs_only, last_event_id=b"0")).notices == []
+        stranger = await setup.let_in(await setup.add_user("Carla"))
+        assert (await setup.listen(stranger, last_event_id=b"0")).notices == []
 
-    async def test_after_many_pages_has_heard_all(self, salon: Salon, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_after_many_pages_has_heard_all(
+        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(streams, "PAGE", 3)
-        witness = await salon.listen(home.credentials)
+        witness = await setup.listen(home.credentials)
         start = witness.last_id
         await asyncio.gather(home.switch(0, 10), home.switch(1, 10))
-        await salon.quiet()
-        again = await salon.listen(home.credentials, last_event_id=start)
+        await setup.quiet()
+        again = await setup.listen(home.credentials, last_event_id=start)
         assert again.ids == witness.ids
         assert len(again.ids) == 20
 
-    async def test_while_things_happen_hears_each_once(self, salon: Salon, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_while_things_happen_hears_each_once(
+        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(streams, "PAGE", 3)
-        witness = await salon.listen(home.credentials)
+        witness = await setup.listen(home.credentials)
         start = witness.last_id
         await home.switch(0, 10)
         comers: list[Listener] = []
 
         async def come() -> None:
-            comers.extend([await salon.listen(home.credentials, last_event_id=start) for _ in range(8)])
+            comers.extend([await setup.listen(home.credentials, last_event_id=start) for _ in range(8)])
 
         await asyncio.gather(home.switch(0, 30), home.switch(1, 30), come())
-        await salon.quiet()
+        await setup.quiet()
         for comer in comers:
             assert comer.ids == witness.ids
 
     async def test_loses_a_plant_meanwhile_hears_nothing_more_of_it(
-        self, salon: Salon, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The right is withdrawn between the page that is read and the page that is told."""
-        bruno = await salon.add_user("Bruno")
-        await salon.store.allow_user(home.plants[0].id, bruno.id)
+        """The right is withdrawn after a page was read and before it is given out."""
+        bruno = await setup.add_user("Bruno")
+        await setup.store.allow_user(home.plants[0].id, bruno.id)
         await home.switch(0, 5)
-        original = salon.store.list_changes_of
+        original = setup.store.list_changes_of
 
         async def read_and_lose(plant_ids: frozenset[Id], after: int, limit: int) -> object:
             page = await original(plant_ids, after, limit)
-            await salon.store.withdraw_user(home.plants[0].id, bruno.id)
+            await setup.store.withdraw_user(home.plants[0].id, bruno.id)
             return page
 
-        monkeypatch.setattr(salon.store, "list_changes_of", read_and_lose)
-        listener = await salon.listen(await salon.let_in(bruno), last_event_id=b"0")
+        monkeypatch.setattr(setup.store, "list_changes_of", read_and_lose)
+        listener = await setup.listen(await setup.let_in(bruno), last_event_id=b"0")
         await until(lambda: listener.ended, "the end")
-        assert (listener.told, listener.end_code) == ([], "plant")
+        assert (listener.notices, listener.end_code) == ([], "plant")
 
-    async def test_gains_a_plant_meanwhile_hears_of_it(self, salon: Salon, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-        bruno = await salon.add_user("Bruno")
-        original, given = salon.store.list_changes_of, False
+    async def test_gains_a_plant_meanwhile_hears_of_it(
+        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        bruno = await setup.add_user("Bruno")
+        original, given = setup.store.list_changes_of, False
 
         async def read_and_gain(plant_ids: frozenset[Id], after: int, limit: int) -> object:
             nonlocal given
             page = await original(plant_ids, after, limit)
             if not given:
                 given = True
-                await salon.store.allow_user(home.plants[0].id, bruno.id)
+                await setup.store.allow_user(home.plants[0].id, bruno.id)
                 await home.switch(0)
             return page
 
-        start = await salon.store.newest_cursor()
-        monkeypatch.setattr(salon.store, "list_changes_of", read_and_gain)
-        listener = await salon.listen(await salon.let_in(bruno), last_event_id=b"%d" % start)
-        await salon.quiet()
-        assert [heard.event for heard in listener.told] == ["people", "state"]
+        start = await setup.store.newest_cursor()
+        monkeypatch.setattr(setup.store, "list_changes_of", read_and_gain)
+        listener = await setup.listen(await setup.let_in(bruno), last_event_id=b"%d" % start)
+        await setup.quiet()
+        assert [received.event for received in listener.notices] == ["people", "state"]
 
 
 class TestWhoCannotBeToldWhatWasMissed:
-    async def expect_reset(self, salon: Salon, home: Home, last_event_id: bytes, code: str) -> Listener:
-        listener = await salon.listen(home.credentials, last_event_id=last_event_id)
-        assert [heard.event for heard in listener.heard] == ["reset", "present", "present", "ready"]
-        assert [heard.id for heard in listener.heard[:3]] == [None, None, None]
-        assert listener.heard[0].data["code"] == code
+    async def expect_reset(self, setup: StreamSetup, home: Home, last_event_id: bytes, code: str) -> Listener:
+        listener = await setup.listen(home.credentials, last_event_id=last_event_id)
+        assert [received.event for received in listener.received] == ["reset", "present", "present", "ready"]
+        assert [received.id for received in listener.received[:3]] == [None, None, None]
+        assert listener.received[0].data["code"] == code
         await home.switch()
-        await salon.quiet()
-        assert len(listener.told) == 1
+        await setup.quiet()
+        assert len(listener.notices) == 1
         return listener
 
-    async def test_because_it_is_no_cursor(self, salon: Salon, home: Home) -> None:
+    async def test_because_it_is_no_cursor(self, setup: StreamSetup, home: Home) -> None:
         for sent in (b"abc", b"-1", b"1.5", b"9" * 19, "١٢".encode(), b"0x10", b"1 2"):
-            await self.expect_reset(salon, home, sent, "unknown")
+            await self.expect_reset(setup, home, sent, "unknown")
 
-    async def test_because_it_is_of_a_future_that_was_undone(self, salon: Salon, home: Home) -> None:
-        newest = await salon.store.newest_cursor()
-        await self.expect_reset(salon, home, b"%d" % (newest + 1), "unknown")
+    async def test_because_it_is_of_a_future_that_was_undone(self, setup: StreamSetup, home: Home) -> None:
+        newest = await setup.store.newest_cursor()
+        await self.expect_reset(setup, home, b"%d" % (newest + 1), "unknown")
 
-    async def test_because_it_is_not_kept_any_more(self, salon: Salon, home: Home) -> None:
-        first = await salon.store.newest_cursor()
+    async def test_because_it_is_not_kept_any_more(self, setup: StreamSetup, home: Home) -> None:
+        first = await setup.store.newest_cursor()
         await home.switch(0, 3)
-        salon.clock.at += 100.0
+        setup.clock.at += 100.0
         await home.switch(0)
-        await salon.store.prune_changes(salon.clock.now() - 50.0)
-        oldest, _ = await salon.store.feed_span()
+        await setup.store.prune_changes(setup.clock.now() - 50.0)
+        oldest, _ = await setup.store.feed_span()
         assert oldest == first + 4
-        await self.expect_reset(salon, home, b"%d" % (oldest - 2), "too old")
+        await self.expect_reset(setup, home, b"%d" % (oldest - 2), "too old")
 
-    async def test_but_just_can_if_the_next_is_the_oldest_that_is_kept(self, salon: Salon, home: Home) -> None:
+    async def test_but_just_can_if_the_next_is_the_oldest_that_is_kept(self, setup: StreamSetup, home: Home) -> None:
         await home.switch(0, 3)
-        salon.clock.at += 100.0
+        setup.clock.at += 100.0
         await home.switch(0)
-        await salon.store.prune_changes(salon.clock.now() - 50.0)
-        oldest, _ = await salon.store.feed_span()
-        listener = await salon.listen(home.credentials, last_event_id=b"%d" % (oldest - 1))
-        assert [heard.event for heard in listener.heard] == ["state", "ready"]
+        await setup.store.prune_changes(setup.clock.now() - 50.0)
+        oldest, _ = await setup.store.feed_span()
+        listener = await setup.listen(home.credentials, last_event_id=b"%d" % (oldest - 1))
+        assert [received.event for received in listener.received] == ["state", "ready"]
 
     async def test_because_it_was_forgotten_under_their_hands(
-        self, salon: Salon, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PAGE", 2)
-        start = await salon.store.newest_cursor()
+        start = await setup.store.newest_cursor()
         await home.switch(0, 9)
-        salon.clock.at += 100.0
-        original, reads = salon.store.list_changes_of, 0
+        setup.clock.at += 100.0
+        original, reads = setup.store.list_changes_of, 0
 
         async def read_and_forget(plant_ids: frozenset[Id], after: int, limit: int) -> object:
             nonlocal reads
             reads += 1
             if reads == 2:
-                await salon.store.prune_changes(salon.clock.now() - 50.0)
+                await setup.store.prune_changes(setup.clock.now() - 50.0)
             return await original(plant_ids, after, limit)
 
-        monkeypatch.setattr(salon.store, "list_changes_of", read_and_forget)
-        listener = await salon.listen(home.credentials, last_event_id=b"%d" % start)
-        assert [heard.event for heard in listener.heard] == ["state", "state", "reset", "present", "present", "ready"]
-        assert listener.heard[2].data["code"] == "too old"
+        monkeypatch.setattr(setup.store, "list_changes_of", read_and_forget)
+        listener = await setup.listen(home.credentials, last_event_id=b"%d" % start)
+        assert [received.event for received in listener.received] == ["state", "state", "reset", "present", "present", "ready"]
+        assert listener.received[2].data["code"] == "too old"
 
     async def test_is_told_nothing_of_the_present_that_is_withdrawn_meanwhile(
-        self, salon: Salon, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PRESENT_AT_ONCE", 1)
-        listener = await salon.listen(home.credentials, last_event_id=b"none", ready=False)
-        await until(lambda: len(listener.heard) >= 1, "the reset")
-        await salon.store.revoke_grant(home.credentials.grant.id, salon.clock.now())
-        await until(lambda: listener.ended or listener.heard[-1].event == "ready", "the end")
+        listener = await setup.listen(home.credentials, last_event_id=b"none", ready=False)
+        await until(lambda: len(listener.received) >= 1, "the reset")
+        await setup.store.revoke_grant(home.credentials.grant.id, setup.clock.now())
+        await until(lambda: listener.ended or listener.received[-1].event == "ready", "the end")
         await until(lambda: listener.ended, "the end")
         assert listener.end_code == "token"
 
 
 class TestNobodyAtAll:
-    async def test_an_empty_header_is_none(self, salon: Salon, home: Home) -> None:
-        assert [heard.event for heard in (await salon.listen(home.credentials, last_event_id=b"")).heard] == ["ready"]
+    async def test_an_empty_header_is_none(self, setup: StreamSetup, home: Home) -> None:
+        assert [received.event for received in (await setup.listen(home.credentials, last_event_id=b"")).received] == ["ready"]
 
 
 @pytest.fixture(scope="module")
-def lounge() -> "Iterator[tuple[asyncio.Runner, Salon, Home]]":
-    """One for all examples: each looks only at what came after it began."""
+def shared_setup() -> Iterator[tuple[asyncio.Runner, StreamSetup, Home]]:
+    """One setup for all examples. Each example looks only at later changes."""
     with asyncio.Runner() as runner:
-        opened = open_salon()
-        salon = runner.run(opened.__aenter__())
-        home = runner.run(Home(salon).build())
-        yield runner, salon, home
+        opened = open_stream_setup()
+        setup = runner.run(opened.__aenter__())
+        home = runner.run(Home(setup).build())
+        yield runner, setup, home
         runner.run(opened.__aexit__(None, None, None))
 
 
@@ -243,35 +251,35 @@ def lounge() -> "Iterator[tuple[asyncio.Runner, Salon, Home]]":
     page=st.integers(1, 5),
 )
 def test_cut_off_anywhere_and_as_often_as_one_likes_nothing_is_missed_and_nothing_heard_twice(
-    lounge: tuple[asyncio.Runner, Salon, Home], happenings: list[tuple[int, int]], cuts: list[int], page: int
+    shared_setup: tuple[asyncio.Runner, StreamSetup, Home], happenings: list[tuple[int, int]], cuts: list[int], page: int
 ) -> None:
-    """`cuts`: after how many events each connection is lost, while more happens."""
-    runner, salon, home = lounge
+    """`cuts`: after how many events each connection is lost."""
+    runner, setup, home = shared_setup
 
     async def run() -> None:
-        witness = await salon.listen(home.credentials)
-        last, heard = witness.last_id, list[int]()
+        witness = await setup.listen(home.credentials)
+        last, received = witness.last_id, list[int]()
         happening = asyncio.create_task(_happen())
         for cut in cuts:
-            listener = await salon.listen(home.credentials, last_event_id=last, ready=False)
+            listener = await setup.listen(home.credentials, last_event_id=last, ready=False)
 
             def lose(listener: Listener = listener, cut: int = cut) -> bool:
-                if len(listener.ids) >= cut or (happening.done() and salon._is_quiet()):
+                if len(listener.ids) >= cut or (happening.done() and setup._is_quiet()):
                     listener.stream.close()
                 return listener.ended
 
             await until(lose, "a cut")
-            heard += listener.ids
+            received += listener.ids
             last = listener.last_id or last
         await happening
-        listener = await salon.listen(home.credentials, last_event_id=last)
-        await salon.quiet()
-        heard += listener.ids
-        assert heard == witness.ids
+        listener = await setup.listen(home.credentials, last_event_id=last)
+        await setup.quiet()
+        received += listener.ids
+        assert received == witness.ids
         for each in (witness, listener):
             each.stream.close()
-        await salon.quiet()
-        salon.listeners.clear()
+        await setup.quiet()
+        setup.listeners.clear()
 
     async def _happen() -> None:
         for plant, times in happenings:

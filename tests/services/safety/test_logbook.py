@@ -1,4 +1,4 @@
-"""The desk of the person responsible: a site seen, its order list, its logbook."""
+"""SafetyLogbook: state of a site, order list, logbook."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 class Bench:
-    """A store with a site in it, and the desk."""
+    """A store with a site, and a SafetyLogbook."""
 
     def __init__(self, store: SqlStore, clock: HandClock, audit: AuditLog) -> None:
         self.store, self.clock, self.audit = store, clock, audit

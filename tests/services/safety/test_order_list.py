@@ -1,4 +1,4 @@
-"""Failures become an order: parts by reference, quantities added up, and who has no known part."""
+"""From failures to an order: parts by reference, sums of quantities, and units without a known part."""
 
 import hypothesis.strategies as st
 from hypothesis import given

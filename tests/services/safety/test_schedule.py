@@ -1,4 +1,4 @@
-"""When tests are due: months by the calendar, and what counts as late."""
+"""When tests are due: calendar months, and when a test is overdue."""
 
 from datetime import UTC, datetime
 

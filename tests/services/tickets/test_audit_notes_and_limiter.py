@@ -1,4 +1,4 @@
-"""A flood of refusals neither fills the audit log nor keeps the gateway busy, and hides nobody else's attempts."""
+"""Many refusals neither fill the audit log nor keep the gateway busy, and do not hide other attempts."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Tickets of people whom another issuer vouches for: how they are known, and when they end."""
+"""Tickets for users of another issuer: how they are recognised, and when they expire."""
 
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import GrantType, Principal, Standing, TokenKind

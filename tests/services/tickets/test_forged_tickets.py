@@ -1,4 +1,4 @@
-"""Nothing but a ticket of this gateway opens anything, whatever it looks like."""
+"""Only a ticket of this gateway is accepted."""
 
 import asyncio
 import base64
@@ -83,7 +83,7 @@ class TestAnAlgorithm:
             await expect_invalid(entrance, f"{head}.{body}.{signature}")
 
     async def test_keyed_with_the_public_key_is_refused(self, entrance: Entrance) -> None:
-        """RFC 8725 §2.1. PyJWT itself will not do it, so it is done by hand."""
+        """RFC 8725 §2.1. PyJWT refuses to do this, so it is done by hand."""
         ticket = await entrance.mint()
         stored = (await entrance.store.list_signing_keys())[0]
         public = json.loads(stored.jwk)
@@ -209,7 +209,7 @@ claim_sets = st.fixed_dictionaries({}, optional={name: _ours[name] | _json for n
 
 class TestWhateverIsSigned:
     async def test_is_answered_with_a_refusal_and_never_with_a_failure(self, entrance: Entrance) -> None:
-        """No grant that is drawn exists, so nothing may open; and nothing that is drawn may break it."""
+        """The random grants do not exist, so all tickets are refused, and none causes an error."""
         loop = asyncio.get_running_loop()
 
         async def show(claims: dict[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Used tickets are remembered for as long as any gateway could take them, and no longer."""
+"""Used tickets are remembered as long as a gateway could accept them, and then forgotten."""
 
 from domogate.services.plants.history import History
 from support.entrance import Entrance, problem_type

@@ -19,7 +19,7 @@ async def mint(identity: Identity, action: TicketAction = TicketAction.OPEN, mod
 
 async def verify_elsewhere(identity: Identity, ticket: str, **options: Any) -> dict[str, Any]:
     key = pyjwt.PyJWKSet.from_dict(await identity.signer.jwks())[pyjwt.get_unverified_header(ticket)["kid"]]
-    unchecked = {"verify_exp": False, "verify_iat": False}
+    unchecked: pyjwt.types.Options = {"verify_exp": False, "verify_iat": False}
     return pyjwt.decode(
         ticket, key, algorithms=["ES256"], issuer=ISSUER, **({"audience": f"{ISSUER}/tickets"} | options), options=unchecked
     )

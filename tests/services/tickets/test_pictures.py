@@ -1,4 +1,4 @@
-"""Pictures: for whoever switched the camera on, while it is on and while they may."""
+"""Pictures are given to the user who switched the camera on, while it is on and the rights hold."""
 
 import io
 
@@ -103,6 +103,6 @@ class TestAPicture:
 
 
 async def _token_of_the_owner(entrance: Entrance) -> str:
-    """As it would have been made before the plant was removed."""
+    """A token as it was made before the plant was removed."""
     ticket = await entrance.mint(TicketAction.VIDEO_OUT)
     return await entrance.forge(ticket, {"aud": f"{BASE_URL}/auth/pictures"}, {"typ": "picture+jwt"})

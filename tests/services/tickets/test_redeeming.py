@@ -1,4 +1,4 @@
-"""A ticket opens one door once, and only for as long as its user may."""
+"""A ticket opens one lock once, and only while its user has the right."""
 
 import asyncio
 from collections import Counter
@@ -21,7 +21,7 @@ OPENED, CLOSED = LockState(locked=False), LockState(locked=True)
 
 
 async def refused(entrance: Entrance, ticket: str, status: int) -> str:
-    """The reason; the doors are as closed as before."""
+    """The reason of the refusal. No lock was opened."""
     reason = problem_type(await entrance.redeem(ticket), status)
     assert [await entrance.state_of(lock) for lock in (GATE, DOOR)] == [CLOSED, CLOSED]
     assert await entrance.state_of(PANEL) == CameraState(on=False)
@@ -199,7 +199,7 @@ class TestWhatIsWithdrawnBeforeItIsRedeemed:
 
 
 class TestTicketsOfOtherIssuersPeople:
-    """There is no grant of theirs here: an id that is derived stands for it (UUID version 5)."""
+    """Their grant is not stored here; it has a derived id (UUID version 5)."""
 
     FOREIGN = Id("2ed6657d-e927-568b-95e1-2665a8aea6a2")
 

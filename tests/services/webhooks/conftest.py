@@ -1,4 +1,4 @@
-"""A depot on a database of its own, whose courier is a letterbox."""
+"""A delivery setup with its own database and a sender that records."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

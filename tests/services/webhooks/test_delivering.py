@@ -1,4 +1,4 @@
-"""Deliveries: everything once while all goes well, each module's in order, and nothing lost while it does not."""
+"""Deliveries: every event once without failures, in order per module, and no event lost with failures."""
 
 import asyncio
 from typing import Any

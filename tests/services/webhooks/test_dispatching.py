@@ -1,4 +1,4 @@
-"""Who delivers: one of several gateways, until it stops, and whatever goes wrong on our side."""
+"""Which gateway delivers, how it stops, and failures of the gateway itself."""
 
 import asyncio
 from pathlib import Path
@@ -58,7 +58,7 @@ class TestSeveralGateways:
                 task.cancel()
 
     async def test_one_that_is_found_in_the_store_while_it_is_registered_is_known_once(self, house: DeliverySetup) -> None:
-        """Whatever its course remembers of deliveries under way must not be forgotten."""
+        """Its worker knows about running deliveries, so it must not be replaced."""
         webhook = await house.register(URL)
         worker = house.dispatcher._workers[webhook.id]
         house.dispatcher.add(webhook)
@@ -143,7 +143,7 @@ class TestTrouble:
     async def test_a_store_that_fails_while_a_receiver_takes_its_time_does_not_end_the_watch(
         self, house: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Otherwise nothing would be tried again, and nobody would ever notice."""
+        """Otherwise nothing would be tried again, without any error."""
         asked, failed, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
         async def take() -> Any:

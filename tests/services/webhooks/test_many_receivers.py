@@ -1,4 +1,4 @@
-"""Many receivers at once, over real HTTP: one that is slow delays none of the others, and what arrives is signed."""
+"""Many receivers over real HTTP: a slow one does not delay the others, and every request is signed."""
 
 import time
 from pathlib import Path
@@ -35,7 +35,7 @@ def an_estate() -> Estate:
 
 
 class Now(HandClock):
-    """The time it is, as the receivers' own package checks it."""
+    """The real time, because the receiver's library checks it."""
 
     def now(self) -> float:
         return time.time()

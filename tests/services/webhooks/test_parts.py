@@ -1,4 +1,4 @@
-"""The small parts: signatures, pauses, rounds."""
+"""Signatures, retry delays and batches."""
 
 import asyncio
 import base64
@@ -54,7 +54,7 @@ class TestPauses:
 
 
 def deliveries(*modules: int) -> list[Delivery]:
-    """The number of each one's module, in the order of their cursors."""
+    """One delivery for each given module number, in the order of the cursors."""
     return [
         Delivery(
             Change(cursor, 0.0, StateChanged(plant_id=HOUSE.id, module_id=an_id(module), state=None, reachable=True, at=0.0))
@@ -64,7 +64,7 @@ def deliveries(*modules: int) -> list[Delivery]:
 
 
 async def deliver(what: list[Delivery], answers: dict[int, Any], is_too_old: Any = lambda _: False) -> dict[int, Outcome]:
-    """By cursor; who is not among the answers is answered 200."""
+    """The outcomes by cursor. The default answer is 200."""
 
     async def send(delivery: Delivery) -> Delivered | None:
         await asyncio.sleep(0)

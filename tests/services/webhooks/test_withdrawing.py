@@ -1,4 +1,4 @@
-"""What is withdrawn is told no more: not what waits, and not the rest of what is under way."""
+"""After a right is withdrawn nothing more is delivered, neither waiting events nor the rest of a running batch."""
 
 from typing import Any
 
