@@ -12,12 +12,18 @@ from typing import Any, NoReturn
 import pytest
 
 from domogate.domain.faults import Internal
+from domogate.drivers.mqtt import broker_connection
+from domogate.drivers.openwebnet import bus, command_session, event_session
 from domogate.families import FAMILIES
 from domogate.families._errors import shape_a
 from domogate.families._family import CURRENT, DEPRECATED, Family, Operation
 from domogate.families._serve import FamilyApp
 from domogate.families._serve import _lifecycle_headers as lifecycle_headers
+from domogate.services.driving import calls
+from domogate.services.events import hub
 from domogate.services.safety.status import SafetyStatus
+from domogate.services.tickets import permits, refusal_limiter
+from domogate.services.webhooks import backoff
 from domogate.settings import Settings
 from domogate.stores import retention, writer
 from support.markdown import headings, links, section, tables
@@ -262,6 +268,21 @@ NUMBERS: list[tuple[str, str, float]] = [
     ("0023", "refresh tokens {:g} days", DEFAULTS.refresh_token_lifetime / 86_400),
     ("0023", "within {:g} s of a rotation", DEFAULTS.refresh_grace),
     ("0033", "in pieces of {:,}", retention.PIECE),
+    ("0034", "one of its plant's {:,} places", calls.MOST_IN_A_PLANT),
+    ("0037", "larger than {:g} KiB", broker_connection.LARGEST_PACKET / 1024),
+    ("0039", "shows it within {:g} s", bus.FIRST_CHECK),
+    ("0040", "closed after {:g} s without use", command_session.IDLE_LIMIT),
+    ("0040", "at most {} requests wait", command_session.MOST_WAITING),
+    ("0040", "does not answer within {:g} s", command_session.REPLY_TIMEOUT),
+    ("0040", "After {:g} s without an event", event_session.SILENCE_LIMIT),
+    ("0040", "lost connection is tried again after {:g} s", event_session.FIRST_DELAY),
+    ("0040", "doubling pauses up to {:g} s", event_session.LONGEST_DELAY),
+    ("0040", "password is tried again after {:g} s", event_session.FIRST_DELAY_REFUSED),
+    ("0044", "After every {} listeners", hub.AT_ONCE),
+    ("0045", "It is tried again after {:g} s", backoff.FIRST),
+    ("0048", "after {} refusals", refusal_limiter.ALLOWANCE),
+    ("0048", "refusals within {:g} s", refusal_limiter.SPAN),
+    ("0048", "`iat` may be {:g} seconds in the future", permits.LEEWAY),
 ]
 """Numbers that a decision record gives, and the same numbers in the code."""
 

@@ -1,4 +1,4 @@
-"""A day of a thermostat as an SVG image that can be read on light and on dark pages, and as CSV."""
+"""A day of a thermostat as an SVG plot, for light and dark pages, and as CSV."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -36,7 +36,7 @@ text { font: 13px system-ui, sans-serif; fill: #3b4252; }
 
 
 class _Panel:
-    """A part of the image with a scale of its own."""
+    """A part of the plot with its own scale."""
 
     def __init__(self, top: float, bottom: float, values: Sequence[float], step: int, unit: str) -> None:
         self.top, self.bottom, self.step, self.unit = top, bottom, step, unit
@@ -71,7 +71,7 @@ def _line(kind: str, points: Sequence[tuple[float, float]]) -> str:
 
 
 def _stairs(moments: Sequence[DaySample], panel: _Panel) -> list[tuple[float, float]]:
-    """A set point moves at once: no slopes."""
+    """A set point changes at once: steps without slopes."""
     points: list[tuple[float, float]] = []
     for moment in moments:
         x, y = _x(moment.second), panel.y(moment.set_point)
@@ -93,7 +93,7 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def draw_day(moments: Sequence[DaySample], title: str) -> str:
-    """Room and set point above, the load below them, and the weather at the bottom, over the hours of the day."""
+    """Room temperature and set point at the top, then the load, then the weather, over the hours of the day."""
     inside = _Panel(96, 326, [value for one in moments for value in (one.room, one.set_point)], 1, "°C")
     outside = _Panel(436, 516, [one.outdoors for one in moments], 4, "°C")
     parts = [
@@ -128,7 +128,7 @@ def _loads(moments: Sequence[DaySample]) -> Iterator[str]:
 
 
 def print_day(moments: Sequence[DaySample]) -> str:
-    """As CSV: the time by the thermostat's clock, and what was so then."""
+    """As CSV: the time on the thermostat's clock, and the values."""
     lines = ["time,room,set_point,load,outdoors"]
     for one in moments:
         hours, minutes = divmod(one.second // 60, 60)

@@ -91,11 +91,11 @@ async def list_clients(settings: Settings, as_json: AsJson = False) -> None:
 async def show_client(settings: Settings, client_id: ClientId, as_json: AsJson = False) -> None:
     """Show an application, without its secret: the store keeps only a hash."""
     async with open_tools(settings) as tools:
-        told = _shown(await _find(tools.store, client_id))
+        shown = _shown(await _find(tools.store, client_id))
     if as_json:
-        print_json(told)
+        print_json(shown)
         return
-    print_fields((field.replace("_", " "), _words(value)) for field, value in told.items())
+    print_fields((field.replace("_", " "), _words(value)) for field, value in shown.items())
 
 
 @command(commands, "rotate-secret")
@@ -124,9 +124,9 @@ async def _find(store: Store, client_id: str) -> Client:
 
 
 def _shown(client: Client) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.structs.asdict(client)
-    del told["secret_hash"]
-    return {"id": told.pop("id"), "name": told.pop("name"), "confidential": client.confidential, **told}
+    shown: dict[str, Any] = msgspec.structs.asdict(client)
+    del shown["secret_hash"]
+    return {"id": shown.pop("id"), "name": shown.pop("name"), "confidential": client.confidential, **shown}
 
 
 def _words(value: bool | str | tuple[str, ...]) -> str:

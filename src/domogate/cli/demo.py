@@ -34,11 +34,11 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     It listens on this machine only, unless --host says otherwise. With --data the data is kept for the next run;
     without it, the data is in a temporary folder.
     """
-    told = read_estate(demo_text(), "the demo estate")
+    file = read_estate(demo_text(), "the demo estate")
 
     async def on_ready(gateway: "Gateway") -> None:
         note_address(gateway.settings)
-        ready = await _make_ready(gateway, told)
+        ready = await _make_ready(gateway, file)
         write_credentials(gateway.settings.data, ready)
         typer.echo(greeting(gateway.settings, ready, await gateway.store.export_estate()))
         if ready_file is not None:
@@ -47,7 +47,7 @@ async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile 
     from domogate.app import serve as serve_gateway
 
     with _data_folder(_allow_own_receivers(settings, given), given) as placed, withdraw(ready_file):
-        await _import_once(placed, told)
+        await _import_once(placed, file)
         await serve_gateway(placed, on_ready)
 
 
@@ -67,39 +67,39 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
         yield msgspec.structs.replace(settings, data=Path(folder))
 
 
-async def _import_once(settings: Settings, told: EstateFile) -> None:
+async def _import_once(settings: Settings, file: EstateFile) -> None:
     """An empty store gets the demo estate. A store that holds it is kept. Any other store is refused."""
     async with open_tools(settings) as tools:
         users = {user.id for user in await tools.store.list_users()}
         if not users and not await tools.store.list_clients():
-            await tools.store.import_estate(await build_estate(told, tools.hasher), prune=False)
-        elif not users & told.passwords.keys() or await tools.store.find_client(DEMO_CLIENT) is None:
+            await tools.store.import_estate(await build_estate(file, tools.hasher), prune=False)
+        elif not users & file.passwords.keys() or await tools.store.find_client(DEMO_CLIENT) is None:
             raise Mistake(
                 f"{settings.data} holds another estate, and the demo would add public passwords to it.\n"
                 "Use `domogate serve` for it, or choose another folder for the demo."
             )
 
 
-async def _make_ready(gateway: "Gateway", told: EstateFile) -> Ready:
+async def _make_ready(gateway: "Gateway", file: EstateFile) -> Ready:
     """Tokens of every kind for each active user, issued to the client that follows the specification strictly."""
     client = await gateway.store.find_client(DEMO_CLIENT)
     assert client is not None
     users = [
-        await _let_in(gateway, user, told.passwords[user.id], client)
+        await _make_credentials(gateway, user, file.passwords[user.id], client)
         for user in await gateway.store.list_users()
-        if user.active and user.id in told.passwords
+        if user.active and user.id in file.passwords
     ]
-    order = [user.email for user in told.estate.users]
+    order = [user.email for user in file.estate.users]
     return Ready(
         base_url=gateway.settings.base_url,
         auth_url=gateway.settings.auth_url,
-        subscription_key=next(told.keys[one.id] for one in told.estate.subscriptions if _is_unlimited(one)),
+        subscription_key=next(file.keys[one.id] for one in file.estate.subscriptions if _is_unlimited(one)),
         users=tuple(sorted(users, key=lambda user: order.index(user.email))),
-        clients=tuple(ReadyClient(one.id, told.secrets.get(one.id), one.redirect_uris) for one in told.estate.clients),
+        clients=tuple(ReadyClient(one.id, file.secrets.get(one.id), one.redirect_uris) for one in file.estate.clients),
     )
 
 
-async def _let_in(gateway: "Gateway", user: User, password: str, client: Client) -> ReadyUser:
+async def _make_credentials(gateway: "Gateway", user: User, password: str, client: Client) -> ReadyUser:
     grant = await add_grant(gateway.store, user, client, (IdentityScope.OPENID, *Scope), gateway.clock.now())
     minted = {kind: await gateway.signer.mint_token(kind, user, client, grant) for kind in TokenKind}
     refresh_token = await _add_refresh_token(gateway, grant)

@@ -46,10 +46,10 @@ async def discover_mqtt(
     if not as_json:
         note(f"Listening to {chosen.url} for {seconds:g} seconds …")
     try:
-        heard = await collect_announcements(chosen, seconds, base)
+        messages = await collect_announcements(chosen, seconds, base)
     except (BrokerRefused, ConnectionLost, OSError, TimeoutError, UnicodeError) as error:
         raise Mistake(f"the broker {chosen.url} cannot be used: {str(error) or 'no answer'}") from None
-    found, passed = find_modules(heard, chosen.name if len(known) > 1 and url is None else None)
+    found, passed = find_modules(messages, chosen.name if len(known) > 1 and url is None else None)
     if as_json:
         print_json({"modules": [_line(one) for one in found], "passed_over": passed})
     else:

@@ -90,8 +90,8 @@ def _state(state: State | None) -> str:
     return "-" if state is None else ", ".join(_words(msgspec.to_builtins(state))) or "-"
 
 
-def _words(told: dict[str, object]) -> Iterator[str]:
-    for name, value in told.items():
+def _words(fields: dict[str, object]) -> Iterator[str]:
+    for name, value in fields.items():
         if name == "of" or value is None or value == () or name.endswith(("_at", "_since", "_time")):
             continue
         if isinstance(value, dict) and "unit" in value:

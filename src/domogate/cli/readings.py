@@ -89,8 +89,8 @@ async def _choose(tools: Tools, modules: Sequence[str], plant: str | None) -> di
 
 def _row(module_id: Id, name: str, one: ReadingSummary, width: float | None) -> tuple[str | float, ...]:
     at = datetime.fromtimestamp(one.at, UTC).isoformat(timespec="milliseconds" if width is None else "seconds")
-    told = (one.last,) if width is None else (one.count, one.mean, one.low, one.high, one.last)
-    return (module_id, name, one.measure, one.unit.value, at, *told)
+    values = (one.last,) if width is None else (one.count, one.mean, one.low, one.high, one.last)
+    return (module_id, name, one.measure, one.unit.value, at, *values)
 
 
 def _csv(rows: Iterable[Sequence[str | float]]) -> bytes:

@@ -108,7 +108,7 @@ async def simulate_day(
 def _find_thermostat(estate: Estate) -> tuple[EstatePlant, Module]:
     """The first thermostat that follows a program."""
     for house in estate.plants:
-        states = {told.module_id: told.state for told in house.states}
+        states = {first.module_id: first.state for first in house.states}
         for module in house.topology.every_module():
             state = states.get(module.id)
             if isinstance(state, ThermostatState) and state.mode is ThermostatMode.AUTOMATIC and not module.options.get(OPTION):
@@ -117,6 +117,6 @@ def _find_thermostat(estate: Estate) -> tuple[EstatePlant, Module]:
 
 
 def _placed(house: EstatePlant) -> list[AttachedModule]:
-    states = {told.module_id: told for told in house.states}
+    states = {first.module_id: first for first in house.states}
     modules = (module for module in house.topology.every_module() if module.kind is not DeviceKind.SCENE)
     return [AttachedModule(module, states.get(module.id, FirstState(module.id))) for module in modules]

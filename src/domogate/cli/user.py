@@ -61,14 +61,14 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
     """Show a user with plants, granted applications and browser sessions."""
     async with open_tools(settings) as tools:
         user = await find_user(tools, email)
-        told = await _described(tools, user)
+        shown = await _described(tools, user)
     if as_json:
-        print_json(told)
+        print_json(shown)
         return
-    typer.echo(f"{told['email']}  {told['name']}\nid {told['id']}")
-    flags = f"operator: {yes_or_no(told['operator'])}, second factor: {yes_or_no(told['second_factor'])}"
-    typer.echo(f"{_state(user)}, standing: {told['standing']}, {flags}")
-    for title, rows in (("plants", told["plants"]), ("applications", told["grants"]), ("sessions", told["sessions"])):
+    typer.echo(f"{shown['email']}  {shown['name']}\nid {shown['id']}")
+    flags = f"operator: {yes_or_no(shown['operator'])}, second factor: {yes_or_no(shown['second_factor'])}"
+    typer.echo(f"{_state(user)}, standing: {shown['standing']}, {flags}")
+    for title, rows in (("plants", shown["plants"]), ("applications", shown["grants"]), ("sessions", shown["sessions"])):
         typer.echo(f"\n{title}: {len(rows) or 'none'}")
         if rows:
             print_records(False, rows, list(rows[0]))
