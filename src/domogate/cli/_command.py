@@ -146,9 +146,7 @@ def _worded(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if type(error).__module__.startswith("domogate."):
         return str(error)  # our own messages say what to do
-    return (
-        f"{type(error).__name__}: {error}\nThis is a bug. Run the command again with {TRACEBACK}=1 and report what it prints."
-    )
+    return f"{type(error).__name__}: {error}\n{TRACEBACK}=1 shows where it happened, for a bug report."
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
