@@ -1,4 +1,4 @@
-"""A backup taken while orders pour in restores to what the gateway answered at one moment of the backup."""
+"""A backup that is taken during many orders restores the state of one moment of the backup."""
 
 import json
 import random
@@ -18,14 +18,14 @@ from support.spec_operations import E1, E4, E16, OPERATIONS, Operation, Target
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-# Nothing moves by itself: what differs was ordered, or was lost.
+# Devices do not change by themselves: a difference was ordered, or data was lost.
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600", "DOMOGATE_STATE_MAX_AGE": "3600"}
 CLIENTS = 4
 MOST_BACKUPS = 10
-# Of each operation in each plant; the hotel alone has hundreds of modules that are all alike.
+# Per operation and plant; the hotel has hundreds of similar modules.
 MOST_TARGETS = 12
 
-# What a clock or a signature puts into an answer.
+# Parts of an answer that depend on the time or on a signature.
 OF_THE_MOMENT = {"time", "timeStamp", "timestamp", "ticket", "lastStatusUpdate", "lastAlertUpdate"}
 
 
@@ -41,7 +41,7 @@ def newest_cursor(database: Path) -> int:
 
 
 def plugs_as_of(database: Path, cursor: int) -> dict[str, bool]:
-    """What the changes up to here made of every plug that ever changed."""
+    """The state of every plug that has changed, according to the changes so far."""
     plugs = {}
     with closing(read_only(database)) as connection:
         for (text,) in connection.execute("SELECT event FROM changes WHERE cursor <= ? ORDER BY cursor", (cursor,)):
@@ -69,7 +69,7 @@ def questions(gateway: Gateway, hammered: set[str]) -> Iterator[tuple[Operation,
 
 
 def answers(gateway: Gateway, asked: list[tuple[Operation, str, Target]]) -> list[tuple[int, Any]]:
-    """Of all of them; each is by the specification."""
+    """The answers of all requests. Each follows the specification."""
     collected = []
     for operation, who, target in asked:
         answer = gateway.send(operation, target, who=who)
@@ -80,7 +80,7 @@ def answers(gateway: Gateway, asked: list[tuple[Operation, str, Target]]) -> lis
 
 
 def people_and_keys(database: Path) -> dict[str, list[Any]]:
-    """Everybody and everything that can be let in, with all secrets' hashes."""
+    """All users, clients and keys, with the hashes of their secrets."""
     tables = ("users", "clients", "grants", "subscriptions", "signing_keys", "members", "invitations", "spare_parts")
     with closing(read_only(database)) as connection:
         return {table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr) for table in tables}
@@ -113,7 +113,7 @@ class TestBackupUnderWrites:
                 if operation is E16:
                     was = (was[0], {"plugs": [self.as_of(then, plug) for plug in was[1]["plugs"]]})
                 assert now == was, question
-            # It is a gateway like any other: it takes orders, for the same people with the same keys and tokens.
+            # The restored gateway executes orders, for the same people with the same keys and tokens.
             room = rooms[0]
             target = {"plant": room.plant, "ambient": room.id}
             for on in (True, False):
@@ -123,7 +123,7 @@ class TestBackupUnderWrites:
                 assert {tuple(seen[name]) for name in room.plugs} == {(on,)}
 
     def back_up_under_fire(self, demo: Gateway, who: str, rooms: list[Room], backup: Path) -> tuple[int, int]:
-        """The cursor before and after. Nothing may happen to be ordered meanwhile: that would be no backup under writes."""
+        """The cursors before and after the backup. Orders must have been written meanwhile; else the test is void."""
         database = demo.data / "domogate.sqlite3"
         token = demo.people[who].access_token
         with hammering(demo.base_url, demo.subscription_key, token, rooms, CLIENTS, random.Random(4)) as clients:

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of commands: what was acknowledged is there, the database is intact, the gateway is back."""
+"""kill -9 during commands: acknowledged commands are kept, the database is intact, the gateway restarts."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""kill -9 with orders in flight: none that was acknowledged is lost, none is sent twice, each comes to an end."""
+"""kill -9 with orders under way: no acknowledged order is lost, none is sent twice, each one ends."""
 
 import http.client
 import json
@@ -38,7 +38,7 @@ ENDS = {"confirmed", "failed", "expired", "unknown"}
 
 
 def estate_with_scenes() -> dict[str, Any]:
-    """The plugs, and in each plant a scene on lights that nothing else touches: one of them twice, in a given order."""
+    """The plugs, and in each plant a scene with its own lights. One light is switched twice, in a fixed sequence."""
     estate = plug_estate()
     for number, plant in enumerate(estate["plants"]):
         lights = [f"10000000-0000-4000-8000-{number:04x}0000000{light}" for light in range(3)]
@@ -56,7 +56,7 @@ def estate_with_scenes() -> dict[str, Any]:
 
 
 class JournaledLives(Lives):
-    """As `Lives`, with devices that keep a journal."""
+    """Like `Lives`, with devices that keep a journal."""
 
     @property
     def journal(self) -> Path:
@@ -84,7 +84,7 @@ class JournaledLives(Lives):
 
 @dataclass
 class SceneRunner:
-    """Runs the scenes of one plant one after the other, and counts what it was told."""
+    """Runs the scenes of one plant one after the other, and counts the answers."""
 
     address: str
     token: str
@@ -110,7 +110,7 @@ class SceneRunner:
                     return
                 self.acknowledged += 1
         except (OSError, http.client.HTTPException):
-            return  # the gateway is gone; the scene stays without an answer
+            return  # the gateway was killed; the scene has no answer
         finally:
             connection.close()
 
@@ -157,7 +157,7 @@ def open_orders(database: Path) -> list[dict[str, Any]]:
 
 
 def wait_until_a_scene_ended(lives: "JournaledLives", first_lamps: set[str]) -> None:
-    """A scene switches its first lamp on, and at its end off."""
+    """A scene switches its first lamp on, and at the end off."""
     give_up = time.monotonic() + 60
     while True:
         kept, sent = kept_orders(lives.database), {order for order, *_ in read_journal(lives.journal)}
@@ -168,7 +168,7 @@ def wait_until_a_scene_ended(lives: "JournaledLives", first_lamps: set[str]) -> 
 
 
 def wait_until_all_ended(database: Path) -> dict[str, dict[str, Any]]:
-    """The last deadline passes, and what nobody will end is settled."""
+    """Wait until the last deadline has passed and open orders are settled."""
     give_up = time.monotonic() + 60
     while True:
         unended = open_orders(database)
@@ -193,7 +193,7 @@ class TestKillingWithOrdersInFlight:
             runners = runners_of(view, lives._gateway(gateway.process))
             acknowledged = rounds = 0
             in_flight = False
-            # A kill may happen to find nothing on its way: then there is another.
+            # A kill may find no order under way; then there is another kill.
             while rounds < ROUNDS or (not in_flight and rounds < MOST_ROUNDS):
                 rounds += 1
                 token = lives._gateway(gateway.process).people[OWNER].access_token
@@ -245,7 +245,7 @@ class TestKillingWithOrdersInFlight:
         self.check_order_of_steps(kept, ids, {runner.lights[0] for runner in runners})
 
     def check_order_of_steps(self, kept: dict[str, Any], ids: list[str], first_lamps: set[str]) -> None:
-        """The first lamp of a scene is switched on, three orders later off: never the other way round, whoever sent them."""
+        """The first lamp of a scene is switched on, and three orders later off, whichever process sends them."""
         place = {order: number for number, order in enumerate(ids)}
         pairs = 0
         for order in ids:

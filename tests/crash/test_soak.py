@@ -1,4 +1,4 @@
-"""The soak itself runs, ends by itself, and says by its exit code whether everything held."""
+"""The soak runs, ends, and its exit code tells whether all checks passed."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What it says to arguments that it does not understand; without a process for each, which take long to start."""
+    """The answer to wrong arguments. It runs in this process, because a new process is slow to start."""
     monkeypatch.syspath_prepend(ROOT)
     monkeypatch.setattr(sys, "argv", ["soak", *arguments])
     with pytest.raises(SystemExit) as ended:

@@ -1,4 +1,4 @@
-"""kill -9 with listeners: who comes again has missed no change that is on disk, and was told of none twice."""
+"""kill -9 with open streams: a client that reconnects misses no stored change, and gets none twice."""
 
 import json
 from collections.abc import Iterator

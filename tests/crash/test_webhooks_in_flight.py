@@ -1,4 +1,4 @@
-"""kill -9 with deliveries in flight: every event arrives at least once, each module's in order, duplicates told by ids."""
+"""kill -9 with deliveries under way: every event arrives at least once, in order per module; ids show duplicates."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +19,10 @@ def test_every_event_arrives_however_often_the_gateway_is_killed(
     with delivering(tmp_path, seed=11) as deliveries:
         deliveries.register(EACH)
         for _ in range(TIMES):
-            # In the middle of attempts: the receiver has what it was sent, and the gateway never learns that.
+            # During attempts: the receiver got the event, and the gateway does not learn it.
             deliveries.rounds.run_one(deliveries.fall_silent)
             deliveries.receiver.answering.set()
-            # And once more, while the webhooks are still held by a gateway that is no more.
+            # And once more, while a killed gateway still has the leases of the webhooks.
             deliveries.rounds.run_one()
             deliveries.check()
             assert deliveries.repeated > 0, "no delivery was under way when the gateway was killed"

@@ -1,4 +1,4 @@
-"""What judges the kill rounds must itself notice what it is there for."""
+"""The checks of the kill rounds find the errors that they look for."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""Devices that never answer: everyone is answered by the limit, and a thousand such calls keep no other plant waiting."""
+"""Devices that never answer: every caller is answered by the deadline, and a thousand such calls delay no other plant."""
 
 import asyncio
 from collections import Counter
@@ -17,14 +17,14 @@ from support.spec_operations import E1, E12, E16, Operation, Target
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 LIMIT = 20.0
-"""So long that a machine which does nothing for seconds has asked the other plants before it."""
+"""Long enough that the other plants are asked before it, even on a machine that pauses for seconds."""
 CALLS = 1000
 THERMOSTAT = "30000000-0000-4000-8000-000000000001"
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """In the first plant nothing ever answers; the others are well."""
+    """No device of the first plant answers; the other plants work."""
     estate = plug_estate()
     stuck = estate["plants"][0]
     for room in stuck["ambients"]:
@@ -44,7 +44,7 @@ def plants(gateway: Gateway) -> list[PlantView]:
 
 
 async def send(gateway: Gateway, operation: Operation, target: Target, body: bytes = b"") -> int:
-    """The status, over a connection of its own: as cheap as a client can be."""
+    """The status, over a new connection."""
     address = urlsplit(gateway.base_url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     try:
@@ -75,8 +75,7 @@ class TestADeviceThatNeverAnswers:
             return status
 
         async def read_the_thermostat() -> float:
-            """How long it took to be told. How close to the limit that is, is seen in tests/services/driving/test_isolation.py,
-            where one clock ticks for both sides."""
+            """Seconds until the answer. tests/services/driving/test_isolation.py checks the exact deadline with one clock."""
             begun = loop.time()
             assert await send(gateway, E12, {"plant": stuck.id, "module": THERMOSTAT}) == 408
             return loop.time() - begun
@@ -100,7 +99,7 @@ class TestADeviceThatNeverAnswers:
         async with asyncio.timeout(LIMIT + PATIENCE):
             assert Counter(await asyncio.gather(*calls)) == {500: CALLS}
             assert await reading >= LIMIT - 0.1
-        # Each call is to two plugs; those on their way at the limit may be ending this moment.
+        # Each call is for two plugs. Calls at the deadline may be about to end.
         states = order_states(gateway.data)
         assert states["sent"] + states["expired"] == 2 * CALLS
         async with asyncio.timeout(PATIENCE):

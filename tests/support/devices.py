@@ -1,4 +1,4 @@
-"""A clock that stands still, a store in memory and a driver that does as it is told, for the tests around devices."""
+"""A manual clock, a store in memory and a fake driver, for tests around devices."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ NOON = 1_763_208_000.0
 
 
 class StillClock:
-    """Time passes only when a test says so."""
+    """Time passes only when a test moves it."""
 
     def __init__(self, at: float = NOON) -> None:
         self.at = at
@@ -41,7 +41,7 @@ class StillClock:
 
 
 class LoopClock(StillClock):
-    """Goes as the time of the running loop does: where that leaps, no deadline is met or missed by chance."""
+    """Follows the time of the running loop, so that no deadline is met or missed by chance."""
 
     def now(self) -> float:
         return self.at + asyncio.get_running_loop().time()
@@ -55,7 +55,7 @@ _made: Counter[str] = Counter()
 
 
 def _repeatable_id() -> Id:
-    """The same in every run of the same test: what a simulated module does follows from its id."""
+    """The same id in every run of the same test: the id decides what a simulated module does."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "").partition(" ")[0]
     _made[test] += 1
     return Id(str(UUID(bytes=sha256(f"{test}/{_made[test]}".encode()).digest()[:16], version=4)))
@@ -78,7 +78,7 @@ def make_order(
 
 
 class FakeStore:
-    """The part of the Store that devices need, in memory; `records` are the commits."""
+    """The part of the store that devices need, in memory. `records` are the commits."""
 
     def __init__(self) -> None:
         self.plants: dict[Id, StoredPlant] = {}
@@ -90,7 +90,7 @@ class FakeStore:
         """When set to an Event, records wait for it."""
         self.orders: dict[str, OrderRecord] = {}
         self.keeps_orders = True
-        """When False, no order can be put on disk."""
+        """When False, no order can be written."""
         self._writing: asyncio.Task[None] | None = None
         self._listeners: list[Listener] = []
         self._cursor = 0
@@ -314,7 +314,7 @@ class FakeStore:
 
 
 class ObedientDriver:
-    """Notes what it is asked, and answers what the test lays out for it."""
+    """Remembers its calls, and gives the answers that the test has set."""
 
     def __init__(self, clock: StillClock, name: str = "simulator") -> None:
         self.name = name
@@ -327,7 +327,7 @@ class ObedientDriver:
         self.running = False
         self.answer: State | None = LightState(on=True)
         self.answers: dict[Id, State] = {}
-        """By module, where it is not `answer`."""
+        """By module, where it differs from `answer`."""
         self.trouble: BaseException | None = None
         """Raised instead of answering."""
         self.attach_trouble: dict[Id, Exception] = {}
@@ -337,7 +337,7 @@ class ObedientDriver:
         self.cancelled = 0
         self.starts = 0
         self.failure: asyncio.Future[Exception]
-        """Give it a result, and the driver as a whole has failed."""
+        """Set a result, and the whole driver fails."""
         self.report: ReportSink
 
     async def start(self, report: ReportSink) -> None:

@@ -1,4 +1,4 @@
-"""Driving over stores and drivers that tests hold in their hands."""
+"""Driving on a fake store and fake drivers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,7 +9,7 @@ from support.devices import FakeStore, ObedientDriver
 
 @asynccontextmanager
 async def running(store: FakeStore, *drivers: ObedientDriver, simulated_plants: int = 10) -> AsyncIterator[Driving]:
-    """Started, and stopped at the end; plants may still be waking."""
+    """Start, and stop at the end. Plants may still be loading."""
     clock = drivers[0].clock
     named = {driver.name: driver for driver in drivers}
     driving = Driving(store, named, clock, simulated_plants=simulated_plants)

@@ -1,4 +1,4 @@
-"""Faults on demand, injected into a running gateway from a second process, through the desk that the commands use."""
+"""Injects faults into a running gateway from a second process, with the service that the commands use."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ class Wish:
 
 
 class Bench:
-    """Injects and clears; each returns once the running gateway has applied it. The store is opened once for all."""
+    """Injects and clears faults. Each call returns when the running gateway has applied it."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._settings = Settings(data=gateway.data, public_url=gateway.base_url)
@@ -53,12 +53,12 @@ class Bench:
         return self._act(lambda desk: desk.clear())
 
     def list_kept(self) -> Sequence[tuple[Id, Injection]]:
-        """All that are on disk, those that are over too."""
+        """All faults on disk, ended ones included."""
         return self._runner.run(self._tools.store.list_injections())
 
     @contextmanager
     def injected(self, *wishes: Wish) -> Iterator[None]:
-        """For a while; then there are none at all."""
+        """Inject for the block; then clear all faults."""
         try:
             self.inject(*wishes)
             yield

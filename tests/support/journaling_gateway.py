@@ -1,4 +1,4 @@
-"""`domogate`, whose simulated devices write down every order they are given before they obey it: run as a module.
+"""`domogate` with simulated devices that write every order to a file before they execute it. Run it as a module.
 
 The journal is what really reached a device. A line is written in one piece, before anything is done or answered, so what a
 killed process had sent is in it.
@@ -18,7 +18,7 @@ from domogate.drivers.simulator import Simulator
 JOURNAL = "ORDERS_JOURNAL"
 """The environment variable that names the file."""
 SLOWEST = 0.03
-"""Seconds that a device takes at most, so that a kill finds orders at devices."""
+"""The longest time of a device for an order, in seconds, so that a kill finds orders at devices."""
 
 
 def keep_journal(path: str) -> None:
@@ -30,11 +30,11 @@ def keep_journal(path: str) -> None:
         await asyncio.sleep(random.uniform(0, SLOWEST))
         return await obey(self, order)
 
-    Simulator.execute = execute  # type: ignore[method-assign]  # to overhear it
+    Simulator.execute = execute  # type: ignore[method-assign]  # to write each order down
 
 
 def read_journal(path: Path) -> list[tuple[str, str, float, float]]:
-    """Order, module, when it was sent, and its deadline; a last line that was cut off is not there."""
+    """Order, module, time of sending and deadline. An incomplete last line is left out."""
     lines = [line.split("\t") for line in path.read_text().split("\n")[:-1]]
     return [(order, module, float(at), float(deadline)) for order, module, at, deadline in lines]
 

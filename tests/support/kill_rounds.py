@@ -1,4 +1,4 @@
-"""kill -9 in the middle of commands, as often as wanted: no acknowledged command is lost, the database is intact.
+"""kill -9 during commands, any number of times: no acknowledged command is lost, the database is intact.
 
 The tests do a few rounds, the soak hundreds; both call `Rounds.run_one`.
 """
@@ -23,11 +23,11 @@ from support.spec_operations import E16
 
 CLIENTS = 6
 LONGEST = 0.45
-"""Seconds of orders before the kill at most, once the clients are at it."""
+"""The longest time between the start of the clients and the kill, in seconds."""
 KILLS_WHILE_STARTING = 0.1
-"""How likely it is that the start after the kill is cut off too."""
+"""The probability that the start after a kill is killed too."""
 
-# The tokens must outlive the longest soak; devices move now and then, so that their reports share commits with orders.
+# The tokens must be valid for the longest soak. Devices change regularly, so that their reports share commits with orders.
 SETTINGS = {
     "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
     "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
@@ -36,7 +36,7 @@ SETTINGS = {
 
 
 def check_database(path: Path) -> int:
-    """SQLite finds no damage, references hold, and no cursor is missing; the newest cursor."""
+    """Check that SQLite finds no damage, references hold, and no cursor is missing. Returns the newest cursor."""
     with closing(read_only(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -50,7 +50,7 @@ def read_only(path: Path) -> sqlite3.Connection:
 
 
 def turns_in_history(path: Path) -> dict[str, int]:
-    """How often each plug was turned over, as the changes tell it; all began switched off."""
+    """How often each plug was toggled, according to the changes. All were off at the start."""
     turns: dict[str, int] = {}
     last: dict[str, bool] = {}
     with closing(read_only(path)) as connection:
@@ -66,7 +66,7 @@ def turns_in_history(path: Path) -> dict[str, int]:
 
 @dataclass
 class Rounds:
-    """A gateway that is killed again and again, and what its clients were told meanwhile."""
+    """A gateway that is killed repeatedly, and the answers that its clients got."""
 
     lives: Lives
     rooms: list[Room]
@@ -76,11 +76,11 @@ class Rounds:
     done: int = 0
     acknowledged: int = 0
     cut_off: int = 0
-    """Orders that were under way when the gateway was killed."""
+    """Orders that had no answer when the gateway was killed."""
     killed_while_starting: int = 0
 
     def run_one(self, before_kill: Callable[[], None] = lambda: None) -> None:
-        """Hammer, kill, start again, and check everything."""
+        """Send orders, kill, restart, and check everything."""
         person = self.gateway.people[OWNER]
         with hammering(self.lives.base_url, KEY, person.access_token, self.rooms, CLIENTS, self.chance) as clients:
             wait_for_orders(clients, CLIENTS)
@@ -97,7 +97,7 @@ class Rounds:
         self.done += 1
 
     def _kill_while_starting(self) -> None:
-        """Recovery itself may be cut off too."""
+        """The recovery may be killed too."""
         process = self.lives.spawn()
         time.sleep(self.chance.uniform(0.2, 1.0))
         kill(process)
@@ -112,7 +112,7 @@ class Rounds:
         self.newest = newest
 
     def check_history(self) -> None:
-        """Every acknowledged order left its change, and nothing was ever turned without an order."""
+        """Every acknowledged order has its change, and no plug was toggled without an order."""
         turns = turns_in_history(self.lives.database)
         for room in self.rooms:
             for name, plug in room.plugs.items():
@@ -131,7 +131,7 @@ class Rounds:
 
 
 def all_plugs(gateway: Gateway) -> dict[str, list[bool]]:
-    """What E16 says of every plug of the estate."""
+    """The state of every plug of the estate, by E16."""
     seen: dict[str, list[bool]] = {}
     for plant in EstateView(plug_estate()).plants:
         answer = gateway.send(E16, {"plant": plant.id}, who=OWNER)
@@ -142,7 +142,7 @@ def all_plugs(gateway: Gateway) -> dict[str, list[bool]]:
 
 @contextmanager
 def killing(directory: Path, seed: int, settings: Mapping[str, str] | None = None) -> Iterator[Rounds]:
-    """A fresh gateway on an estate of plugs, ready for its first round. `settings`: beside the usual ones."""
+    """A new gateway with an estate of plugs, ready for its first round. `settings` are added to the usual ones."""
     lives = Lives(directory, clean_environment({**SETTINGS, **(settings or {})}))
     import_estate(plug_estate(), directory, lives.data, lives.environment)
     gateway = lives.start()

@@ -1,4 +1,4 @@
-"""The way of an order from control to driver, and two lamps to send it to."""
+"""Control, fabric and driving for tests of orders, and two lamps."""
 
 from domogate.domain.commands import OrderState, SetLight
 from domogate.domain.devices import DeviceKind
@@ -15,7 +15,7 @@ ON, OFF = SetLight(on=True), SetLight(on=False)
 
 
 class House:
-    """A gateway's middle: control, fabric and driving on one store, with one driver."""
+    """Control, fabric and driving on one store, with one driver."""
 
     def __init__(self, store: FakeStore, clock: StillClock, driver: ObedientDriver) -> None:
         self.store, self.driver, self.clock = store, driver, clock

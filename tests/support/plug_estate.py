@@ -1,4 +1,4 @@
-"""An estate made of plugs: several plants, so that there are several rooms to switch at once, and nothing else to wait for."""
+"""An estate with only plugs, in several plants, so that several rooms can be switched at once."""
 
 import uuid
 from typing import Any
@@ -26,7 +26,7 @@ def _room(plant: int, room: int) -> dict[str, Any]:
 
 
 def plug_estate() -> dict[str, Any]:
-    """All plugs begin switched off."""
+    """All plugs are off at the start."""
     plants = [
         {
             "id": _id(plant),

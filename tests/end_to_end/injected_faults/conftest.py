@@ -1,4 +1,4 @@
-"""The gateway that faults are injected into, and the bench that injects them."""
+"""A gateway for injected faults, and the bench that injects them."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from support.injecting import Bench
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """Asks devices anew for every read, and gives up on them soon."""
+    """It asks devices for every read, with a short deadline."""
     with running(start("demo", tmp_path_factory.mktemp("faults"), QUICK)) as started:
         yield started
 

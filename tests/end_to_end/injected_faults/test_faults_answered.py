@@ -17,15 +17,15 @@ from support.spec_operations import E1, E2, E5, E7, E8, E12, E16, E18, Operation
 
 pytestmark = pytest.mark.slow
 
-# Operations that name a plant. All others name none, and are never touched.
+# Operations with a plant in their path. Faults do not affect the others.
 ABOUT_A_PLANT = ["E1", "E2", "E3", "E4", "E5", "E7", "E8", "E9", "E11", "E12", "E13", "E15", "E16", "E18", "X1", "X2", "X4"]
 UNTOUCHED = ["E6", "E10", "E14", "E17", "E19", "E20", "X3", "X5"]
 
-# What each operation answers while its whole plant suffers the fault; 200 where nothing is said.
+# The status of each operation while its whole plant has the fault; the others answer 200.
 OF_THE_PLANT: dict[str, dict[str, int]] = {
-    # A device is offline: 404, 500. E2, E16 and E18 show what is last known; a scene starts all the same.
+    # A device is offline: 404, 500. E2, E16 and E18 show the last known state; a scene starts.
     "offline": {"E1": 404, "E4": 404, "E8": 404, "E11": 404, "E12": 404, "E13": 404, "E15": 404, "X1": 404, "X2": 404},
-    # A device does not answer in time: 408, 500, 404. What is asked of no device goes on.
+    # A device does not answer in time: 408, 500, 404. Operations without a device are not affected.
     "slow": {
         "E1": 500,
         "E2": 500,
@@ -38,7 +38,7 @@ OF_THE_PLANT: dict[str, dict[str, int]] = {
         "E8": 404,
         "X2": 404,
     },
-    # A device refuses: 500. It can be read.
+    # A device refuses commands: 500. It can be read.
     "refusing": {"E1": 500, "X1": 500, "X2": 500},
     "408": {
         "E1": 500,
@@ -64,7 +64,7 @@ OF_THE_PLANT: dict[str, dict[str, int]] = {
     "500": dict.fromkeys(ABOUT_A_PLANT, 500),
 }
 
-# Those that tell of the whole plant are not touched by a fault of one module of it.
+# A fault of one module does not affect operations on the whole plant.
 TELL_OF_THE_PLANT = ["E3", "E7", "E9", "E16", "E18", "X4"]
 OF_THE_MODULE = {
     fault: {name: status for name, status in told.items() if name not in TELL_OF_THE_PLANT}
@@ -77,7 +77,7 @@ def plants_asked(gateway: Gateway) -> set[str]:
 
 
 def modules_asked(gateway: Gateway, operation: Operation) -> list[tuple[str, str]]:
-    """The module that the operation is asked about, with its plant; for E1 one plug of its ambient."""
+    """The module of the operation and its plant; for E1 one plug of the ambient."""
     _, target = gateway.case(operation)
     if "module" in target:
         return [(target["plant"], target["module"])]
@@ -89,7 +89,7 @@ def modules_asked(gateway: Gateway, operation: Operation) -> list[tuple[str, str
 
 
 def statuses(gateway: Gateway, names: list[str]) -> dict[str, int]:
-    """What each answers now, all asked at once, so that one wait is enough; an error has its family's shape."""
+    """The status of each operation. All are sent at once, so that there is one wait. Errors have the shape of their family."""
 
     def ask(name: str) -> int:
         operation = WITH_EXTENSIONS[name]

@@ -1,4 +1,4 @@
-"""Injected faults that show in a state: batteries, failures and what is last known, and that each is over in time."""
+"""Injected faults that show in a state: batteries, failures and last known states. Each fault ends in time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -50,7 +50,7 @@ def failures_of(gateway: Gateway, site: Target, module_id: str) -> list[str]:
 
 
 def first_unit(gateway: Gateway, site: Target) -> str:
-    """A unit that works, of a controller that is not in alert and needs more than this one to be."""
+    """A working unit of a controller that is not in alert and needs more than one failure for it."""
     return next(
         str(unit["id"])
         for controller in controllers_of(gateway, site)
@@ -62,7 +62,7 @@ def first_unit(gateway: Gateway, site: Target) -> str:
 
 class TestForAWhile:
     def test_every_fault_ends_by_itself(self, gateway: Gateway, bench: Bench) -> None:
-        """All at once, each in a place of its own."""
+        """All faults at once, each in its own plant or module."""
         thermostats = [target for _, target in gateway.cases(E12)]
         places: list[tuple[Operation, Target, str, int]] = [
             (E12, thermostats[0], "offline", 404),
@@ -89,7 +89,7 @@ class TestForAWhile:
 
         assert set(answers()) == {200}
         before = shown()
-        for span in (6, 20, 60):  # longer only if the machine was too busy to look in time
+        for span in (6, 20, 60):  # longer only if the machine was too busy
             over = bench.now() + span
             bench.inject(
                 *(Wish(target["plant"], fault, target["module"], until=over) for _, target, fault, _ in places),

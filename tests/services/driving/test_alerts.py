@@ -44,7 +44,7 @@ class TestAlerts:
         (report,) = Alerts().start_from(_site(1), now=5.0)
         assert (report.module_id, _state(report).alert, _state(report).alert_changed_at) == (CONTROLLER, False, 5.0)
 
-    def test_what_the_store_knows_is_not_dated_anew(self) -> None:
+    def test_what_the_store_knows_keeps_its_date(self) -> None:
         known = StoredState(EmergencyState(alert=False, alert_changed_at=1.0), reachable=True, at=1.0)
         assert Alerts().start_from(_site(1, {CONTROLLER: known}), now=5.0) == []
 
@@ -55,7 +55,7 @@ class TestAlerts:
         assert len(alerts.complete([_report(UNITS[0], BROKEN, 2.0)])) == 1
         _, begun = alerts.complete([_report(UNITS[1], BROKEN, 3.0)])
         assert (_state(begun).alert, _state(begun).alert_changed_at) == (True, 3.0)
-        # Another one breaks and the first is repaired: in alert all the time, so the date stays.
+        # Another unit breaks and the first is repaired: the alert goes on, so the date stays.
         assert len(alerts.complete([_report(UNITS[2], BROKEN, 4.0), _report(UNITS[0], WELL, 5.0)])) == 2
         _, ended = alerts.complete([_report(UNITS[1], WELL, 6.0)])
         assert (_state(ended).alert, _state(ended).alert_changed_at) == (False, 6.0)
@@ -81,7 +81,7 @@ class TestAlerts:
 
     @pytest.mark.parametrize(("state", "alert"), [(WELL, False), (BROKEN, True)])
     def test_a_unit_that_can_be_reached_again_is_as_it_was_before(self, state: EmergencyState, alert: bool) -> None:
-        """It need not say anew what it is in."""
+        """It does not have to report its state again."""
         alerts = Alerts()
         alerts.start_from(_site(1, {UNITS[0]: StoredState(state, reachable=True, at=0.0)}), now=0.0)
         alerts.complete([_report(UNITS[0], None, 1.0, reachable=False)])

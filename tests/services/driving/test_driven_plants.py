@@ -237,10 +237,10 @@ class TestAPlantThatMakesTrouble:
                 monkeypatch.setattr(store, "find_plant", find_plant)
                 assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
 
-    async def test_with_a_real_device_is_loaded_by_and_by_though_nobody_asks(
+    async def test_with_a_real_device_is_loaded_later_without_a_request(
         self, store: FakeStore, clock: StillClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What its devices say would be missed until then."""
+        """Without that, reports of its devices would be missed."""
         mqtt = ObedientDriver(clock, "mqtt")
         plant = store.add_plant(make_module(DeviceKind.LIGHT, LAMP.id, driver="mqtt"))
         find_plant, tries = store.find_plant, []
@@ -280,7 +280,7 @@ class TestAPlantThatMakesTrouble:
                 assert set(mqtt.attached) == {plant}
         assert [entry["log_level"] for entry in logs] == ["error"] * 2
 
-    async def test_is_offline_and_wakes_nobody_once_the_gateway_has_stopped(
+    async def test_is_offline_and_starts_no_task_after_the_gateway_has_stopped(
         self, store: FakeStore, driver: ObedientDriver
     ) -> None:
         plant = store.add_plant(LAMP)

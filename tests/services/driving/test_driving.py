@@ -124,7 +124,7 @@ class TestAnOrder:
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now()))
         assert driver.orders == []
 
-    async def test_whose_time_runs_out_while_the_plant_wakes_is_not_carried_out(
+    async def test_whose_time_runs_out_while_the_plant_is_attached_is_not_carried_out(
         self, store: FakeStore, driver: ObedientDriver, clock: StillClock
     ) -> None:
         plant = store.add_plant(LAMP)
@@ -158,7 +158,7 @@ class TestAnOrder:
     async def test_answered_just_in_time_is_told_as_it_was_once_that_is_on_disk(
         self, store: FakeStore, driver: ObedientDriver, clock: StillClock, fault: Any
     ) -> None:
-        """The deadline passes while the end is being written: what is told is what is written."""
+        """The deadline passes while the end is being written: the answer is what is written."""
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)
         driver.trouble = fault

@@ -1,4 +1,4 @@
-"""One crashing, one hanging, one flooding driver or plant beside a healthy one: who is healthy notices nothing.
+"""A driver or plant that crashes, hangs or floods does not affect a healthy one.
 
 No clock of the machine measures anything here: time leaps from timer to timer, and what must come first is seen to.
 """
@@ -29,7 +29,7 @@ ON, OFF = LightState(on=True), LightState(on=False)
 
 
 class DeafDriver(ObedientDriver):
-    """Never answers, and does not let go when it is told to, until a test lets it."""
+    """Never answers and ignores cancellation, until a test releases it."""
 
     def __init__(self, clock: StillClock, name: str = "mqtt") -> None:
         super().__init__(clock, name)
@@ -87,7 +87,7 @@ class TestADriverThatNeverAnswers:
     async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(
         self, store: FakeStore, deaf: DeafDriver, clock: StillClock, what: str
     ) -> None:
-        """Also when it ignores that it is cancelled."""
+        """Also when it ignores its cancellation."""
         plant = store.add_plant(REAL)
         with capture_logs():
             async with running(store, deaf) as (_, fabric):
@@ -182,7 +182,7 @@ class TestADriverThatNeverAnswers:
 
 
 class TestADriverThatCrashes:
-    async def test_on_every_call_is_a_refusal_and_nobody_else_notices(
+    async def test_on_every_call_is_a_refusal_and_no_other_driver_is_affected(
         self, store: FakeStore, healthy: ObedientDriver, clock: StillClock
     ) -> None:
         broken = ObedientDriver(clock, "mqtt")

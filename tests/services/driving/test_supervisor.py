@@ -25,7 +25,7 @@ ON = SetLight(on=True)
 
 
 class NoPause(random.Random):
-    """Notes how long a pause could have been at most, and makes it none."""
+    """Remembers the longest possible pause, and makes no pause."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -93,7 +93,7 @@ class TestADriverThatFails:
         assert (healthy.condition, healthy.restarts, healthy.plants) == (DriverCondition.RUNNING, 1, 1)
         assert healthy.last_error == "ConnectionError: the broker is gone"
 
-    async def test_leaves_its_modules_offline_with_a_reason_and_nobody_elses(
+    async def test_leaves_its_modules_offline_with_a_reason_and_no_others(
         self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
     ) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
@@ -116,7 +116,7 @@ class TestADriverThatFails:
                 assert (answer.reachable, answer.absence.why) == (False, AbsenceReason.CONNECTION_LOST)
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
 
-    async def test_waits_longer_each_time_up_to_a_minute_and_begins_anew_after_a_while_of_health(
+    async def test_waits_longer_each_time_up_to_a_minute_and_starts_again_with_the_shortest_after_a_healthy_minute(
         self, mqtt: ObedientDriver, clock: StillClock, chance: NoPause
     ) -> None:
         supervisor = Supervisor(
@@ -179,7 +179,7 @@ class TestADriverThatDoesNotStart:
                 absence = store.absence_of(plant, LAMP.id)
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
 
-    async def test_that_takes_for_ever_is_given_up_and_tried_again(
+    async def test_that_never_returns_is_cancelled_and_retried(
         self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         start, tries = mqtt.start, list[ReportSink]()
@@ -222,7 +222,7 @@ class TestADriverThatDoesNotStop:
 
 
 class TestAPlantThatHangsWhenAttached:
-    async def test_times_out_is_tried_again_later_and_holds_up_nobody(
+    async def test_times_out_is_retried_later_and_delays_no_other(
         self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         other_lamp = make_module(DeviceKind.LIGHT, driver="mqtt")
@@ -248,7 +248,7 @@ class TestAPlantThatHangsWhenAttached:
 
 
 async def no_one(*_: object) -> None:
-    """Is told, and does nothing."""
+    """Does nothing."""
 
 
 class TestTheWordsOfAnError:

@@ -1,4 +1,4 @@
-"""The way of a picture from a driver to whoever asks: bounded, within a deadline, and shared by those who ask at once."""
+"""Pictures from a driver to a caller: limited in size, with a deadline, and shared by concurrent callers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,7 +28,7 @@ GOOD = Picture("image/png", PNG)
 
 
 class CameraDriver(ObedientDriver):
-    """Gives the picture that it is told to give."""
+    """Gives the picture that the test has set."""
 
     def __init__(self, clock: StillClock) -> None:
         super().__init__(clock)
@@ -42,7 +42,7 @@ class CameraDriver(ObedientDriver):
 
 
 class House:
-    """One panel, its driver, and all that is between that and a service."""
+    """One panel, its driver, and everything between the driver and a service."""
 
     def __init__(self) -> None:
         self.clock = StillClock()
@@ -129,7 +129,7 @@ class TestAPicture:
         with pytest.raises(DeviceOffline):
             await house.fabric.take_picture(house.plant_id, make_id(7), house.clock.now() + 5.0)
 
-    async def test_without_anybody_who_drives_is_offline(self, house: House) -> None:
+    async def test_without_a_host_is_offline(self, house: House) -> None:
         with pytest.raises(DeviceOffline):
             await InProcessFabric(house.clock).take_picture(house.plant_id, PANEL.id, house.clock.now() + 5.0)
 
@@ -152,14 +152,14 @@ class TestThoseWhoLookAtOnce:
         await house.control.take_picture(house.view)
         assert house.driver.looks == 2
 
-    async def test_hear_of_one_failure_each_and_the_next_asks_anew(self, house: House) -> None:
+    async def test_all_get_one_failure_and_the_next_caller_asks_again(self, house: House) -> None:
         house.driver.trouble = DeviceRefused("off")
         answers = await asyncio.gather(*(house.control.take_picture(house.view) for _ in range(3)), return_exceptions=True)
         assert [type(answer) for answer in answers] == [DeviceRefused] * 3
         house.driver.trouble = None
         assert await house.control.take_picture(house.view) == GOOD
 
-    async def test_one_who_leaves_does_not_end_it_for_the_others(self, house: House) -> None:
+    async def test_a_caller_that_leaves_does_not_end_it_for_the_others(self, house: House) -> None:
         house.driver.pause = asyncio.Event()
         leaving, staying = (asyncio.create_task(house.control.take_picture(house.view)) for _ in range(2))
         while not house.driver.looks:

@@ -110,7 +110,7 @@ def emergency_state_of(store: FakeStore, plant: Id, module: Module) -> Emergency
 
 
 class TestOffline:
-    async def test_is_news_at_once_and_the_truth_is_back_at_once(
+    async def test_shows_at_once_and_ends_at_once(
         self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
@@ -199,9 +199,7 @@ class TestSlow:
         assert (driver.orders, driver.questions) == ([], [])
         assert store.orders[order.id].state is OrderState.EXPIRED
 
-    async def test_is_never_fresh_to_who_reads(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
-    ) -> None:
+    async def test_is_never_fresh(self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id) -> None:
         read_model = ReadModel(store, max_modules=100)
         store.listen(read_model.apply)
         await injector.inject(plant, LAMP.id, InjectedFault.SLOW)
@@ -225,7 +223,7 @@ class TestRefusing:
 
 
 class TestBatteryAndFailure:
-    async def test_cover_what_is_true_and_the_truth_comes_back(
+    async def test_cover_the_true_state_until_they_are_cleared(
         self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
@@ -276,7 +274,7 @@ class TestBatteryAndFailure:
             assert store.state_of(plant, REMOTE.id).state == RemoteState(battery=Battery.FULL)
 
 
-class TestWhoReads:
+class TestTheReadModel:
     async def test_sees_a_fault_and_its_end_without_waiting_for_a_driver(
         self, store: FakeStore, injector: FaultInjector, plant: Id
     ) -> None:
@@ -299,7 +297,7 @@ class TestWhoReads:
         assert view.modules[LAMP.id].reachable
         assert view.injections == ()
 
-    async def test_does_not_take_a_left_over_for_true(
+    async def test_ignores_a_stored_absence_of_a_cleared_fault(
         self, store: FakeStore, injector: FaultInjector, plant: Id, driver: ObedientDriver
     ) -> None:
         read_model = ReadModel(store, max_modules=100)
@@ -320,7 +318,7 @@ class TestTheInjector:
         assert store.plants[plant].injections == (Injection(InjectedFault.BATTERY, REMOTE.id, "low", None, HIGH),)
 
     @pytest.mark.parametrize(("value", "module"), [("BLOCK.DLD", UNIT), ("REMOTE.STATUS.BATTERY_FAULT", CONTROLLER)])
-    async def test_expands_a_failure_of_a_plant_to_those_that_speak_so(
+    async def test_expands_a_failure_of_a_plant_to_the_modules_that_can_have_it(
         self, injector: FaultInjector, plant: Id, value: str, module: Module
     ) -> None:
         injected = await injector.inject(plant, None, InjectedFault.FAILURE, value)
@@ -398,7 +396,7 @@ class TestTheInjector:
 
 
 class TestFaultsThatAreOver:
-    async def test_are_cleared_in_time_and_the_truth_is_back(self, store: FakeStore, plant: Id, notes: Notes) -> None:
+    async def test_are_cleared_in_time_and_the_true_state_is_back(self, store: FakeStore, plant: Id, notes: Notes) -> None:
         clock = LoopClock()
         driver, injector = ObedientDriver(clock), FaultInjector(store, clock, notes)
         timer = FaultExpiry(injector, clock)

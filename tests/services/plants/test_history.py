@@ -35,7 +35,7 @@ class Pruning(msgspec.Struct, frozen=True):
 
 
 class PrunedStore(SqlStore):
-    """Notes what it is told to forget."""
+    """Remembers what it must forget."""
 
     def __init__(self, url: str, clock: HandClock) -> None:
         super().__init__(url, clock=clock, gateway=False)
@@ -164,7 +164,7 @@ class TestExport:
         async def counted(*arguments: float | Id) -> object:
             nonlocal asked
             asked += 1
-            return await ask(*arguments)  # type: ignore[arg-type]  # handed on as they came
+            return await ask(*arguments)  # type: ignore[arg-type]  # passed on unchanged
 
         monkeypatch.setattr(store, "list_readings", counted)
         assert await export(kept, PLUG.id, since=0.0, until=NOW, resolution=None) == []
@@ -187,7 +187,7 @@ class TestPruning:
         assert await kept.list_readings(PLUG.id, 0, clock.at, 10) == [watt(3, NOW + 2 * DAY - HOUR)]
         assert len(await kept.list_summaries(PLUG.id, 0, clock.at, HOUR, 10)) == 3
 
-    async def test_the_audit_log_is_kept_for_ever_unless_it_is_told_otherwise(
+    async def test_the_audit_log_is_never_pruned_by_default(
         self, store: PrunedStore, kept: History, clock: HandClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         removed = []

@@ -1,4 +1,4 @@
-"""Under one key an order is sent once, however often it comes."""
+"""An order with an idempotency key is sent once, however often it is repeated."""
 
 import asyncio
 from typing import Any
@@ -29,7 +29,7 @@ class TestAnOrderUnderAKey:
         assert all(record == again for record in at_once)
         assert len(driver.orders) == 1
 
-    async def test_is_sent_once_even_if_the_gateway_was_started_anew(
+    async def test_is_sent_once_even_if_the_gateway_was_restarted(
         self, store: FakeStore, clock: StillClock, driver: ObedientDriver
     ) -> None:
         plant = store.add_plant(LAMP)

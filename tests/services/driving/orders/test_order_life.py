@@ -1,4 +1,4 @@
-"""An order is on disk before it is sent, and its end with it."""
+"""An order is on disk before it is sent, and its end is on disk too."""
 
 import asyncio
 from typing import Any
@@ -66,7 +66,7 @@ class TestTheLifeOfAnOrder:
         assert (record.state, record.problem) == (end, fault.message)
         assert record.sent_at == NOON
 
-    async def test_one_that_nobody_can_carry_out_was_never_sent(self, house: House, store: FakeStore) -> None:
+    async def test_one_that_no_driver_can_carry_out_was_never_sent(self, house: House, store: FakeStore) -> None:
         stranger = make_module(DeviceKind.LIGHT, driver="telepathy")
         plant = store.add_plant(stranger)
         with capture_logs():
@@ -132,7 +132,7 @@ class TestAnOrderThatWasQueued:
 
 class TestAQuestionBesideAnOrder:
     async def test_never_shows_what_was_true_before_the_order(self, store: FakeStore, driver: ObedientDriver) -> None:
-        """The answer and the device's confirmation are on their way to the disk together; the confirmation is the newer one."""
+        """The answer of a read and the confirmation of an order are written at once; the confirmation is newer."""
         clock = driver.clock = LoopClock()
         plant = store.add_plant(LAMP)
         read_model = ReadModel(store, max_modules=100)

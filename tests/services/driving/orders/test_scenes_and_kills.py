@@ -1,4 +1,4 @@
-"""Orders that are sent later: the steps of a scene, and what a killed gateway left."""
+"""Orders that are sent later: the steps of a scene, and orders of a killed gateway."""
 
 import asyncio
 
@@ -70,7 +70,7 @@ class TestAScene:
 
 
 class TestAfterAKill:
-    async def test_queued_orders_within_their_deadline_are_sent_by_who_starts(
+    async def test_queued_orders_within_their_deadline_are_sent_by_the_next_start(
         self, store: FakeStore, clock: StillClock, driver: ObedientDriver
     ) -> None:
         plant = store.add_plant(LAMP)
