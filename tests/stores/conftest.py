@@ -28,7 +28,7 @@ ENGINES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database that is as new and has its tables: making them takes longer than most tests."""
+    """A new database with its tables. Creating them takes longer than most tests."""
     path = tmp_path_factory.mktemp("migrated") / "domogate.db"
     database = open_database(sqlite_url(path))
     migrate(database)
@@ -39,7 +39,7 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class KeptDatabases:
-    """Databases that were closed and are opened again: SQLAlchemy keeps the SQL it made in them, and it is made only once."""
+    """Reuses closed databases, because they keep the SQL that SQLAlchemy has compiled."""
 
     def __init__(self) -> None:
         self._closed: dict[str, list[Database]] = defaultdict(list)
@@ -54,7 +54,7 @@ class KeptDatabases:
             close()
             self._closed[url].append(database)
 
-        database.close = close_and_keep  # type: ignore[method-assign]  # a closed engine connects anew when it is asked to
+        database.close = close_and_keep  # type: ignore[method-assign]  # a closed engine can connect again
         return database
 
 
@@ -67,7 +67,7 @@ def kept_databases() -> KeptDatabases:
 def database_url(
     request: pytest.FixtureRequest, migrated_file: Path, kept_databases: KeptDatabases, monkeypatch: pytest.MonkeyPatch
 ) -> str:
-    """Of a database with empty tables; always the same one."""
+    """The URL of a database with empty tables; always the same one."""
     monkeypatch.setattr(subject, "open_database", kept_databases.open)
     if request.param == "sqlite":
         path = migrated_file.with_name("used.db")
@@ -81,7 +81,7 @@ def database_url(
 
 @pytest.fixture
 def postgres_url(postgres: PostgresServer) -> str:
-    """Of a PostgreSQL database with empty tables."""
+    """The URL of a PostgreSQL database with empty tables."""
     url = postgres.empty_tables(HEAD)
     if url is None:
         url = postgres.empty_database()
@@ -93,7 +93,7 @@ def postgres_url(postgres: PostgresServer) -> str:
 
 @pytest.fixture(params=ENGINES)
 def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of a database that has no tables yet."""
+    """The URL of a database without tables."""
     if request.param == "sqlite":
         return sqlite_url(tmp_path / "domogate.db")
     server: PostgresServer = request.getfixturevalue("postgres")
@@ -107,7 +107,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 async def open_store(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenStore]:
-    """Opens stores that are stopped when the test ends; however long it takes, they commit only what they are told to."""
+    """Opens stores that are stopped when the test ends. They send no heartbeats, so that commits can be counted."""
     monkeypatch.setattr(writer, "HEARTBEAT", inf)
     async with AsyncExitStack() as stack:
 

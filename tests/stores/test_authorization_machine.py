@@ -1,4 +1,4 @@
-"""Codes, refresh families and revocation in any order, against a model of a few dictionaries."""
+"""Codes, refresh tokens and revocations in any order, compared with a simple model."""
 
 import asyncio
 from collections import Counter
@@ -40,7 +40,7 @@ EITHER = st.integers(0, 1)
 
 @dataclass
 class ModelGrant:
-    """What the model knows of a grant."""
+    """A grant in the model."""
 
     user: Id
     client: str
@@ -49,7 +49,7 @@ class ModelGrant:
 
 @dataclass
 class ModelCode:
-    """What the model knows of a code."""
+    """A code in the model."""
 
     grant: Id
     expires: float
@@ -58,7 +58,7 @@ class ModelCode:
 
 @dataclass
 class ModelToken:
-    """What the model knows of a refresh token."""
+    """A refresh token in the model."""
 
     grant: Id
     expires: float
@@ -67,7 +67,7 @@ class ModelToken:
 
 
 class AuthorizationMachine(RuleBasedStateMachine):
-    """Two stores on one database, as two processes; every step goes to either, and some to both at once."""
+    """Two stores on one database, like two processes. A step uses one of them, or both at the same time."""
 
     codes = Bundle("codes")
     families = Bundle("families")
@@ -107,7 +107,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
 
     @initialize()
     def people(self) -> None:
-        """Every run has people and applications of its own in the same database."""
+        """Every run uses its own people and applications in the same database."""
         for _ in range(2):
             user, client = User(new_id(), f"{new_id()}@example.com"), Client(new_id(), "An app")
             self._do(self._stores[0].save_user(user))
@@ -149,7 +149,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
 
     @rule(target=tokens, user=EITHER, client=EITHER)
     def let_in(self, user: int, client: int) -> object:
-        """The usual way, in one step: most runs should come to refreshing soon."""
+        """Add and redeem a code in one step, so that most runs soon have refresh tokens."""
         grant = self.redeem(self.authorize(user, client), 1)
         return self.begin_family(Id(str(grant)))
 
@@ -184,7 +184,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
 
     @rule(target=tokens, token=tokens)
     def refresh_and_again_later(self, token: str) -> object:
-        """A lost answer and an impatient client: both sides of the grace period, the expiry and the next rotation."""
+        """Repeat a rotation: before and after the grace period, the expiry and the next rotation."""
         known = self._tokens.get(token)
         if known is None:
             return multiple()

@@ -1,4 +1,4 @@
-"""Importing an estate: adds, updates, keeps what people and devices did since, prunes only when told to."""
+"""An import adds and updates, keeps what people and devices changed, and removes only with `prune`."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ from support.stores import (
     PLUG,
     SCENE,
     SMALL,
-    Ear,
+    ChangeRecorder,
     HandClock,
     a_code,
     a_grant,
@@ -65,12 +65,12 @@ async def house_in(store: SqlStore) -> StoredPlant:
 
 class TestFirstImport:
     async def test_it_counts_what_it_added_and_tells_everybody(self, store: SqlStore) -> None:
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         summary = await store.import_estate(SMALL, prune=False)
         added = {"users": 3, "clients": 1, "subscriptions": 1, "plants": 1, "floors": 1, "ambients": 2, "modules": 3}
         assert (summary.added, summary.updated, summary.removed) == ({**added, "spare parts": 1}, ZERO, ZERO)
-        assert ear.events == [
+        assert recorded.events == [
             UserChanged(user_id=ANNA.id),
             UserChanged(user_id=BRUNO.id),
             UserChanged(user_id=CARLA.id),
@@ -95,12 +95,12 @@ class TestFirstImport:
 class TestSecondImport:
     @pytest.mark.parametrize("prune", [False, True])
     async def test_the_same_again_changes_nothing(self, house: SqlStore, prune: bool) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         before = await house.export_estate()
         summary = await house.import_estate(SMALL, prune=prune)
         assert (summary.added, summary.updated, summary.removed) == (ZERO, ZERO, ZERO)
-        assert ear.events == []
+        assert recorded.events == []
         assert await house.export_estate() == before
 
     async def test_a_second_factor_and_who_operates_are_kept_unless_more_is_given(self, house: SqlStore) -> None:
@@ -150,8 +150,8 @@ class TestSecondImport:
 
     async def test_a_first_state_fills_what_was_never_reported(self, house: SqlStore) -> None:
         await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False)])
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         on = PlugState(on=True)
         given = (FirstState(LAMP.id, LightState(on=False)), FirstState(PLUG.id, on), FirstState(SCENE.id, None, False))
         await house.import_estate(with_house(HOUSE, HOUSE_TOPOLOGY, *given), prune=False)
@@ -160,7 +160,7 @@ class TestSecondImport:
             PLUG.id: StoredState(on, False, NOW),
             SCENE.id: StoredState(None, False, 0.0),
         }
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
 
     async def test_a_user_made_meanwhile_is_recognised_by_email(self, store: SqlStore) -> None:
         here_first = User(an_id(80), "ANNA@example.com", "Anna of the command line", "her password")
@@ -177,23 +177,23 @@ class TestSecondImport:
 
     async def test_emails_can_be_swapped(self, house: SqlStore) -> None:
         swapped = (change(ANNA, email=BRUNO.email), change(BRUNO, email=ANNA.email), CARLA)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.import_estate(change(SMALL, users=swapped), prune=False)
         assert await house.find_user_by_email(BRUNO.email) == swapped[0]
         assert (await house_in(house)).plant.owner == Member(ANNA.id, BRUNO.email)
-        assert PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)) in ear.events
+        assert PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)) in recorded.events
 
     async def test_a_changed_plant_is_updated_and_counted(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         renamed = change(HOUSE, name="Casa Nera", emergency_lighting=True, allowed=(Member(CARLA.id, CARLA.email),))
         summary = await house.import_estate(with_house(renamed), prune=False)
         assert summary.updated == {**ZERO, "plants": 1}
         plant = (await house_in(house)).plant
         assert (plant.name, plant.emergency_lighting) == ("Casa Nera", True)
         assert {member.user_id for member in plant.allowed} == {BRUNO.id, CARLA.id}
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id))]
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id))]
 
     async def test_a_new_owner_replaces_the_old_one(self, house: SqlStore) -> None:
         summary = await house.import_estate(with_house(change(HOUSE, owner=Member(CARLA.id, ""), invited=())), prune=False)
@@ -233,8 +233,8 @@ class TestMoves:
                 EstatePlant(cabin, Topology(modules=(LAMP,))),
             ),
         )
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         summary = await house.import_estate(estate, prune=True)
         assert summary.updated["modules"] == 3
         assert (await house_in(house)).topology == estate.plants[0].topology
@@ -242,12 +242,12 @@ class TestMoves:
         assert moved is not None
         assert moved.topology == Topology(modules=(LAMP,))
         assert moved.states == {LAMP.id: StoredState(LAMP_IS_ON, True, 0.0)}
-        assert ear.events == [
+        assert recorded.events == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id)),
             PlantChanged(plant_id=cabin.id, user_ids=(BRUNO.id,)),
         ]
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
-        assert ear.events[-1].plant_id == cabin.id  # type: ignore[union-attr]  # only those were read
+        assert recorded.events[-1].plant_id == cabin.id  # type: ignore[union-attr]  # only those were read
 
     async def test_what_stands_on_a_floor_that_moves_goes_with_it(self, house: SqlStore) -> None:
         cabin = change(HOUSE, id=an_id(70), name="Cabin", allowed=(), invited=())
@@ -269,13 +269,13 @@ class TestPrune:
     async def test_with_it_everything_that_is_not_in_the_estate_goes(self, house: SqlStore) -> None:
         await house.add_grant(GRANT)
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True))])
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         summary = await house.import_estate(Estate(), prune=True)
         removed = {"users": 3, "clients": 1, "subscriptions": 1, "plants": 1, "floors": 1, "ambients": 2, "modules": 3}
         assert summary.removed == {**removed, "spare parts": 1}
         assert await house.export_estate() == Estate()
-        assert set(ear.events) == {
+        assert set(recorded.events) == {
             GrantRevoked(grant_id=GRANT.id),
             UserChanged(user_id=ANNA.id),
             UserChanged(user_id=BRUNO.id),
@@ -307,12 +307,12 @@ class TestPrune:
 class TestSpareParts:
     async def test_a_reference_that_becomes_known_is_told(self, house: SqlStore) -> None:
         unit = Module(an_id(63), an_id(64), "Unit", DeviceKind.EMERGENCY_UNIT, detail=UnitDetail("0633"))
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.import_estate(with_house(HOUSE, change(HOUSE_TOPOLOGY, modules=(SCENE, unit))), prune=False)
-        assert SparePartsChanged(unit="0633") in ear.events
+        assert SparePartsChanged(unit="0633") in recorded.events
         await house.import_estate(change(SMALL, spare_parts=(SpareParts(BATTERY.unit),)), prune=True)
-        assert ear.events[-2:] == [SparePartsChanged(unit=BATTERY.unit), SparePartsChanged(unit="0633")]
+        assert recorded.events[-2:] == [SparePartsChanged(unit=BATTERY.unit), SparePartsChanged(unit="0633")]
         assert await house.find_spare_parts(BATTERY.unit) == SpareParts(BATTERY.unit)
         assert await house.find_spare_parts("0633") is None
 
@@ -333,14 +333,14 @@ class TestAllOrNothing:
     @pytest.mark.parametrize("complaint", broken_estates())
     async def test_a_broken_estate_changes_nothing(self, house: SqlStore, complaint: str) -> None:
         before = await house.export_estate()
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         new = User(an_id(80), "new@example.com")
         broken = broken_estates()[complaint]
         with pytest.raises(ValueError, match=complaint):
             await house.import_estate(change(broken, users=(*broken.users, new)), prune=True)
         assert await house.export_estate() == before
-        assert ear.events == []
+        assert recorded.events == []
 
     async def test_pruning_an_owner_without_the_plant_is_refused(self, house: SqlStore) -> None:
         with pytest.raises(ValueError, match="no user Anna"):

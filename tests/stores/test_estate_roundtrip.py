@@ -13,7 +13,7 @@ from support.stores import SMALL, HandClock, OpenStore, estates
 
 
 async def everything(store: SqlStore, estate: Estate) -> object:
-    """All that reads tell about an estate, without what only says when it was stored."""
+    """Everything that can be read of an estate, except for the times of storing."""
     plants = {}
     for each in estate.plants:
         stored = await store.find_plant(each.plant.id)

@@ -1,4 +1,4 @@
-"""The change feed: every change once, in order, whichever process wrote it; and waiting until it was applied."""
+"""The change feed gives every change of every process once, in order. A command line can wait until changes are applied."""
 
 import asyncio
 import subprocess
@@ -16,7 +16,7 @@ from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, presence, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.tables import gateways
-from support.stores import CARLA, HOUSE, LAMP, NOW, SMALL, Ear, HandClock, OpenStore, an_id
+from support.stores import CARLA, HOUSE, LAMP, NOW, SMALL, ChangeRecorder, HandClock, OpenStore, an_id
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -31,27 +31,27 @@ def on(level: int) -> Report:
 
 class TestOwnChanges:
     async def test_they_are_heard_before_the_write_returns(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.save_user(CARLA)
-        assert ear.events == [UserChanged(user_id=CARLA.id)]
+        assert recorded.events == [UserChanged(user_id=CARLA.id)]
 
     async def test_the_list_of_changes_is_what_was_heard(self, store: SqlStore) -> None:
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         await store.import_estate(SMALL, prune=False)
         await store.record([on(1), on(2)])
-        assert ear.changes == await store.list_changes(0, 1000)
-        assert ear.cursors == list(range(1, len(ear.cursors) + 1))
-        assert await store.list_changes(2, 1) == ear.changes[2:3]
-        assert await store.newest_cursor() == ear.cursors[-1]
+        assert recorded.changes == await store.list_changes(0, 1000)
+        assert recorded.cursors == list(range(1, len(recorded.cursors) + 1))
+        assert await store.list_changes(2, 1) == recorded.changes[2:3]
+        assert await store.newest_cursor() == recorded.cursors[-1]
 
     async def test_a_change_is_dated_by_the_clock(self, house: SqlStore, clock: HandClock) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         clock.at = NOW + 5
         await house.record([on(1)])
-        assert ear.changes[0].at == NOW + 5
+        assert recorded.changes[0].at == NOW + 5
 
     async def test_an_empty_store_is_at_cursor_zero(self, store: SqlStore) -> None:
         assert await store.newest_cursor() == 0
@@ -61,41 +61,41 @@ class TestOwnChanges:
 class TestForeignChanges:
     async def test_they_are_found_while_idle(self, house: SqlStore, open_store: OpenStore, database_url: str) -> None:
         other = await open_store(database_url, gateway=False)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await other.save_user(CARLA)
-        await until(lambda: len(ear.events) == 1)
+        await until(lambda: len(recorded.events) == 1)
         await other.record([on(3)])
-        await until(lambda: len(ear.events) == 2)
-        assert ear.events[0] == UserChanged(user_id=CARLA.id)
+        await until(lambda: len(recorded.events) == 2)
+        assert recorded.events[0] == UserChanged(user_id=CARLA.id)
 
     async def test_they_come_before_ones_own_later_changes(
         self, house: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         deaf_while_idle = await open_store(database_url, poll=30.0)
-        ear = Ear()
-        deaf_while_idle.listen(ear)
+        recorded = ChangeRecorder()
+        deaf_while_idle.listen(recorded)
         await house.save_user(CARLA)
         await deaf_while_idle.record([on(3)])
-        assert [type(event) for event in ear.events] == [UserChanged, StateChanged]
+        assert [type(event) for event in recorded.events] == [UserChanged, StateChanged]
 
     async def test_what_was_committed_before_the_start_is_not_heard(
         self, house: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         late = await open_store(database_url)
-        ear = Ear()
-        late.listen(ear)
+        recorded = ChangeRecorder()
+        late.listen(recorded)
         newest = await house.newest_cursor()
         await house.record([on(3)])
-        await until(lambda: bool(ear.events))
-        assert ear.cursors == [newest + 1]
+        await until(lambda: bool(recorded.events))
+        assert recorded.cursors == [newest + 1]
 
     async def test_two_stores_writing_at_once_hear_the_same_without_gap_or_repetition(
         self, house: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         other = await open_store(database_url)
         start = await house.newest_cursor()
-        ears = [Ear(), Ear()]
+        ears = [ChangeRecorder(), ChangeRecorder()]
         house.listen(ears[0])
         other.listen(ears[1])
 
@@ -104,7 +104,7 @@ class TestForeignChanges:
                 await asyncio.gather(store.record([on(level)]), store.save_user(CARLA))
 
         await asyncio.gather(write(house), write(other))
-        await until(lambda: all(len(ear.changes) == 120 for ear in ears))
+        await until(lambda: all(len(recorded.changes) == 120 for recorded in ears))
         assert ears[0].changes == ears[1].changes
         assert ears[0].cursors == list(range(start + 1, start + 121))
 
@@ -141,8 +141,8 @@ class TestForeignChanges:
             asyncio.run(main())
             """
         )
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-W", "error", "-c", script, database_url, stderr=subprocess.PIPE
         )
@@ -151,12 +151,12 @@ class TestForeignChanges:
             await house.record([on(written % 100)])
             written += 1
             await asyncio.sleep(0.001)
-            if sum(isinstance(event, UserChanged) for event in ear.events) == 40:
+            if sum(isinstance(event, UserChanged) for event in recorded.events) == 40:
                 break
         _, errors = await process.communicate()
         assert (process.returncode, errors) == (0, b"")
-        assert sum(isinstance(event, UserChanged) for event in ear.events) == 40
-        assert ear.cursors == list(range(ear.cursors[0], ear.cursors[0] + 40 + written))
+        assert sum(isinstance(event, UserChanged) for event in recorded.events) == 40
+        assert recorded.cursors == list(range(recorded.cursors[0], recorded.cursors[0] + 40 + written))
 
 
 class TestWaitApplied:
@@ -169,11 +169,11 @@ class TestWaitApplied:
         self, house: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         command_line = await open_store(database_url, gateway=False)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await command_line.save_user(User(an_id(80), "new@example.com"))
         assert await command_line.wait_applied(30.0)
-        assert UserChanged(user_id=an_id(80)) in ear.events
+        assert UserChanged(user_id=an_id(80)) in recorded.events
 
     async def test_false_when_a_gateway_does_not_get_there_in_time(self, open_store: OpenStore, database_url: str) -> None:
         await open_store(database_url, poll=30.0)
@@ -224,11 +224,11 @@ class TestWaitApplied:
         await house.save_user(CARLA)
         assert await house.wait_applied(0.0)
         other = await open_store(database_url)
-        ear = Ear()
-        other.listen(ear)
+        recorded = ChangeRecorder()
+        other.listen(recorded)
         await house.set_plant_people(HOUSE.id, [], [])
         assert await house.wait_applied(30.0)
-        assert isinstance(ear.events[-1], PlantChanged)
+        assert isinstance(recorded.events[-1], PlantChanged)
 
     async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore) -> None:
         before = house.commits

@@ -1,4 +1,4 @@
-"""How a database comes to be."""
+"""Creating and upgrading a database."""
 
 import asyncio
 from collections.abc import Iterator
@@ -108,7 +108,7 @@ INSERT INTO changes (cursor, at, plant_id, event) VALUES (41, 1.0, NULL, '{{"was
 
 
 def make_first_database(url: str) -> None:
-    """As the first revision made and filled it: written by hand, so that it does not follow the code of today."""
+    """A database of the first revision. Its data is written by hand, so that it does not depend on today's code."""
     database = open_database(url)
     yes, no = ("1", "0") if url.startswith("sqlite") else ("true", "false")
     ids = {
@@ -169,7 +169,7 @@ class TestUpgrade:
             ("power", Reading(0.0, Unit.WATT, NOW + 3600)),
             ("energy", Reading(8.0, Unit.WATT_HOUR, NOW + 7200)),
         ]
-        # One that no clock can have dated is all that is lost.
+        # Only a reading with an impossible time is lost.
         assert await store.list_readings(LAMP.id, 0, 1e301, 10) == [("power", Reading(5.0, Unit.WATT, 0.0))]
         more = Reading(9.0, Unit.WATT_HOUR, NOW + 7200)
         await store.record([Report(HOUSE.id, PLUG.id, NOW, readings=(("energy", more),))])

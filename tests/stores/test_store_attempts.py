@@ -1,4 +1,4 @@
-"""Attempts at logging in and codes of a second factor: counted once, whichever process they came to."""
+"""Login attempts and second factors are counted once, over all processes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The audit log: a chain without gaps, whoever appends to it; and the pseudonyms in it."""
+"""The audit log is a chain without gaps, also with several writers. Pseudonyms in it."""
 
 import asyncio
 

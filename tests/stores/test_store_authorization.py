@@ -21,7 +21,7 @@ from support.stores import (
     CARLA,
     NOW,
     OTHER_APP,
-    Ear,
+    ChangeRecorder,
     a_code,
     a_grant,
     a_refresh_token,
@@ -40,17 +40,17 @@ REVOKED = GrantRevoked(grant_id=GRANT.id)
 
 @pytest.fixture
 async def let_in(house: SqlStore) -> SqlStore:
-    """The house with a grant, and the first refresh token of its family."""
+    """The house with a grant and its first refresh token."""
     await house.save_client(OTHER_APP)
     await house.add_grant(GRANT)
     await house.add_refresh_token(FIRST)
     return house
 
 
-async def listen(store: SqlStore) -> Ear:
-    ear = Ear()
-    store.listen(ear)
-    return ear
+async def listen(store: SqlStore) -> ChangeRecorder:
+    recorded = ChangeRecorder()
+    store.listen(recorded)
+    return recorded
 
 
 async def revoked_at(store: SqlStore) -> float | None:
@@ -72,12 +72,12 @@ class TestGrants:
         await house.save_client(OTHER_APP)
         for grant in (a_grant(50), a_grant(51), a_grant(52, client=OTHER_APP), a_grant(53, BRUNO)):
             await house.add_grant(grant)
-        ear = await listen(house)
+        recorded = await listen(house)
         assert await house.revoke_grants(ANNA.id, APP.id, NOW + 1) == 2
         assert await house.list_grants(ANNA.id) == [a_grant(52, client=OTHER_APP)]
         assert await house.revoke_grants(ANNA.id, None, NOW + 2) == 1
         assert await house.revoke_grants(ANNA.id, None, NOW + 3) == 0
-        assert ear.events == [GrantRevoked(grant_id=an_id(number)) for number in (50, 51, 52)]
+        assert recorded.events == [GrantRevoked(grant_id=an_id(number)) for number in (50, 51, 52)]
         assert await house.find_grant(an_id(50)) == a_grant(50, revoked_at=NOW + 1)
         assert await house.list_grants(BRUNO.id) == [a_grant(53, BRUNO)]
 
@@ -101,14 +101,14 @@ class TestGrants:
         await house.add_code(redeemed, a_code(redeemed, "other"))
         await house.redeem_code("hash of other", NOW)
         await house.add_grant(implicit)
-        ear = await listen(house)
+        recorded = await listen(house)
         await house.prune_authorization(CODE.expires_at + 3599)
         assert await house.find_grant(GRANT.id) == GRANT
         await house.prune_authorization(CODE.expires_at + 3600)
         assert await house.find_grant(GRANT.id) is None
         assert await house.redeem_code(CODE.code_hash, NOW) is None
         assert await house.list_grants(ANNA.id) == [redeemed, implicit]
-        assert ear.events == []
+        assert recorded.events == []
 
     async def test_they_are_forgotten_in_pieces(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(authorization, "PRUNE_CHUNK", 3)
@@ -131,11 +131,11 @@ class TestCodes:
     async def test_redeemed_again_its_grant_is_revoked(self, house: SqlStore) -> None:
         await house.add_code(GRANT, CODE)
         await house.redeem_code(CODE.code_hash, NOW)
-        ear = await listen(house)
+        recorded = await listen(house)
         for later in (1, 2):
             again = await house.redeem_code(CODE.code_hash, NOW + later)
             assert again == RedeemedCode(CODE, msgspec.structs.replace(GRANT, revoked_at=NOW + 1), first=False)
-        assert ear.events == [REVOKED]
+        assert recorded.events == [REVOKED]
         assert await revoked_at(house) == NOW + 1
 
     async def test_an_expired_one_is_consumed_too(self, house: SqlStore) -> None:
@@ -202,11 +202,11 @@ class TestRefreshTokens:
 
     async def test_later_than_that_the_family_is_revoked(self, let_in: SqlStore) -> None:
         await let_in.rotate_refresh_token(FIRST.token_hash, APP.id, SECOND, NOW + 1, GRACE)
-        ear = await listen(let_in)
+        recorded = await listen(let_in)
         at = NOW + 1 + GRACE + 0.001
         again = await let_in.rotate_refresh_token(FIRST.token_hash, APP.id, SECOND, at, GRACE)
         assert again == Rotation(RotationOutcome.REUSED)
-        assert ear.events == [REVOKED]
+        assert recorded.events == [REVOKED]
         assert await revoked_at(let_in) == at
         newest = await let_in.rotate_refresh_token(SECOND.token_hash, APP.id, THIRD, at, GRACE)
         assert newest == Rotation(RotationOutcome.UNKNOWN)
@@ -330,9 +330,9 @@ class TestDeletion:
         return house
 
     async def test_a_user_s_sessions_codes_tokens_and_links_go_with_them(self, full: SqlStore) -> None:
-        ear = await listen(full)
+        recorded = await listen(full)
         assert await full.delete_user(BRUNO.id)
-        assert ear.events[1:] == [GrantRevoked(grant_id=an_id(50)), UserChanged(user_id=BRUNO.id)]
+        assert recorded.events[1:] == [GrantRevoked(grant_id=an_id(50)), UserChanged(user_id=BRUNO.id)]
         assert await full.redeem_code("hash of Bruno", NOW) is None
         assert await full.find_refresh_token("hash of Bruno") is None
         assert await full.find_session("hash of cookie 50") is None
@@ -343,9 +343,9 @@ class TestDeletion:
         assert await full.take_link("link of Anna") is not None
 
     async def test_a_client_s_grants_codes_and_tokens_go_with_it(self, full: SqlStore) -> None:
-        ear = await listen(full)
+        recorded = await listen(full)
         assert await full.delete_client(APP.id)
-        assert sorted(ear.events, key=repr) == sorted(
+        assert sorted(recorded.events, key=repr) == sorted(
             [GrantRevoked(grant_id=an_id(50)), GrantRevoked(grant_id=an_id(60)), ClientChanged(client_id=APP.id)], key=repr
         )
         assert await full.find_client(APP.id) is None

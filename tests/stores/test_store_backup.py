@@ -1,4 +1,4 @@
-"""Backup while writes go on, and putting one back."""
+"""Backup while the store is in use, and restore."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""The changes of some plants, read again by those who were away."""
+"""Reading the changes of some plants from the feed."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
-from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, SMALL, Ear, HandClock, an_id
+from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, SMALL, ChangeRecorder, HandClock, an_id
 
 OTHER = msgspec.structs.replace(HOUSE, id=an_id(50), internal_id=an_id(51), allowed=(), invited=())
 OTHER_LAMP = msgspec.structs.replace(LAMP, id=an_id(52), internal_id=an_id(53))
@@ -28,13 +28,13 @@ async def switch(store: SqlStore, times: int) -> None:
 class TestTheChangesOfSomePlants:
     async def test_are_theirs_in_order_and_no_others(self, house: SqlStore) -> None:
         await house.import_estate(TWO, prune=False)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         start = await house.newest_cursor()
         await switch(house, 5)
-        ours = [change for change in ear.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]  # only those were read
+        ours = [change for change in recorded.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]  # only those were read
         assert list(await house.list_changes_of({HOUSE.id}, start, 100)) == ours
-        assert list(await house.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == ear.changes
+        assert list(await house.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == recorded.changes
         assert list(await house.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]
         assert list(await house.list_changes_of({HOUSE.id}, ours[-1].cursor, 2)) == []
         assert list(await house.list_changes_of((), 0, 10)) == []
@@ -48,7 +48,7 @@ class TestTheChangesOfSomePlants:
         assert list(found) == list(await house.list_changes_of({HOUSE.id, OTHER.id}, 0, 5))
 
     def test_are_found_by_an_index_even_among_very_many(self, migrated_file: Path) -> None:
-        """Who was away must not cost a walk through everybody's changes."""
+        """A subscriber that resumes must not cause a scan of all changes."""
         database = open_database(sqlite_url(migrated_file))
         with database.reading.begin() as connection:
             plan = connection.execute(

@@ -1,4 +1,4 @@
-"""Faults on demand: kept with their plant, apart from what drivers report."""
+"""Injected faults are stored with their plant, apart from the reports of drivers."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Battery, RemoteState, Report, State
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores import SqlStore
-from support.stores import ANNA, BRUNO, HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, Ear, OpenStore, an_id
+from support.stores import ANNA, BRUNO, HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
 
 REMOTE = Module(an_id(80), an_id(81), "Remote", DeviceKind.REMOTE)
 HUT = replace(HOUSE, id=an_id(70), internal_id=an_id(71), name="Hut", allowed=(), invited=())
@@ -50,11 +50,11 @@ class TestInjecting:
         assert await estate.list_injections() == [(HOUSE.id, OFFLINE), (HOUSE.id, TERMS)]
 
     async def test_everybody_in_the_plant_may_see_something_else_then(self, estate: SqlStore) -> None:
-        ear = Ear()
-        estate.listen(ear)
+        recorded = ChangeRecorder()
+        estate.listen(recorded)
         await estate.inject(HOUSE.id, [OFFLINE, TERMS])
         await estate.clear_injections(HOUSE.id)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.FAULTS)] * 2
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.FAULTS)] * 2
 
     async def test_the_same_fault_again_replaces_it(self, estate: SqlStore) -> None:
         await estate.inject(HOUSE.id, [OFFLINE, TERMS])
@@ -69,13 +69,13 @@ class TestInjecting:
         assert (await plant_in(estate, HOUSE.id)).injections == tuple(several)
 
     async def test_no_such_plant_or_module_in_it_is_false_and_changes_nothing(self, estate: SqlStore) -> None:
-        ear = Ear()
-        estate.listen(ear)
+        recorded = ChangeRecorder()
+        estate.listen(recorded)
         assert not await estate.inject(an_id(404), [TERMS])
         assert not await estate.inject(HOUSE.id, [TERMS, replace(OFFLINE, module_id=an_id(404))])
         assert not await estate.inject(HOUSE.id, [replace(OFFLINE, module_id=REMOTE.id)])
         assert await estate.list_injections() == []
-        assert ear.events == []
+        assert recorded.events == []
 
 
 class TestClearing:
@@ -101,11 +101,11 @@ class TestClearing:
         ],
     )
     async def test_those_go_that_match_all_that_is_given(self, troubled: SqlStore, matching: dict[str, Any], gone: int) -> None:
-        ear = Ear()
-        troubled.listen(ear)
+        recorded = ChangeRecorder()
+        troubled.listen(recorded)
         assert await troubled.clear_injections(**matching) == gone
         assert len(await troubled.list_injections()) == 5 - gone
-        assert bool(ear.events) == bool(gone)
+        assert bool(recorded.events) == bool(gone)
         assert await troubled.clear_injections(**matching) == 0
 
 

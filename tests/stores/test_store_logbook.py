@@ -1,4 +1,4 @@
-"""Logbooks are written in the commit that keeps the report, once, whoever repeats it; and people write in them."""
+"""Logbook entries are written once, in the commit of the report. People can add entries too."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who is in a plant, one person at a time; and all plants, page by page."""
+"""Adding and removing single people of a plant; and the list of all plants, page by page."""
 
 import msgspec
 import pytest
@@ -8,7 +8,7 @@ from domogate.domain.events import PlantAspect, PlantChanged, UserChanged
 from domogate.domain.people import User
 from domogate.domain.plants import Invitation, Member, Plant, PlantStatus, Topology
 from domogate.stores import SqlStore
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, Ear, an_id
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, ChangeRecorder, an_id
 
 DORA = User(an_id(90), "Dora@example.com", "Dora", "hash of Dora")
 
@@ -19,18 +19,20 @@ async def people_of(store: SqlStore) -> tuple[list[str], list[str]]:
     return [member.email for member in stored.plant.allowed], [each.email for each in stored.plant.invited]
 
 
-async def listen(store: SqlStore) -> Ear:
-    ear = Ear()
-    store.listen(ear)
-    return ear
+async def listen(store: SqlStore) -> ChangeRecorder:
+    recorded = ChangeRecorder()
+    store.listen(recorded)
+    return recorded
 
 
 class TestAllow:
     async def test_they_come_last_and_their_list_of_plants_changes(self, house: SqlStore) -> None:
         await house.save_user(DORA)
-        ear = await listen(house)
+        recorded = await listen(house)
         assert await house.allow_user(HOUSE.id, DORA.id)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [
+            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE)
+        ]
         assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
         ((plant,), _) = await house.list_plants_of(DORA.id)
         assert plant.id == HOUSE.id
@@ -41,9 +43,9 @@ class TestAllow:
 
     @pytest.mark.parametrize("user", [ANNA, BRUNO])
     async def test_who_is_in_the_plant_already_changes_nothing(self, house: SqlStore, user: User) -> None:
-        ear = await listen(house)
+        recorded = await listen(house)
         assert not await house.allow_user(HOUSE.id, user.id)
-        assert ear.events == []
+        assert recorded.events == []
 
     async def test_plant_and_user_must_be_there(self, house: SqlStore) -> None:
         with pytest.raises(ValueError, match="there is no plant"):
@@ -54,10 +56,10 @@ class TestAllow:
 
 class TestWithdraw:
     async def test_their_list_of_plants_changes_too(self, house: SqlStore) -> None:
-        ear = await listen(house)
+        recorded = await listen(house)
         assert await house.withdraw_user(HOUSE.id, BRUNO.id)
         assert not await house.withdraw_user(HOUSE.id, BRUNO.id)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
         assert (await house.list_plants_of(BRUNO.id))[0] == ()
 
     async def test_not_the_owner(self, house: SqlStore) -> None:
@@ -79,13 +81,13 @@ class TestWithdraw:
 
 class TestInvite:
     async def test_it_waits_until_a_user_with_that_email_is_active(self, house: SqlStore) -> None:
-        ear = await listen(house)
+        recorded = await listen(house)
         assert await house.invite(HOUSE.id, "Dora@Example.COM")
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
         assert await people_of(house) == ([BRUNO.email], ["Carla@Example.com", "Dora@Example.COM"])
         await house.save_user(DORA)
         assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
-        assert ear.events[1:] == [
+        assert recorded.events[1:] == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=DORA.id),
         ]
@@ -97,9 +99,9 @@ class TestInvite:
 
     @pytest.mark.parametrize("email", ["ANNA@example.com", "bruno@example.com", "carla@example.com"])
     async def test_owner_member_and_invited_are_not_invited_again(self, house: SqlStore, email: str) -> None:
-        ear = await listen(house)
+        recorded = await listen(house)
         assert not await house.invite(HOUSE.id, email)
-        assert ear.events == []
+        assert recorded.events == []
 
     async def test_nor_is_a_member_who_is_not_active_yet(self, house: SqlStore) -> None:
         await house.allow_user(HOUSE.id, CARLA.id)
@@ -111,11 +113,11 @@ class TestInvite:
             await house.invite(an_id(404), "dora@example.com")
 
     async def test_an_invitation_is_withdrawn_in_any_spelling(self, house: SqlStore) -> None:
-        ear = await listen(house)
+        recorded = await listen(house)
         assert await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await house.withdraw_invitation(HOUSE.id, BRUNO.email)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
         await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
         assert (await house.list_plants_of(CARLA.id))[0] == ()
 

@@ -1,4 +1,4 @@
-"""Orders: kept before they are sent, ended once, merged with those of other callers without a difference."""
+"""Orders are stored before they are sent and end once. Merging with other callers does not change the result."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -15,7 +15,19 @@ from domogate.domain.events import StateChanged
 from domogate.domain.states import LightState, PlugState, Report
 from domogate.stores import SqlStore, orders, sqlite_url
 from support.examples import examples
-from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, Ear, HandClock, HeldStore, OpenStore, an_id, overhear
+from support.stores import (
+    HOUSE,
+    LAMP,
+    NOW,
+    PLUG,
+    SMALL,
+    ChangeRecorder,
+    HandClock,
+    HeldStore,
+    OpenStore,
+    an_id,
+    record_statements,
+)
 
 DEADLINE = NOW + 5
 
@@ -49,7 +61,7 @@ class TestAdding:
         await store.add_orders([first], NOW, sent=True)
         other = an_order(command=SwitchPlug(on=False))
         expected = OrderRecord(first, OrderState.SENT, NOW, NOW)
-        # The very same order at the very same moment is a second one, too.
+        # The same order at the same time counts as a second one, too.
         assert await store.add_orders([first], NOW, sent=True) == [expected]
         assert await store.add_orders([other, an_order("two")], NOW + 1, sent=False) == [expected, None]
         assert await store.find_order("one") == expected
@@ -115,13 +127,13 @@ class TestSending:
 
 class TestEnding:
     async def test_the_end_and_what_was_reported_are_one_commit(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.add_orders([an_order()], NOW, sent=True)
         before = house.commits
         await house.end_order(confirmed("one"), Report(HOUSE.id, LAMP.id, NOW + 1, LightState(on=True)))
         assert house.commits - before == 1
-        assert [type(change.event) for change in ear.changes] == [StateChanged]
+        assert [type(change.event) for change in recorded.changes] == [StateChanged]
         assert await house.find_order("one") == OrderRecord(an_order(), OrderState.CONFIRMED, NOW, NOW, NOW + 1)
 
     async def test_it_is_written_once_and_the_device_is_believed_all_the_same(self, house: SqlStore) -> None:
@@ -243,12 +255,12 @@ class TestMerging:
         await house.import_estate(SMALL, prune=False)
         await house.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False))])
         commits = house.commits
-        with overhear(house._database.writing) as begun:
+        with record_statements(house._database.writing) as begun:
             await self._at_once(house, [house.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)])
         reports = [Report(HOUSE.id, PLUG.id, NOW + n, PlugState(on=n % 2 == 0)) for n in range(32)]
-        with overhear(house._database.writing) as ended:
+        with record_statements(house._database.writing) as ended:
             await self._at_once(house, [house.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)])
-        # The first of them is taken up before the others came.
+        # The writer has taken the first of them before the others came.
         assert house.commits - commits == 4
         assert len([statement for statement in begun if statement.startswith("INSERT INTO orders")]) == 2
         assert len([statement for statement in ended if statement.startswith("UPDATE orders")]) == 2
@@ -259,7 +271,7 @@ class TestMerging:
         first = await store.hold(calls[0])
         others = [asyncio.create_task(call) for call in calls[1:]]
         await asyncio.sleep(0)  # they are queued
-        store.let_go.set()
+        store.released.set()
         await asyncio.gather(first, *others)
 
     async def test_general_work_between_them_keeps_its_place(self, house: SqlStore) -> None:
@@ -294,7 +306,7 @@ _steps = st.one_of(
 
 
 class Model:
-    """What the port says, one call after the other."""
+    """The port as a simple model, one call after the other."""
 
     def __init__(self) -> None:
         self.records: dict[str, OrderRecord] = {}
@@ -332,7 +344,7 @@ class Model:
 class TestAsIfOneAfterTheOther:
     @pytest.mark.slow
     def test_whatever_is_called_at_once(self, tmp_path: Path) -> None:
-        # One store for all examples, for it takes longer to make than to use; each leaves it empty of open orders.
+        # One store for all examples, because creating it is slow. Each example leaves no open orders.
         store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
 
         @settings(max_examples=examples(40), deadline=None)

@@ -1,4 +1,4 @@
-"""Fifty callers with the same code, refresh token or link, in one process and in two: exactly one comes first."""
+"""Fifty callers use the same code, refresh token or link, in one process and in two: exactly one succeeds."""
 
 import asyncio
 from collections import Counter
@@ -15,7 +15,7 @@ from support.stores import (
     HOUSE,
     NOW,
     SMALL,
-    Ear,
+    ChangeRecorder,
     OpenStore,
     a_code,
     a_grant,
@@ -30,30 +30,30 @@ FIRST = a_refresh_token(GRANT, "first")
 
 @pytest.fixture(params=[1, 2], ids=["one process", "two processes"])
 async def stores(request: pytest.FixtureRequest, open_store: OpenStore, database_url: str) -> list[SqlStore]:
-    """One for each caller; each store has a writer of its own, as another process would."""
+    """One store for each caller. Each store has its own writer, like another process."""
     opened = [await open_store(database_url) for _ in range(request.param)]
     await opened[0].import_estate(SMALL, prune=False)
     return [opened[number % len(opened)] for number in range(CALLERS)]
 
 
-async def hear_revocations(store: SqlStore, ear: Ear) -> list[object]:
-    """Once the store has heard of everything that any process wrote; what was written before the test may come late."""
+async def hear_revocations(store: SqlStore, recorded: ChangeRecorder) -> list[object]:
+    """Wait until the store has received all changes of all processes."""
     newest = await store.newest_cursor()
     async with asyncio.timeout(30):
-        while not ear.cursors or ear.cursors[-1] < newest:
+        while not recorded.cursors or recorded.cursors[-1] < newest:
             await asyncio.sleep(0.01)
-    return [event for event in ear.events if isinstance(event, GrantRevoked)]
+    return [event for event in recorded.events if isinstance(event, GrantRevoked)]
 
 
 class TestCodes:
     async def test_one_of_fifty_is_first_and_the_grant_is_revoked_once(self, stores: list[SqlStore]) -> None:
-        ear = Ear()
-        stores[0].listen(ear)
+        recorded = ChangeRecorder()
+        stores[0].listen(recorded)
         await stores[0].add_code(GRANT, a_code(GRANT))
         redeemed = await asyncio.gather(*(store.redeem_code("hash of code", NOW + 1) for store in stores))
         assert Counter(each is not None and each.first for each in redeemed) == {True: 1, False: CALLERS - 1}
         assert all(each is not None and (each.first or each.grant.revoked_at == NOW + 1) for each in redeemed)
-        assert await hear_revocations(stores[0], ear) == [GrantRevoked(grant_id=GRANT.id)]
+        assert await hear_revocations(stores[0], recorded) == [GrantRevoked(grant_id=GRANT.id)]
 
     async def test_fifty_codes_do_not_stand_in_each_other_s_way(self, stores: list[SqlStore]) -> None:
         grants = [a_grant(100 + number) for number in range(CALLERS)]
@@ -99,8 +99,8 @@ class TestRefreshTokens:
     async def test_without_grace_one_rotates_and_one_tells_of_reuse(self, stores: list[SqlStore]) -> None:
         await stores[0].add_grant(GRANT)
         await stores[0].add_refresh_token(FIRST)
-        ear = Ear()
-        stores[-1].listen(ear)
+        recorded = ChangeRecorder()
+        stores[-1].listen(recorded)
         successor = a_refresh_token(GRANT, "second")
         rotations = await asyncio.gather(
             *(store.rotate_refresh_token(FIRST.token_hash, APP.id, successor, NOW + 1, -1.0) for store in stores)
@@ -110,7 +110,7 @@ class TestRefreshTokens:
             RotationOutcome.REUSED: 1,
             RotationOutcome.UNKNOWN: CALLERS - 2,
         }
-        assert await hear_revocations(stores[-1], ear) == [GrantRevoked(grant_id=GRANT.id)]
+        assert await hear_revocations(stores[-1], recorded) == [GrantRevoked(grant_id=GRANT.id)]
 
 
 class TestLinksAndPeople:

@@ -21,7 +21,7 @@ from domogate.domain.plants import Member, Module, Topology, UnitDetail
 from domogate.domain.safety import SpareParts
 from domogate.ports import SigningKey, Usage
 from domogate.stores import SqlStore
-from support.stores import ANNA, APP, BATTERY, BRUNO, CARLA, GRANT, HOUSE, KEY, NOW, SMALL, Ear, OpenStore, an_id
+from support.stores import ANNA, APP, BATTERY, BRUNO, CARLA, GRANT, HOUSE, KEY, NOW, SMALL, ChangeRecorder, OpenStore, an_id
 
 
 class TestUsers:
@@ -37,10 +37,10 @@ class TestUsers:
             await house.save_user(User(an_id(90), "ANNA@example.com"))
 
     async def test_a_new_spelling_of_the_email_changes_the_plants_that_print_it(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.save_user(msgspec.structs.replace(BRUNO, email="Bruno.B@example.com"))
-        assert ear.events == [
+        assert recorded.events == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=BRUNO.id),
         ]
@@ -48,10 +48,10 @@ class TestUsers:
         assert plant.allowed == (Member(BRUNO.id, "Bruno.B@example.com"),)
 
     async def test_a_new_name_changes_no_plant(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.save_user(msgspec.structs.replace(BRUNO, name="B."))
-        assert ear.events == [UserChanged(user_id=BRUNO.id)]
+        assert recorded.events == [UserChanged(user_id=BRUNO.id)]
 
     async def test_what_a_user_may_and_how_they_prove_it_is_kept(self, house: SqlStore) -> None:
         operator = msgspec.structs.replace(BRUNO, operator=True, totp_secret="JBSWY3DPEHPK3PXP")
@@ -66,10 +66,10 @@ class TestUsers:
         assert await house.find_client("app\0") is None
 
     async def test_a_user_who_becomes_active_takes_up_invitations(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
-        assert ear.events == [
+        assert recorded.events == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=CARLA.id),
         ]
@@ -100,21 +100,21 @@ class TestChangingUsers:
         assert bruno == msgspec.structs.replace(BRUNO, name="Bruno" + "!" * 20, totp_secret="A" * 20)
 
     async def test_what_it_became_is_handed_back_and_told(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         changed = await house.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="set"))
         assert changed == await house.find_user(CARLA.id) == msgspec.structs.replace(CARLA, password_hash="set")
-        assert ear.events == [
+        assert recorded.events == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE),
             UserChanged(user_id=CARLA.id),
         ]
 
     async def test_no_change_is_none(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         assert await house.change_user(ANNA.id, lambda user: user) == ANNA
         assert await house.change_user(an_id(404), lambda user: user) is None
-        assert ear.events == []
+        assert recorded.events == []
 
     async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, house: SqlStore) -> None:
         def refuse(user: User) -> User:
@@ -195,11 +195,11 @@ class TestDeleteUser:
     async def test_memberships_invitations_and_grants_go(self, house: SqlStore) -> None:
         grant = msgspec.structs.replace(GRANT, user_id=BRUNO.id)
         await house.add_grant(grant)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         assert await house.delete_user(BRUNO.id)
         assert await house.delete_user(CARLA.id)
-        assert ear.events == [
+        assert recorded.events == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE),
             GrantRevoked(grant_id=grant.id),
             UserChanged(user_id=BRUNO.id),
@@ -240,10 +240,10 @@ class TestChangingClients:
         assert len(changed.scopes) == len(APP.scopes) + 10
 
     async def test_no_change_is_none(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         assert await house.change_client(APP.id, lambda client: client) == APP
-        assert ear.events == []
+        assert recorded.events == []
 
     async def test_what_is_gone_is_not_brought_back(self, house: SqlStore) -> None:
         assert await house.delete_client(APP.id)
@@ -269,8 +269,8 @@ class TestChangingClients:
 
 class TestClientsAndGrants:
     async def test_a_client_is_saved_and_replaced(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         changed = msgspec.structs.replace(
             APP,
             name="Another",
@@ -283,17 +283,17 @@ class TestClientsAndGrants:
         assert await house.find_client(APP.id) == changed
         assert await house.list_clients() == [changed]
         assert await house.find_client("nobody") is None
-        assert ear.events == [ClientChanged(client_id=APP.id)]
+        assert recorded.events == [ClientChanged(client_id=APP.id)]
 
     async def test_a_grant_is_revoked_once(self, house: SqlStore) -> None:
         await house.add_grant(GRANT)
         assert await house.find_grant(GRANT.id) == GRANT
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         assert await house.revoke_grant(GRANT.id, NOW + 1)
         assert await house.revoke_grant(GRANT.id, NOW + 2)
         assert await house.find_grant(GRANT.id) == msgspec.structs.replace(GRANT, revoked_at=NOW + 1)
-        assert ear.events == [GrantRevoked(grant_id=GRANT.id)]
+        assert recorded.events == [GrantRevoked(grant_id=GRANT.id)]
         assert not await house.revoke_grant(an_id(404), NOW)
         assert await house.find_grant(an_id(404)) is None
 
@@ -306,8 +306,8 @@ class TestClientsAndGrants:
 class TestSubscriptions:
     async def test_a_key_is_added_found_by_its_hash_and_revoked_once(self, house: SqlStore) -> None:
         second = msgspec.structs.replace(KEY, id=an_id(92), key_hash="second", created_at=NOW + 1, expires_at=NOW + 9)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.add_subscription(second)
         assert await house.list_subscriptions() == [KEY, second]
         assert await house.find_subscription("second") == second
@@ -316,7 +316,7 @@ class TestSubscriptions:
         assert await house.revoke_subscription(second.id, NOW + 3)
         assert await house.find_subscription("second") == msgspec.structs.replace(second, revoked_at=NOW + 2)
         assert not await house.revoke_subscription(an_id(404), NOW)
-        assert ear.events == [SubscriptionChanged(key_hash="second")] * 2
+        assert recorded.events == [SubscriptionChanged(key_hash="second")] * 2
 
     async def test_the_same_key_twice_is_refused(self, house: SqlStore) -> None:
         with pytest.raises(ValueError, match="in use"):
@@ -337,14 +337,14 @@ class TestSubscriptions:
 class TestSigningKeys:
     async def test_they_are_listed_oldest_first_and_retired_by_adding_them_again(self, store: SqlStore) -> None:
         old, new = SigningKey("b", "ES256", "{}", NOW), SigningKey("a", "RS256", "{}", NOW + 1)
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         await store.add_signing_key(new)
         await store.add_signing_key(old)
         retired = msgspec.structs.replace(old, retired_at=NOW + 2)
         await store.add_signing_key(retired)
         assert await store.list_signing_keys() == [retired, new]
-        assert ear.events == [SigningKeysChanged()] * 3
+        assert recorded.events == [SigningKeysChanged()] * 3
 
 
 class TestSpareParts:

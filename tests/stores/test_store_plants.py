@@ -1,4 +1,4 @@
-"""Plants: the snapshot of one, lists, and what can be changed of them."""
+"""Plants: the snapshot of one plant, lists, and changes."""
 
 import asyncio
 from itertools import cycle
@@ -25,7 +25,7 @@ from support.stores import (
     PLUG,
     SCENE,
     SMALL,
-    Ear,
+    ChangeRecorder,
     an_id,
 )
 
@@ -125,32 +125,32 @@ class TestListPlantIds:
 
 class TestSetPlantStatus:
     async def test_removed_with_its_time_and_back(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
         plant = await plant_now(house)
         assert (plant.status, plant.removed_at) == (PlantStatus.REMOVED, NOW)
         await house.set_plant_status(HOUSE.id, PlantStatus.ACTIVE, NOW + 1)
         assert await plant_now(house) == HOUSE
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))] * 2
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))] * 2
 
     async def test_an_unknown_plant_is_refused(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         with pytest.raises(ValueError, match="no plant"):
             await house.set_plant_status(an_id(404), PlantStatus.REMOVED, NOW)
-        assert ear.events == []
+        assert recorded.events == []
 
 
 class TestSetPlantPeople:
     async def test_those_who_lose_access_and_those_who_get_it_are_named(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.set_plant_people(HOUSE.id, [CARLA.id], ["Dora@Example.com", "dora@example.com"])
         plant = await plant_now(house)
         assert plant.allowed == (Member(CARLA.id, CARLA.email),)
         assert plant.invited == (Invitation("Dora@Example.com"),)
-        assert ear.events == [
+        assert recorded.events == [
             PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE)
         ]
         assert (await house.list_plants_of(BRUNO.id))[0] == ()
@@ -178,15 +178,15 @@ class TestSetPlantPeople:
 class TestSetModuleOptions:
     async def test_the_last_state_becomes_unconfirmed(self, house: SqlStore) -> None:
         await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         assert await house.set_module_options(LAMP.id, {"slow": 3, "b": [1, None]})
         stored = await house.find_plant(HOUSE.id)
         assert stored is not None
         module = next(each for each in stored.topology.every_module() if each.id == LAMP.id)
         assert module.options == {"slow": 3, "b": [1, None]}
         assert stored.states[LAMP.id] == StoredState(LightState(on=False), True, 0.0)
-        assert ear.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
+        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id))]
 
     async def test_false_for_an_unknown_module(self, house: SqlStore) -> None:
         assert not await house.set_module_options(an_id(404), {})

@@ -1,4 +1,4 @@
-"""Whether a module can be reached and that this changed: told with the change itself, whoever reported before."""
+"""A change says whether the module is reachable, and whether that is new."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, recorder
-from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, Ear, OpenStore, an_id
+from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
 
 ON = LightState(on=True)
 
@@ -19,64 +19,64 @@ GONE, BACK, STATED = report(reachable=False), report(reachable=True), report(rea
 GONE_WITH_STATE = report(reachable=False, state=ON)
 
 
-def turns(ear: Ear) -> list[tuple[bool, bool]]:
-    """Of each change of a state: reachable, and whether that is new."""
-    return [(event.reachable, event.turned) for event in ear.events if isinstance(event, StateChanged)]
+def turns(recorded: ChangeRecorder) -> list[tuple[bool, bool]]:
+    """For each change of a state: whether the module is reachable, and whether that is new."""
+    return [(event.reachable, event.turned) for event in recorded.events if isinstance(event, StateChanged)]
 
 
 class TestTurning:
     async def test_a_module_goes_away_and_comes_back(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         for each in (STATED, GONE, GONE_WITH_STATE, STATED, STATED):
             await house.record([each])
-        assert turns(ear) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
+        assert turns(recorded) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
 
     async def test_it_may_come_back_without_saying_what_it_is_in(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         for each in (GONE, BACK):
             await house.record([each])
-        assert turns(ear) == [(False, True), (True, True)]
+        assert turns(recorded) == [(False, True), (True, True)]
 
     async def test_the_first_report_of_a_module_is_no_turn_unless_it_is_missed(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([report(reachable=True, module_id=PLUG.id, state=ON)])
-        assert turns(ear) == [(True, False)]
+        assert turns(recorded) == [(True, False)]
 
     async def test_a_module_that_never_reported_and_is_missed_has_turned(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([report(reachable=False, module_id=PLUG.id)])
-        assert turns(ear) == [(False, True)]
+        assert turns(recorded) == [(False, True)]
 
     async def test_several_in_one_call_build_on_each_other(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([STATED, GONE, STATED, STATED, GONE, GONE_WITH_STATE])
         await house.record([STATED])
-        assert turns(ear) == [
+        assert turns(recorded) == [
             (True, False), (False, True), (True, True), (True, False), (False, True), (False, False), (True, True),
         ]  # fmt: skip
 
     async def test_modules_turn_each_for_themselves(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         plug_gone = report(reachable=False, module_id=PLUG.id)
         await house.record([GONE, plug_gone, STATED])
         await house.record([STATED, report(reachable=True, module_id=PLUG.id, state=ON)])
-        assert turns(ear) == [(False, True), (False, True), (True, True), (True, False), (True, True)]
+        assert turns(recorded) == [(False, True), (False, True), (True, True), (True, False), (True, True)]
 
     async def test_a_report_that_is_refused_turns_nothing(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         nonsense = Report(HOUSE.id, LAMP.id, float("nan"), ON, reachable=False)
         for bad in ([GONE, nonsense], [nonsense]):
             with pytest.raises(ValueError, match="not finite"):
                 await house.record(bad)
         await house.record([STATED])
-        assert turns(ear) == [(True, False)]
+        assert turns(recorded) == [(True, False)]
 
 
 class TestWhoeverReportedBefore:
@@ -85,37 +85,37 @@ class TestWhoeverReportedBefore:
         await first.import_estate(SMALL, prune=False)
         await first.record([GONE])
         await first.stop()
-        second, ear = await open_store(database_url), Ear()
-        second.listen(ear)
+        second, recorded = await open_store(database_url), ChangeRecorder()
+        second.listen(recorded)
         await second.record([GONE_WITH_STATE])
         await second.record([STATED])
-        assert turns(ear) == [(False, False), (True, True)]
+        assert turns(recorded) == [(False, False), (True, True)]
 
     async def test_another_process_is_heard(self, open_store: OpenStore, database_url: str) -> None:
         ours, theirs = await open_store(database_url), await open_store(database_url)
         await ours.import_estate(SMALL, prune=False)
-        ear = Ear()
-        ours.listen(ear)
+        recorded = ChangeRecorder()
+        ours.listen(recorded)
         await ours.record([STATED])
         await theirs.record([GONE])
         await ours.record([GONE_WITH_STATE])
         await theirs.record([STATED])
         await ours.record([STATED])
-        assert turns(ear) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
+        assert turns(recorded) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
 
     async def test_a_module_that_was_imported_anew_is_what_the_import_says(self, house: SqlStore) -> None:
         await house.record([GONE])
         await house.import_estate(SMALL, prune=False)
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([STATED])
-        assert turns(ear) == [(True, True)]
+        assert turns(recorded) == [(True, True)]
 
     async def test_is_remembered_beyond_what_is_held(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A recorder that forgets looks again."""
-        ear = Ear()
-        house.listen(ear)
+        """A recorder without cache reads the database again."""
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         monkeypatch.setattr(recorder, "KNOWN_LIMIT", 1)
         for each in (GONE, report(reachable=True, module_id=PLUG.id, state=ON), STATED, Report(HOUSE.id, an_id(404), NOW, ON)):
             await house.record([each])
-        assert turns(ear) == [(False, True), (True, False), (True, True)]
+        assert turns(recorded) == [(False, True), (True, False), (True, True)]

@@ -1,4 +1,4 @@
-"""Readings: as they were measured, then an hour at a time, and an end to the oldest."""
+"""Readings are stored as measured, later summarised by hour, and finally removed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -237,7 +237,7 @@ _measured = st.lists(
 class TestAgainstAPlainCount:
     @pytest.mark.slow
     def test_any_readings_in_any_resolution_summarised_up_to_any_time(self, tmp_path: Path) -> None:
-        # One store for all examples, for it takes longer to make than to use; each leaves it empty of readings.
+        # One store for all examples, because creating it is slow. Each example leaves no readings.
         store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
 
         @settings(max_examples=examples(40), deadline=None)

@@ -1,4 +1,4 @@
-"""Browsers in which people are logged in."""
+"""Login sessions."""
 
 import msgspec
 import pytest

@@ -7,7 +7,7 @@ from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, changes, recorder
-from support.stores import HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, Ear, HandClock, an_id
+from support.stores import HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, ChangeRecorder, HandClock, an_id
 
 
 async def state_of(store: SqlStore, module_id: str) -> StoredState | None:
@@ -22,36 +22,36 @@ def watt(value: float, at: float) -> tuple[str, Reading]:
 
 class TestRecord:
     async def test_a_report_is_the_state_from_now_on(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         state = LightState(on=False)
         await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, state)])
         assert await state_of(house, LAMP.id) == StoredState(state, True, NOW + 1)
-        assert ear.events == [StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=state, reachable=True, at=NOW + 1)]
+        assert recorded.events == [StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=state, reachable=True, at=NOW + 1)]
 
     async def test_going_offline_keeps_the_state_and_says_it(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
         assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW)
         gone = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LAMP_IS_ON, reachable=False, at=NOW, turned=True)
-        assert ear.events == [gone]
+        assert recorded.events == [gone]
 
     async def test_a_module_that_never_reported_goes_offline_without_a_state(self, house: SqlStore) -> None:
         await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False)])
         assert await state_of(house, PLUG.id) == StoredState(None, False, NOW)
 
     async def test_a_report_that_says_nothing_new_is_no_change(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([Report(HOUSE.id, LAMP.id, NOW), Report(HOUSE.id, PLUG.id, NOW)])
-        assert ear.events == []
+        assert recorded.events == []
         assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, True, 0.0)
         assert await state_of(house, PLUG.id) is None
 
     async def test_reports_of_one_call_build_on_each_other(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         on = PlugState(on=True)
         await house.record(
             [
@@ -61,23 +61,23 @@ class TestRecord:
                 Report(HOUSE.id, PLUG.id, NOW + 3, reachable=True),
             ]
         )
-        seen = [(event.state, event.reachable, event.at) for event in ear.events if isinstance(event, StateChanged)]
+        seen = [(event.state, event.reachable, event.at) for event in recorded.events if isinstance(event, StateChanged)]
         assert seen == [(on, True, NOW), (on, False, NOW + 1), (on, True, NOW + 3)]
         assert await state_of(house, PLUG.id) == StoredState(on, True, NOW + 3)
 
     async def test_unknown_modules_are_passed_over(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         unknown = Report(HOUSE.id, an_id(404), NOW, LightState(on=True), readings=(watt(1, NOW),))
         await house.record([unknown, Report(HOUSE.id, LAMP.id, NOW, LightState(on=False)), unknown])
-        assert [event.module_id for event in ear.events if isinstance(event, StateChanged)] == [LAMP.id]
+        assert [event.module_id for event in recorded.events if isinstance(event, StateChanged)] == [LAMP.id]
         assert await house.list_readings(an_id(404), 0, NOW * 2, 10) == []
 
     async def test_a_change_names_the_plant_where_the_module_stands(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([Report(an_id(404), LAMP.id, NOW, LightState(on=False))])
-        assert [event.plant_id for event in ear.events if isinstance(event, StateChanged)] == [HOUSE.id]
+        assert [event.plant_id for event in recorded.events if isinstance(event, StateChanged)] == [HOUSE.id]
 
     async def test_no_reports_cost_no_commit(self, house: SqlStore) -> None:
         before = house.commits
@@ -100,20 +100,20 @@ class TestAbsence:
     GONE = Absence(AbsenceReason.SILENT, NOW - 60, "zigbee2mqtt/lamp")
 
     async def test_why_a_module_is_away_is_kept_and_told(self, house: SqlStore) -> None:
-        ear = Ear()
-        house.listen(ear)
+        recorded = ChangeRecorder()
+        house.listen(recorded)
         await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
         assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW, self.GONE)
-        assert [event.absence for event in ear.events if isinstance(event, StateChanged)] == [self.GONE]
+        assert [event.absence for event in recorded.events if isinstance(event, StateChanged)] == [self.GONE]
 
     async def test_another_reason_is_news_and_the_same_or_none_is_not(self, house: SqlStore) -> None:
-        ear = Ear()
+        recorded = ChangeRecorder()
         lost = Absence(AbsenceReason.CONNECTION_LOST, NOW, "broker gone")
         await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
-        house.listen(ear)
+        house.listen(recorded)
         for absence in (self.GONE, None, lost, lost):
             await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, reachable=False, absence=absence)])
-        assert [event.absence for event in ear.events if isinstance(event, StateChanged)] == [lost]
+        assert [event.absence for event in recorded.events if isinstance(event, StateChanged)] == [lost]
         assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW + 1, lost)
 
     async def test_a_module_that_was_never_heard_of_is_away_without_a_state(self, house: SqlStore) -> None:

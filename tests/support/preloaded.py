@@ -1,7 +1,7 @@
-"""`domogate`, imported once and forked for every command: importing it anew takes a second of each of hundreds of processes.
+"""`domogate`, imported once and forked for every command, because an import takes a second in each of hundreds of processes.
 
-Run as a script by `support.launching`, with the number of a socket to listen on. What is forked is a process like any other,
-with arguments, environment, folder and streams of its own; it has nothing from here but what importing has left in memory.
+`support.launching` runs this as a script with the number of a socket. A forked process has its own arguments, environment,
+folder and streams; it only inherits the imported modules.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 STATUS = struct.Struct("i")
-"""What goes back on a command's own socket: its process id at once, and how it ended when it has."""
+"""The answers on the socket of a command: first its process id, later its exit status."""
 _STREAMS = 3
 _IMPORTED_LATER = ("alembic.command", "domogate.app.serving")
-"""What not every command needs, and a gateway imports at its start."""
+"""Modules that a gateway imports at its start and most commands do not."""
 
 
 def next_command(control: socket.socket) -> dict[str, Any]:
-    """Returns in each process that is forked for a command. Ends the one that forks when nobody is left to ask for any."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who wait for the commands
+    """Return in each process that is forked for a command. The forking process exits when the socket is closed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no one waits for the processes that wait for the commands
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         asked, descriptors, _, _ = socket.recv_fds(control, 1, 1 + _STREAMS)
@@ -41,7 +41,7 @@ def next_command(control: socket.socket) -> dict[str, Any]:
 
 
 def _attend(reports_to: int, *streams: int) -> dict[str, Any]:
-    """Fork once more, and tell what becomes of it; returns in the process that is to run the command."""
+    """Fork again and report the exit status. Return in the process that runs the command."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     with socket.socket(fileno=reports_to) as reports, reports.makefile("rb") as told:
         command: dict[str, Any] = json.load(told)
@@ -71,13 +71,13 @@ def become(command: dict[str, Any]) -> None:
 
 
 def prepare_the_demo() -> None:
-    """Read the demo estate and hash its passwords now, once for all demos that are forked: that is most of a demo's start."""
+    """Read the demo estate and hash its passwords once for all forked demos, because this is most of the start of a demo."""
     demo = import_module("domogate.cli.demo")
     hasher = import_module("domogate.identity.hashing").PasswordHasher()
     demo.read_estate = cache(demo.read_estate)
     told = demo.read_estate(demo.demo_text(), "the demo estate")
     build_estate, built = demo.build_estate, asyncio.run(demo.build_estate(told, hasher))
-    hasher.close()  # its threads would not be there after a fork
+    hasher.close()  # its threads do not survive a fork
 
     async def build(file: Any, own_hasher: Any) -> Any:
         return built if file is told else await build_estate(file, own_hasher)
@@ -97,7 +97,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
     import_module("support.tables").make_tables_at_once(prepared=True)
     del sys.path[0]
-    CliRunner().invoke(cli, ["version"])  # the command line imports a part of itself with its first command
+    CliRunner().invoke(cli, ["version"])  # the first command imports the rest of the command line
     gc.freeze()
     become(next_command(socket.socket(fileno=int(sys.argv[1]))))
     main()

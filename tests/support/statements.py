@@ -1,6 +1,6 @@
-"""What a statement is in SQLite's words is found out once a process, not once a store: most tests open a store of their own.
+"""Statements are compiled for SQLite once in a process, not once for each store: most tests open their own store.
 
-The stores of a process share nothing but those words, and the dialect that SQLAlchemy keeps them by.
+The stores of a process share only the compiled statements and the dialect.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ _STATEMENTS_KEPT = 5_000
 
 
 def compile_statements_once() -> Callable[[], None]:
-    """From now on in this process; what is returned undoes it."""
-    acquainted = create_engine("sqlite://")
-    acquainted.connect().close()  # a dialect asks at its first connection what it has to do with
-    acquainted.dispose()
+    """Share compiled statements in this process from now on. The result undoes it."""
+    shared = create_engine("sqlite://")
+    shared.connect().close()  # the dialect initialises itself at the first connection
+    shared.dispose()
     compiled: LRUCache[Any, Any] = LRUCache(_STATEMENTS_KEPT)
 
     def create_sharing_engine(*args: Any, **options: Any) -> Engine:
         made = create_engine(*args, **options)
-        if made.dialect.name == acquainted.dialect.name:
-            made.dialect = acquainted.dialect
+        if made.dialect.name == shared.dialect.name:
+            made.dialect = shared.dialect
             made._compiled_cache = compiled
         return made
 

@@ -1,4 +1,4 @@
-"""What tests of and on the store share: a clock to set, a small house, generated estates, and an ear for changes."""
+"""Shared by tests of the store: a clock to set, a small house, generated estates, and a recorder of changes."""
 
 import asyncio
 import threading
@@ -39,7 +39,7 @@ from domogate.domain.states import LightState, PlugState, Reading, State, Unit
 from domogate.stores import SqlStore
 
 OpenStore = Callable[..., Awaitable[SqlStore]]
-"""What the fixture `open_store` is: takes a URL and the arguments of a SqlStore, and starts it."""
+"""The type of the fixture `open_store`: it takes a URL and the arguments of a SqlStore, and starts the store."""
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ NOW = 1_800_000_000.0
 
 
 class HandClock:
-    """A clock that stands still until it is moved."""
+    """A clock that the test sets."""
 
     def __init__(self, at: float = NOW) -> None:
         self.at = at
@@ -56,8 +56,8 @@ class HandClock:
         return self.at
 
 
-class Ear:
-    """Listens to a store and keeps what it hears."""
+class ChangeRecorder:
+    """A listener that keeps all changes."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
@@ -75,17 +75,17 @@ class Ear:
 
 
 class HeldStore(SqlStore):
-    """Commits wait until they are let go, and tell that they do."""
+    """A store whose commits wait until the test releases them."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # fields by name
         self.committing = threading.Event()
-        self.let_go = threading.Event()
-        self.let_go.set()
+        self.released = threading.Event()
+        self.released.set()
 
     async def hold(self, call: Awaitable[T]) -> asyncio.Future[T]:
-        """The call, once its commit is under way and waits."""
-        self.let_go.clear()
+        """Start the call and return when its commit waits."""
+        self.released.clear()
         self.committing.clear()
         held = asyncio.ensure_future(call)
         assert await asyncio.to_thread(self.committing.wait, 30)
@@ -93,13 +93,13 @@ class HeldStore(SqlStore):
 
     def commit(self, connection: Connection) -> None:
         self.committing.set()
-        assert self.let_go.wait(30)
+        assert self.released.wait(30)
         super().commit(connection)
 
 
 @contextmanager
-def overhear(engine: Engine) -> Iterator[list[str]]:
-    """The statements that are executed meanwhile."""
+def record_statements(engine: Engine) -> Iterator[list[str]]:
+    """Record the statements that are executed in the context."""
     statements: list[str] = []
 
     def hear(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:

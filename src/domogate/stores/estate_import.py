@@ -110,7 +110,7 @@ def _module_rows(estate: Estate) -> Iterator[RowValues]:
 
 
 def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
-    """Move the ambients of a floor, and the modules of an ambient, to the plant of that floor or ambient."""
+    """Move ambients and modules to the new plant of their floor or ambient, even if the estate does not name them."""
     updated = [*differences["floors"].updated, *differences["ambients"].updated]
     if all(old[_PLANT_ID] == new[_PLANT_ID] for old, new in updated):
         return
