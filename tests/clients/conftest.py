@@ -10,7 +10,7 @@ import pytest
 from domogate.app import Tools
 from support.backstage import backstage
 from support.gateway import Gateway, running, start
-from support.relying_party import FAREWELL, PlainApp, Secrets, Visitor
+from support.relying_party import FAREWELL, PersonBrowser, PlainApp, Secrets
 
 # Authlib warns on import that it prefers another HTTP library.
 with warnings.catch_warnings(record=True):
@@ -22,7 +22,7 @@ SETTINGS = {
     "DOMOGATE_REFRESH_GRACE": "300",  # fifty at once may take long on a busy machine
 }
 
-MakeVisitor = Callable[[str], Visitor]
+MakeVisitor = Callable[[str], PersonBrowser]
 MakeApp = Callable[[str], PlainApp]
 
 
@@ -55,10 +55,10 @@ def farewell(gateway: Gateway) -> str:
 @pytest.fixture
 def visit(gateway: Gateway, secrets: Secrets) -> Iterator[MakeVisitor]:
     """A new browser for the person with this e-mail."""
-    visitors: list[Visitor] = []
+    visitors: list[PersonBrowser] = []
 
-    def make(email: str) -> Visitor:
-        visitors.append(Visitor(gateway, email, secrets))
+    def make(email: str) -> PersonBrowser:
+        visitors.append(PersonBrowser(gateway, email, secrets))
         return visitors[-1]
 
     yield make

@@ -12,7 +12,7 @@ from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
 from starlette.requests import Request
 
 from support.gateway import Gateway
-from support.relying_party import EVERYTHING, Secrets, Send, Visitor, call_everything
+from support.relying_party import EVERYTHING, PersonBrowser, Secrets, Send, call_everything
 from support.spec_operations import OPERATIONS
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ CLIENT, SECRET, CALLBACK = "demo-app", "demo-app-secret-0001", "http://127.0.0.1
 DIRECT: dict[str, Any] = {"trust_env": False, "verify": False}
 """No proxy from the environment. Certificates are not needed, and take long to load."""
 ANNA = "anna@example.com"
-MakeVisitor = Callable[[str], Visitor]
+MakeVisitor = Callable[[str], PersonBrowser]
 
 
 def web_app(gateway: Gateway, **kwargs: Any) -> StarletteOAuth2App:
@@ -52,7 +52,7 @@ def request_of(url: str, session: dict[str, Any]) -> Request:
     return Request(scope)
 
 
-async def log_in(app: StarletteOAuth2App, visitor: Visitor, secrets: Secrets, **how: Any) -> dict[str, Any]:
+async def log_in(app: StarletteOAuth2App, visitor: PersonBrowser, secrets: Secrets, **how: Any) -> dict[str, Any]:
     """From the login button to the session. Authlib handles state, PKCE, nonce and id token."""
     session: dict[str, Any] = {}
     redirect = await app.authorize_redirect(request_of("http://127.0.0.1:8090/login", session), CALLBACK)

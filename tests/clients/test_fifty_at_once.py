@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from support.gateway import Gateway
-from support.relying_party import PlainApp, Secrets, Visitor, call
+from support.relying_party import PersonBrowser, PlainApp, Secrets, call
 from support.spec_operations import E3, E6
 
 pytestmark = pytest.mark.slow
 
 TIMES = 50
 ANNA = "anna@example.com"
-MakeVisitor = Callable[[str], Visitor]
+MakeVisitor = Callable[[str], PersonBrowser]
 MakeApp = Callable[[str], PlainApp]
 
 

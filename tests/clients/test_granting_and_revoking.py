@@ -10,14 +10,14 @@ from oauthlib.oauth2 import InvalidScopeError
 from requests_oauthlib import OAuth2Session
 
 from support.gateway import Gateway
-from support.relying_party import EVERYTHING, PlainApp, Secrets, Visitor, call, call_everything, find_target
+from support.relying_party import EVERYTHING, PersonBrowser, PlainApp, Secrets, call, call_everything, find_target
 from support.spec_operations import ALL_SCOPES, E20, OPERATIONS, Operation
 
 pytestmark = pytest.mark.slow
 
 ANNA, DARIO = "anna@example.com", "dario@example.com"
 GRANTED = ("topology.read", "light.read")
-MakeVisitor = Callable[[str], Visitor]
+MakeVisitor = Callable[[str], PersonBrowser]
 MakeApp = Callable[[str], PlainApp]
 
 
@@ -128,9 +128,9 @@ class TestFewerScopesThanAskedFor:
 
 
 @pytest.fixture(scope="module")
-def annas_browser(gateway: Gateway, secrets: Secrets) -> Iterator[Visitor]:
+def annas_browser(gateway: Gateway, secrets: Secrets) -> Iterator[PersonBrowser]:
     """She logs in once, and sees a question for each scope."""
-    visitor = Visitor(gateway, ANNA, secrets)
+    visitor = PersonBrowser(gateway, ANNA, secrets)
     yield visitor
     visitor.close()
 
@@ -138,7 +138,7 @@ def annas_browser(gateway: Gateway, secrets: Secrets) -> Iterator[Visitor]:
 class TestEveryScopeByItself:
     @pytest.mark.parametrize("scope", ALL_SCOPES)
     def test_it_opens_its_operations_and_no_other(
-        self, gateway: Gateway, annas_browser: Visitor, app_of: MakeApp, scope: str
+        self, gateway: Gateway, annas_browser: PersonBrowser, app_of: MakeApp, scope: str
     ) -> None:
         app = app_of("demo-app")
         tokens = app.get_tokens(annas_browser, only=(scope,), prompt="consent")

@@ -6,7 +6,7 @@ import pytest
 
 from support.gateway import Gateway, running, start
 from support.http import KEY_HEADER
-from support.relying_party import PlainApp, Secrets, Visitor, files_of
+from support.relying_party import PersonBrowser, PlainApp, Secrets, files_of
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def talkative(tmp_path_factory: pytest.TempPathFactory, confided: Secrets) -> It
             confided.note(user["password"])
             confided.note_tokens(user)
         confided.note(gateway.subscription_key)
-        visitor, app = Visitor(gateway, "anna@example.com", confided), PlainApp(gateway, confided)
+        visitor, app = PersonBrowser(gateway, "anna@example.com", confided), PlainApp(gateway, confided)
         try:
             provoke(gateway, visitor, app)
         finally:
@@ -35,7 +35,7 @@ def talkative(tmp_path_factory: pytest.TempPathFactory, confided: Secrets) -> It
         yield gateway
 
 
-def provoke(gateway: Gateway, visitor: Visitor, app: PlainApp) -> None:
+def provoke(gateway: Gateway, visitor: PersonBrowser, app: PlainApp) -> None:
     """Valid and invalid calls, with secrets in right and wrong places."""
     callback = visitor.let_in(app.authorization_url())
     form = app.redeem_form(callback)

@@ -11,14 +11,14 @@ import pytest
 
 from support.gateway import Gateway
 from support.node_packages import install
-from support.relying_party import EVERYTHING, FAREWELL, Secrets, Send, Visitor, call_everything
+from support.relying_party import EVERYTHING, FAREWELL, PersonBrowser, Secrets, Send, call_everything
 from support.spec_operations import E3, E6
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SOURCE = Path(__file__).parent / "node"
 ANNA = "anna@example.com"
-MakeVisitor = Callable[[str], Visitor]
+MakeVisitor = Callable[[str], PersonBrowser]
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +73,7 @@ def relying_party(
         process.communicate()
 
 
-def sender(visitor: Visitor, token: str) -> Send:
+def sender(visitor: PersonBrowser, token: str) -> Send:
     def send(method: str, url: str, headers: dict[str, str], body: bytes | None) -> int:
         sent = {**headers, "Authorization": f"Bearer {token}"}
         return visitor.http.request(method, url, headers=sent, content=body).status_code
@@ -81,7 +81,7 @@ def sender(visitor: Visitor, token: str) -> Send:
     return send
 
 
-def call_all(gateway: Gateway, visitor: Visitor, tokens: Mapping[str, str]) -> dict[str, int]:
+def call_all(gateway: Gateway, visitor: PersonBrowser, tokens: Mapping[str, str]) -> dict[str, int]:
     return call_everything(gateway, ANNA, {kind: sender(visitor, tokens[f"{kind}_token"]) for kind in ("access", "id")})
 
 
@@ -151,7 +151,7 @@ class TestTheWholeWay:
 class TestWhatItWouldNotAccept:
     """Shows that openid-client really checks these."""
 
-    def begin(self, party: Party, visitor: Visitor) -> str:
+    def begin(self, party: Party, visitor: PersonBrowser) -> str:
         party.hear("discovered")
         party.tell("openid")
         return visitor.let_in(party.hear("authorize")["url"])

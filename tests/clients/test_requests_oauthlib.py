@@ -9,14 +9,14 @@ from requests.auth import HTTPBasicAuth
 from requests_oauthlib import OAuth2Session, TokenUpdated
 
 from support.gateway import Gateway
-from support.relying_party import EVERYTHING, Secrets, Send, Visitor, call, call_everything
+from support.relying_party import EVERYTHING, PersonBrowser, Secrets, Send, call, call_everything
 from support.spec_operations import E3, E6
 
 pytestmark = pytest.mark.slow
 
 CLIENT, SECRET, CALLBACK = "demo-app", "demo-app-secret-0001", "http://127.0.0.1:8090/callback"
 ANNA = "anna@example.com"
-MakeVisitor = Callable[[str], Visitor]
+MakeVisitor = Callable[[str], PersonBrowser]
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ class Home:
         self.updates.append(token)
         self.secrets.note_tokens(token)
 
-    def log_in(self, visitor: Visitor, **how: Any) -> dict[str, Any]:
+    def log_in(self, visitor: PersonBrowser, **how: Any) -> dict[str, Any]:
         url, _state = self.session.authorization_url(self.authorization_url)
         token = self.session.fetch_token(
             self.token_url, authorization_response=visitor.let_in(url), client_secret=SECRET, **how

@@ -179,7 +179,7 @@ async def house(
         yield built
 
 
-class Visitor:
+class PageBrowser:
     """A browser without a screen: keeps cookies and submits the forms of the page."""
 
     def __init__(self, app: Starlette, base_url: str, **headers: str) -> None:
@@ -216,4 +216,4 @@ def heading_of(page: str) -> str:
     return found[1]
 
 
-__all__ = ["ANNA", "BRUNO", "CARLA", "HOUSE", "House", "Visitor", "forms_of", "heading_of", "house"]
+__all__ = ["ANNA", "BRUNO", "CARLA", "HOUSE", "House", "PageBrowser", "forms_of", "heading_of", "house"]

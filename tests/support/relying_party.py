@@ -63,7 +63,7 @@ def files_of(data: Path) -> Iterator[Path]:
             yield file
 
 
-class Visitor:
+class PersonBrowser:
     """A person with a browser without scripts: follows redirects, reads pages, fills in forms."""
 
     def __init__(self, gateway: Gateway, email: str, secrets: Secrets) -> None:
@@ -249,7 +249,7 @@ class PlainApp:
             self._secrets.note_tokens(answer.json())
         return answer
 
-    def get_tokens(self, visitor: Visitor, *, only: Sequence[str] | None = None, **request: str) -> dict[str, Any]:
+    def get_tokens(self, visitor: PersonBrowser, *, only: Sequence[str] | None = None, **request: str) -> dict[str, Any]:
         """The whole flow: the person gives access, and the application redeems the code."""
         answer = self.ask_token(self.redeem_form(visitor.let_in(self.authorization_url(**request), only=only)))
         assert answer.status_code == 200, answer.text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.pages import House, Visitor, house
+from support.pages import House, PageBrowser, house
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ async def home(tmp_path: Path) -> AsyncIterator[House]:
 
 
 @pytest.fixture
-async def visitor(home: House) -> AsyncIterator[Visitor]:
-    visitor = Visitor(home.app(), home.base_url)
-    async with visitor.http:
-        yield visitor
+async def browser(home: House) -> AsyncIterator[PageBrowser]:
+    browser = PageBrowser(home.app(), home.base_url)
+    async with browser.http:
+        yield browser

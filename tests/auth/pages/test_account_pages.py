@@ -6,7 +6,7 @@ import pytest
 
 from domogate.domain.people import Standing
 from domogate.services.people import LINK_PATH
-from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
+from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
 
 pytestmark = pytest.mark.slow
 
@@ -16,148 +16,148 @@ LEAVE = "/auth/account/plants/leave"
 NEW = "three purple umbrellas"
 
 
-async def open_account(visitor: Visitor, email: str = ANNA.email) -> str:
-    await visitor.log_in(email)
-    return (await visitor.get("/auth/account")).text
+async def open_account(browser: PageBrowser, email: str = ANNA.email) -> str:
+    await browser.log_in(email)
+    return (await browser.get("/auth/account")).text
 
 
 class TestTheAccount:
-    async def test_is_for_who_is_logged_in(self, visitor: Visitor) -> None:
-        answer = await visitor.get("/auth/account")
+    async def test_is_for_who_is_logged_in(self, browser: PageBrowser) -> None:
+        answer = await browser.get("/auth/account")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login?return_to=%2Fauth%2Faccount")
 
-    async def test_shows_plants_of_ones_own_and_shared_ones_apart(self, visitor: Visitor) -> None:
-        page = await open_account(visitor)
+    async def test_shows_plants_of_ones_own_and_shared_ones_apart(self, browser: PageBrowser) -> None:
+        page = await open_account(browser)
         assert HOUSE.name in page
         assert "Yours" in page
         assert "Shared with you" not in page
-        visitor.http.cookies.clear()
-        page = await open_account(visitor, BRUNO.email)
+        browser.http.cookies.clear()
+        page = await open_account(browser, BRUNO.email)
         assert "Shared with you" in page
         assert f"Owner: {ANNA.email}" in page
 
-    async def test_shows_one_unknown_notice_less(self, visitor: Visitor) -> None:
-        await open_account(visitor)
-        assert 'class="notice"' in (await visitor.get("/auth/account?done=ended")).text
-        assert 'class="notice"' not in (await visitor.get("/auth/account?done=%3Cb%3E")).text
+    async def test_shows_one_unknown_notice_less(self, browser: PageBrowser) -> None:
+        await open_account(browser)
+        assert 'class="notice"' in (await browser.get("/auth/account?done=ended")).text
+        assert 'class="notice"' not in (await browser.get("/auth/account?done=%3Cb%3E")).text
 
     @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
-    async def test_nothing_is_done_for_a_form_of_another_site(self, visitor: Visitor, home: House, path: str) -> None:
+    async def test_nothing_is_done_for_a_form_of_another_site(self, browser: PageBrowser, home: House, path: str) -> None:
         await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
         grant = await home.let_in(ANNA)
-        await visitor.log_in()
+        await browser.log_in()
         fields = {"client_id": home.client.id, "others": "yes", "plant": HOUSE.id, "accept": "yes", "csrf": "wrong"}
-        answer = await visitor.http.post(path, data=fields)
+        answer = await browser.http.post(path, data=fields)
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account?done=stale")
         assert [it.id for it in await home.store.list_grants(ANNA.id)] == [grant.id]
         assert (await home.user(ANNA)).standing is Standing.TERMS_EXPIRED
-        assert await home.sessions.find(visitor.cookie) is not None
+        assert await home.sessions.find(browser.cookie) is not None
 
     @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
-    async def test_without_a_login_nothing_is_done(self, visitor: Visitor, path: str) -> None:
-        answer = await visitor.http.post(path, data={"csrf": ""})
+    async def test_without_a_login_nothing_is_done(self, browser: PageBrowser, path: str) -> None:
+        answer = await browser.http.post(path, data={"csrf": ""})
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
 
 
 class TestApplications:
-    async def test_are_shown_once_with_all_they_may_do(self, visitor: Visitor, home: House) -> None:
+    async def test_are_shown_once_with_all_they_may_do(self, browser: PageBrowser, home: House) -> None:
         await home.let_in(ANNA, "light.read")
         await home.let_in(ANNA, "plug.write", "light.read")
-        page = await open_account(visitor)
+        page = await open_account(browser)
         assert page.count(REVOKE) == 1
         assert page.count("See your lights") == 1
         assert page.count("Switch your plugs") == 1
         assert "Access given 2 hours ago" in page
 
-    async def test_a_name_is_never_markup(self, visitor: Visitor, home: House) -> None:
+    async def test_a_name_is_never_markup(self, browser: PageBrowser, home: House) -> None:
         await home.let_in(ANNA)
-        page = await open_account(visitor)
+        page = await open_account(browser)
         assert APP_NAME not in page
         assert "Sunrise &lt;b&gt;lights" in page
 
-    async def test_removed_they_have_no_access_any_more(self, visitor: Visitor, home: House) -> None:
+    async def test_removed_they_have_no_access_any_more(self, browser: PageBrowser, home: House) -> None:
         await home.let_in(ANNA, "light.read")
         await home.let_in(ANNA, "plug.write")
         kept = await home.let_in(BRUNO)
-        await open_account(visitor)
-        await visitor.send(REVOKE)
-        page = (await visitor.follow()).text
+        await open_account(browser)
+        await browser.send(REVOKE)
+        page = (await browser.follow()).text
         assert "It has no access any more." in page
         assert REVOKE not in page
         assert await home.store.list_grants(ANNA.id) == []
         assert [it.id for it in await home.store.list_grants(BRUNO.id)] == [kept.id]
 
-    async def test_without_a_client_id_no_application_is_removed(self, visitor: Visitor, home: House) -> None:
+    async def test_without_a_client_id_no_application_is_removed(self, browser: PageBrowser, home: House) -> None:
         grant = await home.let_in(ANNA)
-        await open_account(visitor)
-        await visitor.send(REVOKE, client_id="")
+        await open_account(browser)
+        await browser.send(REVOKE, client_id="")
         assert [it.id for it in await home.store.list_grants(ANNA.id)] == [grant.id]
 
-    async def test_one_that_is_registered_no_longer_is_shown_by_its_id(self, visitor: Visitor, home: House) -> None:
+    async def test_one_that_is_registered_no_longer_is_shown_by_its_id(self, browser: PageBrowser, home: House) -> None:
         await home.let_in(ANNA, "a.scope.of.old")
         await home.store.save_client(type(home.client)(home.client.id, ""))
-        page = await open_account(visitor)
+        page = await open_account(browser)
         assert home.client.id in page
         assert "a.scope.of.old" in page
 
 
 class TestSessions:
-    async def test_this_one_is_marked_and_cannot_be_ended_there(self, visitor: Visitor) -> None:
-        page = await open_account(visitor)
+    async def test_this_one_is_marked_and_cannot_be_ended_there(self, browser: PageBrowser) -> None:
+        page = await open_account(browser)
         assert page.count("this browser") == 1
         assert END not in page
 
-    async def test_another_can_be_ended(self, visitor: Visitor, home: House) -> None:
-        other = Visitor(home.app(), home.base_url)
+    async def test_another_can_be_ended(self, browser: PageBrowser, home: House) -> None:
+        other = PageBrowser(home.app(), home.base_url)
         async with other.http:
             await other.log_in()
-            await open_account(visitor)
-            await visitor.send(END)
-            assert "You are logged out there." in (await visitor.follow()).text
+            await open_account(browser)
+            await browser.send(END)
+            assert "You are logged out there." in (await browser.follow()).text
             assert (await other.get("/auth/account")).status_code == 303
 
-    async def test_all_others_can_be_ended_at_once(self, visitor: Visitor, home: House) -> None:
+    async def test_all_others_can_be_ended_at_once(self, browser: PageBrowser, home: House) -> None:
         for _ in range(3):
             await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "x")
-        await open_account(visitor)
-        token = forms_of(visitor.answer.text)[0].fields["csrf"]
-        await visitor.http.post(END, data={"csrf": token, "others": "yes"})
+        await open_account(browser)
+        token = forms_of(browser.answer.text)[0].fields["csrf"]
+        await browser.http.post(END, data={"csrf": token, "others": "yes"})
         assert len(await home.store.list_sessions(ANNA.id)) == 1
-        assert await home.sessions.find(visitor.cookie) is not None
+        assert await home.sessions.find(browser.cookie) is not None
 
-    async def test_somebody_elses_cannot_be_ended(self, visitor: Visitor, home: House) -> None:
+    async def test_somebody_elses_cannot_be_ended(self, browser: PageBrowser, home: House) -> None:
         await home.sessions.log_in(BRUNO.email, PASSWORD, None, "192.0.2.8", "x")
         (brunos,) = await home.store.list_sessions(BRUNO.id)
-        await open_account(visitor)
-        token = forms_of(visitor.answer.text)[0].fields["csrf"]
-        await visitor.http.post(END, data={"csrf": token, "session_id": brunos.id})
+        await open_account(browser)
+        token = forms_of(browser.answer.text)[0].fields["csrf"]
+        await browser.http.post(END, data={"csrf": token, "session_id": brunos.id})
         assert len(await home.store.list_sessions(BRUNO.id)) == 1
 
-    async def test_logging_out_ends_it_and_takes_the_cookie_away(self, visitor: Visitor, home: House) -> None:
-        await open_account(visitor)
-        cookie = visitor.cookie
-        page = await visitor.send("/auth/account/logout")
+    async def test_logging_out_ends_it_and_takes_the_cookie_away(self, browser: PageBrowser, home: House) -> None:
+        await open_account(browser)
+        cookie = browser.cookie
+        page = await browser.send("/auth/account/logout")
         assert heading_of(page.text) == "You are logged out"
         assert await home.sessions.find(cookie) is None
-        assert not visitor.cookie
+        assert not browser.cookie
 
 
 class TestPlants:
-    async def test_leaving_one_is_asked_first_and_done_then(self, visitor: Visitor, home: House) -> None:
-        await open_account(visitor, BRUNO.email)
-        page = await visitor.get(f"{LEAVE}?plant={HOUSE.id}")
+    async def test_leaving_one_is_asked_first_and_done_then(self, browser: PageBrowser, home: House) -> None:
+        await open_account(browser, BRUNO.email)
+        page = await browser.get(f"{LEAVE}?plant={HOUSE.id}")
         assert heading_of(page.text) == f"Leave {HOUSE.name}?"
         assert (await home.store.list_plants_of(BRUNO.id))[0] != ()
-        await visitor.send(LEAVE)
-        assert "You have left the home." in (await visitor.follow()).text
+        await browser.send(LEAVE)
+        assert "You have left the home." in (await browser.follow()).text
         assert (await home.store.list_plants_of(BRUNO.id))[0] == ()
 
     @pytest.mark.parametrize("plant", ["", "x", HOUSE.id])
-    async def test_ones_own_cannot_be_left(self, visitor: Visitor, home: House, plant: str) -> None:
-        await open_account(visitor)
-        assert (await visitor.get(f"{LEAVE}?plant={plant}")).status_code == 303
-        token = forms_of((await visitor.get("/auth/account")).text)[0].fields["csrf"]
-        await visitor.http.post(LEAVE, data={"csrf": token, "plant": plant})
+    async def test_ones_own_cannot_be_left(self, browser: PageBrowser, home: House, plant: str) -> None:
+        await open_account(browser)
+        assert (await browser.get(f"{LEAVE}?plant={plant}")).status_code == 303
+        token = forms_of((await browser.get("/auth/account")).text)[0].fields["csrf"]
+        await browser.http.post(LEAVE, data={"csrf": token, "plant": plant})
         assert (await home.store.list_plants_of(ANNA.id))[0] != ()
 
 
@@ -172,10 +172,10 @@ class TestStanding:
         ],
     )
     async def test_says_what_is_due(
-        self, visitor: Visitor, home: House, standing: Standing, password: bool, terms: bool
+        self, browser: PageBrowser, home: House, standing: Standing, password: bool, terms: bool
     ) -> None:
         await home.set_standing(ANNA, standing)
-        page = await open_account(visitor)
+        page = await open_account(browser)
         assert ("You need a new password" in page) is password
         assert ("The terms of use have changed" in page) is terms
 
@@ -183,51 +183,51 @@ class TestStanding:
     async def test_links_to_the_terms_where_they_can_be_read(self, tmp_path: Path, terms_url: str | None) -> None:
         async with house(tmp_path, terms_url=terms_url) as home:
             await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
-            visitor = Visitor(home.app(), home.base_url)
-            async with visitor.http:
-                page = await open_account(visitor)
+            browser = PageBrowser(home.app(), home.base_url)
+            async with browser.http:
+                page = await open_account(browser)
         links = re.findall(r'<a href="([^"]+)" rel="noreferrer">Read the terms</a>', page)
         assert [html.unescape(link) for link in links] == ([] if terms_url is None else [terms_url])
 
-    async def test_accepting_the_terms_mends_it(self, visitor: Visitor, home: House) -> None:
+    async def test_accepting_the_terms_mends_it(self, browser: PageBrowser, home: House) -> None:
         await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
-        await open_account(visitor)
-        await visitor.send("/auth/account/terms", accept="yes")
-        assert "The terms are accepted." in (await visitor.follow()).text
+        await open_account(browser)
+        await browser.send("/auth/account/terms", accept="yes")
+        assert "The terms are accepted." in (await browser.follow()).text
         assert (await home.user(ANNA)).standing is Standing.GOOD
 
-    async def test_terms_are_not_accepted_without_the_tick(self, visitor: Visitor, home: House) -> None:
+    async def test_terms_are_not_accepted_without_the_tick(self, browser: PageBrowser, home: House) -> None:
         await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
-        await open_account(visitor)
-        await visitor.send("/auth/account/terms")
+        await open_account(browser)
+        await browser.send("/auth/account/terms")
         assert (await home.user(ANNA)).standing is Standing.TERMS_EXPIRED
 
-    async def test_changing_the_password_mends_the_other(self, visitor: Visitor, home: House) -> None:
+    async def test_changing_the_password_mends_the_other(self, browser: PageBrowser, home: House) -> None:
         await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
-        await visitor.log_in()
-        await visitor.get("/auth/account/password")
-        await visitor.send(current=PASSWORD, password=NEW, repeated=NEW)
+        await browser.log_in()
+        await browser.get("/auth/account/password")
+        await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
         assert (await home.user(ANNA)).standing is Standing.TERMS_EXPIRED
 
 
 class TestChangingThePassword:
-    async def test_ends_all_other_sessions_and_keeps_this_one(self, visitor: Visitor, home: House) -> None:
+    async def test_ends_all_other_sessions_and_keeps_this_one(self, browser: PageBrowser, home: House) -> None:
         await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "x")
-        await visitor.log_in()
-        await visitor.get("/auth/account/password")
-        await visitor.send(current=PASSWORD, password=NEW, repeated=NEW)
-        assert "Your password is changed." in (await visitor.follow()).text
+        await browser.log_in()
+        await browser.get("/auth/account/password")
+        await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
+        assert "Your password is changed." in (await browser.follow()).text
         assert len(await home.store.list_sessions(ANNA.id)) == 1
-        visitor.http.cookies.clear()
-        assert (await visitor.log_in(password=PASSWORD)).status_code == 403
-        assert (await visitor.log_in(password=NEW)).status_code == 303
+        browser.http.cookies.clear()
+        assert (await browser.log_in(password=PASSWORD)).status_code == 403
+        assert (await browser.log_in(password=NEW)).status_code == 303
 
     async def test_does_not_replace_one_that_was_renewed_by_a_link_meanwhile(
-        self, visitor: Visitor, home: House, monkeypatch: pytest.MonkeyPatch
+        self, browser: PageBrowser, home: House, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Somebody who knows the old password and has a browser open must not get the account back."""
-        await visitor.log_in()
-        await visitor.get("/auth/account/password")
+        await browser.log_in()
+        await browser.get("/auth/account/password")
         link = (await home.link(ANNA)).removeprefix(LINK_PATH)
         verify = home.env.hasher.verify_password
 
@@ -237,11 +237,11 @@ class TestChangingThePassword:
             return right
 
         monkeypatch.setattr(home.env.hasher, "verify_password", verify_slowly)
-        answer = await visitor.send(current=PASSWORD, password=NEW, repeated=NEW)
+        answer = await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
         monkeypatch.undo()
         assert answer.headers["location"].startswith("/auth/login")
-        assert (await visitor.log_in(password=NEW)).status_code == 403
-        assert (await visitor.log_in(password="four green kites")).status_code == 303
+        assert (await browser.log_in(password=NEW)).status_code == 403
+        assert (await browser.log_in(password="four green kites")).status_code == 303
 
     @pytest.mark.parametrize(
         ("current", "password", "repeated", "status", "words"),
@@ -256,80 +256,80 @@ class TestChangingThePassword:
         ],
     )
     async def test_says_what_is_wrong_and_changes_nothing(
-        self, visitor: Visitor, home: House, current: str, password: str, repeated: str, status: int, words: str
+        self, browser: PageBrowser, home: House, current: str, password: str, repeated: str, status: int, words: str
     ) -> None:
         before = (await home.user(ANNA)).password_hash
-        await visitor.log_in()
-        await visitor.get("/auth/account/password")
-        answer = await visitor.send(current=current, password=password, repeated=repeated)
+        await browser.log_in()
+        await browser.get("/auth/account/password")
+        answer = await browser.send(current=current, password=password, repeated=repeated)
         assert answer.status_code == status
         assert words in answer.text
         assert 'aria-invalid="true"' in answer.text
         assert (await home.user(ANNA)).password_hash == before
 
-    async def test_guessing_the_current_one_is_slowed_down(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        await visitor.get("/auth/account/password")
-        statuses = [(await visitor.send(current="x", password=NEW, repeated=NEW)).status_code for _ in range(7)]
+    async def test_guessing_the_current_one_is_slowed_down(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        await browser.get("/auth/account/password")
+        statuses = [(await browser.send(current="x", password=NEW, repeated=NEW)).status_code for _ in range(7)]
         assert statuses == [403] * 6 + [429]
 
-    async def test_a_form_of_another_site_changes_nothing(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        await visitor.get("/auth/account/password")
-        answer = await visitor.send(current=PASSWORD, password=NEW, repeated=NEW, csrf="wrong")
+    async def test_a_form_of_another_site_changes_nothing(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        await browser.get("/auth/account/password")
+        answer = await browser.send(current=PASSWORD, password=NEW, repeated=NEW, csrf="wrong")
         assert answer.status_code == 400
 
-    async def test_is_for_who_is_logged_in(self, visitor: Visitor) -> None:
+    async def test_is_for_who_is_logged_in(self, browser: PageBrowser) -> None:
         for path in ("/auth/account/password", "/auth/account/second-factor"):
-            answer = await visitor.get(path)
+            answer = await browser.get(path)
             assert answer.headers["location"].startswith("/auth/login?return_to=%2Fauth%2Faccount%2F")
-        assert (await visitor.http.post("/auth/account/password")).status_code == 303
+        assert (await browser.http.post("/auth/account/password")).status_code == 303
 
 
 class TestTheSecondFactor:
-    async def test_is_switched_on_with_a_code_and_off_with_the_password(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        page = await visitor.get("/auth/account/second-factor")
+    async def test_is_switched_on_with_a_code_and_off_with_the_password(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        page = await browser.get("/auth/account/second-factor")
         secret = forms_of(page.text)[0].fields["secret"]
-        await visitor.send(code=home.code(secret))
-        assert "The second step is on." in (await visitor.follow()).text
+        await browser.send(code=home.code(secret))
+        assert "The second step is on." in (await browser.follow()).text
         assert (await home.user(ANNA)).totp_secret == secret
-        page = await visitor.get("/auth/account/second-factor")
+        page = await browser.get("/auth/account/second-factor")
         assert secret not in page.text
-        assert (await visitor.send(current="not it")).status_code == 403
+        assert (await browser.send(current="not it")).status_code == 403
         assert (await home.user(ANNA)).totp_secret == secret
-        await visitor.send(current=PASSWORD)
-        assert "The second step is off." in (await visitor.follow()).text
+        await browser.send(current=PASSWORD)
+        assert "The second step is off." in (await browser.follow()).text
         assert (await home.user(ANNA)).totp_secret is None
 
-    async def test_a_wrong_code_switches_nothing_on(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        await visitor.get("/auth/account/second-factor")
-        assert (await visitor.send(code="000000")).status_code == 403
+    async def test_a_wrong_code_switches_nothing_on(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get("/auth/account/second-factor")
+        assert (await browser.send(code="000000")).status_code == 403
         assert (await home.user(ANNA)).totp_secret is None
 
-    async def test_forms_of_another_site_switch_nothing(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        page = await visitor.get("/auth/account/second-factor")
+    async def test_forms_of_another_site_switch_nothing(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        page = await browser.get("/auth/account/second-factor")
         secret = forms_of(page.text)[0].fields["secret"]
-        assert (await visitor.send(code=home.code(secret), csrf="wrong")).status_code == 400
+        assert (await browser.send(code=home.code(secret), csrf="wrong")).status_code == 400
         assert (await home.user(ANNA)).totp_secret is None
         await home.change(ANNA, totp_secret=SECRET)
-        answer = await visitor.http.post("/auth/account/second-factor/off", data={"current": PASSWORD})
+        answer = await browser.http.post("/auth/account/second-factor/off", data={"current": PASSWORD})
         assert (await home.user(ANNA)).totp_secret == SECRET
         assert answer.status_code in (303, 400)
 
-    async def test_one_that_is_demanded_cannot_be_switched_off(self, visitor: Visitor, home: House) -> None:
+    async def test_one_that_is_demanded_cannot_be_switched_off(self, browser: PageBrowser, home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
-        await visitor.log_in()
-        await visitor.follow()
-        await visitor.send(code=home.code())
+        await browser.log_in()
+        await browser.follow()
+        await browser.send(code=home.code())
         home.sessions.second_factor_required = True
-        page = await visitor.get("/auth/account/second-factor")
+        page = await browser.get("/auth/account/second-factor")
         assert "cannot be switched off" in page.text
-        person = await home.sessions.find(visitor.cookie)
+        person = await home.sessions.find(browser.cookie)
         assert person is not None
         token = person.form_token
         data = {"csrf": token, "current": PASSWORD}
-        assert (await visitor.http.post("/auth/account/second-factor/off", data=data)).status_code == 403
+        assert (await browser.http.post("/auth/account/second-factor/off", data=data)).status_code == 403
         assert (await home.user(ANNA)).totp_secret == SECRET

@@ -3,60 +3,60 @@
 import pytest
 
 from domogate.domain.people import Standing
-from support.pages import ADDRESS, ANNA, BRUNO, HOUSE, PASSWORD, SECRET, House, Visitor
+from support.pages import ADDRESS, ANNA, BRUNO, HOUSE, PASSWORD, SECRET, House, PageBrowser
 
 NEW = "three purple umbrellas"
 ACCOUNT = "/auth/account"
 
 
-async def set_by_link(visitor: Visitor, home: House) -> None:
-    await visitor.get(await home.link(ANNA))
-    await visitor.send(password=NEW, repeated=NEW)
+async def set_by_link(browser: PageBrowser, home: House) -> None:
+    await browser.get(await home.link(ANNA))
+    await browser.send(password=NEW, repeated=NEW)
 
 
-async def change_password(visitor: Visitor, home: House) -> None:
-    await visitor.log_in()
-    await visitor.get(f"{ACCOUNT}/password")
-    await visitor.send(current=PASSWORD, password=NEW, repeated=NEW)
+async def change_password(browser: PageBrowser, home: House) -> None:
+    await browser.log_in()
+    await browser.get(f"{ACCOUNT}/password")
+    await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
 
 
-async def accept_terms(visitor: Visitor, home: House) -> None:
+async def accept_terms(browser: PageBrowser, home: House) -> None:
     await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
-    await visitor.log_in()
-    await visitor.get(ACCOUNT)
-    await visitor.send(f"{ACCOUNT}/terms", accept="yes")
+    await browser.log_in()
+    await browser.get(ACCOUNT)
+    await browser.send(f"{ACCOUNT}/terms", accept="yes")
 
 
-async def revoke(visitor: Visitor, home: House) -> None:
+async def revoke(browser: PageBrowser, home: House) -> None:
     await home.let_in(ANNA)
-    await visitor.log_in()
-    await visitor.get(ACCOUNT)
-    await visitor.send(f"{ACCOUNT}/applications/revoke")
+    await browser.log_in()
+    await browser.get(ACCOUNT)
+    await browser.send(f"{ACCOUNT}/applications/revoke")
 
 
-async def leave(visitor: Visitor, home: House) -> None:
-    await visitor.log_in(BRUNO.email)
-    await visitor.get(f"{ACCOUNT}/plants/leave?plant={HOUSE.id}")
-    await visitor.send()
+async def leave(browser: PageBrowser, home: House) -> None:
+    await browser.log_in(BRUNO.email)
+    await browser.get(f"{ACCOUNT}/plants/leave?plant={HOUSE.id}")
+    await browser.send()
 
 
-async def end_another_session(visitor: Visitor, home: House) -> None:
+async def end_another_session(browser: PageBrowser, home: House) -> None:
     await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "")
-    await visitor.log_in()
-    await visitor.get(ACCOUNT)
-    await visitor.send(f"{ACCOUNT}/sessions/end")
+    await browser.log_in()
+    await browser.get(ACCOUNT)
+    await browser.send(f"{ACCOUNT}/sessions/end")
 
 
-async def log_out(visitor: Visitor, home: House) -> None:
-    await visitor.log_in()
-    await visitor.get(ACCOUNT)
-    await visitor.send(f"{ACCOUNT}/logout")
+async def log_out(browser: PageBrowser, home: House) -> None:
+    await browser.log_in()
+    await browser.get(ACCOUNT)
+    await browser.send(f"{ACCOUNT}/logout")
 
 
-async def switch_on(visitor: Visitor, home: House) -> None:
-    await visitor.log_in()
-    await visitor.get(f"{ACCOUNT}/second-factor")
-    await visitor.send(code=home.code(SECRET), secret=SECRET)
+async def switch_on(browser: PageBrowser, home: House) -> None:
+    await browser.log_in()
+    await browser.get(f"{ACCOUNT}/second-factor")
+    await browser.send(code=home.code(SECRET), secret=SECRET)
 
 
 DONE = {
@@ -73,9 +73,9 @@ DONE = {
 @pytest.mark.parametrize(
     ("action", "do"), [pytest.param(action, do, id=do.__name__) for action, doings in DONE.items() for do in doings]
 )
-async def test_an_entry_says_from_where(visitor: Visitor, home: House, action: str, do: object) -> None:
+async def test_an_entry_says_from_where(browser: PageBrowser, home: House, action: str, do: object) -> None:
     assert callable(do)
-    await do(visitor, home)
+    await do(browser, home)
     await home.audit.flush()
     entries = [record.entry for record in await home.audit.list(limit=100)]
     assert [entry.address for entry in entries if entry.action == action] == [ADDRESS]

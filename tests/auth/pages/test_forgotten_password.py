@@ -11,7 +11,7 @@ import pytest
 
 from domogate.domain.people import User
 from support.edge_server import serving
-from support.pages import ADDRESS, ANNA, BRUNO, CARLA, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
+from support.pages import ADDRESS, ANNA, BRUNO, CARLA, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
 from support.people import LINK_LIFETIME
 
 pytestmark = pytest.mark.slow
@@ -27,9 +27,9 @@ async def home(tmp_path: Path) -> AsyncIterator[House]:
         yield built
 
 
-async def ask(visitor: Visitor, email: str = ANNA.email) -> httpx.Response:
-    await visitor.get(FORGOTTEN)
-    return await visitor.send(FORGOTTEN, email=email)
+async def ask(browser: PageBrowser, email: str = ANNA.email) -> httpx.Response:
+    await browser.get(FORGOTTEN)
+    return await browser.send(FORGOTTEN, email=email)
 
 
 def mailed_path(home: House) -> str:
@@ -48,20 +48,20 @@ async def audited(home: House) -> list[tuple[str, str, str]]:
 
 
 class TestTheWayThere:
-    async def test_is_on_the_login_page_and_keeps_where_the_person_was_going(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(home.authorize_path())
-        login = (await visitor.follow()).text
+    async def test_is_on_the_login_page_and_keeps_where_the_person_was_going(self, browser: PageBrowser, home: House) -> None:
+        await browser.get(home.authorize_path())
+        login = (await browser.follow()).text
         path = httpx.QueryParams({"return_to": home.authorize_path()})
         assert f'href="{FORGOTTEN}?return_to=' in login
-        page = await visitor.get(f"{FORGOTTEN}?{path}")
+        page = await browser.get(f"{FORGOTTEN}?{path}")
         assert heading_of(page.text) == "Forgotten your password?"
         assert forms_of(page.text)[0].fields["return_to"] == home.authorize_path()
-        sent = await visitor.send(FORGOTTEN, email=ANNA.email)
+        sent = await browser.send(FORGOTTEN, email=ANNA.email)
         assert 'href="/auth/login?return_to=%2Fauth%2Fauthorize' in sent.text
 
-    async def test_never_leads_elsewhere_afterwards(self, visitor: Visitor) -> None:
-        await visitor.get(FORGOTTEN)
-        sent = await visitor.send(FORGOTTEN, email=ANNA.email, return_to="https://evil.example/")
+    async def test_never_leads_elsewhere_afterwards(self, browser: PageBrowser) -> None:
+        await browser.get(FORGOTTEN)
+        sent = await browser.send(FORGOTTEN, email=ANNA.email, return_to="https://evil.example/")
         assert "evil.example" not in sent.text
 
     @pytest.mark.parametrize(
@@ -69,56 +69,56 @@ class TestTheWayThere:
         [("it", "Hai dimenticato la password?"), ("de", "Passwort vergessen?"), ("fr", "Mot de passe oublié ?")],
     )
     async def test_speaks_the_persons_language(self, home: House, language: str, title: str) -> None:
-        visitor = Visitor(home.app(), home.base_url, **{"accept-language": language})
-        async with visitor.http:
-            assert heading_of((await visitor.get(FORGOTTEN)).text) == title
-            sent = await visitor.send(FORGOTTEN, email=ANNA.email)
+        browser = PageBrowser(home.app(), home.base_url, **{"accept-language": language})
+        async with browser.http:
+            assert heading_of((await browser.get(FORGOTTEN)).text) == title
+            sent = await browser.send(FORGOTTEN, email=ANNA.email)
             assert f'<html lang="{language}">' in sent.text
 
-    async def test_a_link_that_is_too_old_leads_there_too(self, visitor: Visitor, home: House) -> None:
-        await ask(visitor)
+    async def test_a_link_that_is_too_old_leads_there_too(self, browser: PageBrowser, home: House) -> None:
+        await ask(browser)
         home.clock.at += LINK_LIFETIME
-        dead = await visitor.get(mailed_path(home))
+        dead = await browser.get(mailed_path(home))
         assert dead.status_code == 410
         assert f'href="{FORGOTTEN}"' in dead.text
 
 
 class TestTheLink:
-    async def test_is_mailed_and_sets_a_new_password(self, visitor: Visitor, home: House) -> None:
-        sent = await ask(visitor)
+    async def test_is_mailed_and_sets_a_new_password(self, browser: PageBrowser, home: House) -> None:
+        sent = await ask(browser)
         assert (sent.status_code, heading_of(sent.text)) == (200, "Check your mailbox")
         assert [(what, email) for what, email, _ in home.mail.sent] == [("password", ANNA.email)]
-        page = await visitor.get(mailed_path(home))
+        page = await browser.get(mailed_path(home))
         assert heading_of(page.text) == "Choose a new password"
-        await visitor.send(password=NEW, repeated=NEW)
-        assert (await visitor.log_in(password=PASSWORD)).status_code == 403
-        assert (await visitor.log_in(password=NEW)).status_code == 303
+        await browser.send(password=NEW, repeated=NEW)
+        assert (await browser.log_in(password=PASSWORD)).status_code == 403
+        assert (await browser.log_in(password=NEW)).status_code == 303
 
-    async def test_is_not_shown_to_who_asks(self, visitor: Visitor, home: House) -> None:
-        sent = await ask(visitor)
+    async def test_is_not_shown_to_who_asks(self, browser: PageBrowser, home: House) -> None:
+        sent = await ask(browser)
         assert mailed_path(home).partition("token=")[2] not in sent.text
 
-    async def test_changes_nothing_until_it_is_used(self, visitor: Visitor) -> None:
-        await ask(visitor)
-        assert (await visitor.log_in()).status_code == 303
+    async def test_changes_nothing_until_it_is_used(self, browser: PageBrowser) -> None:
+        await ask(browser)
+        assert (await browser.log_in()).status_code == 303
 
-    async def test_does_not_get_around_the_second_factor(self, visitor: Visitor, home: House) -> None:
+    async def test_does_not_get_around_the_second_factor(self, browser: PageBrowser, home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
-        await ask(visitor)
-        await visitor.get(mailed_path(home))
-        await visitor.send(password=NEW, repeated=NEW)
-        answer = await visitor.log_in(password=NEW)
+        await ask(browser)
+        await browser.get(mailed_path(home))
+        await browser.send(password=NEW, repeated=NEW)
+        answer = await browser.log_in(password=NEW)
         assert urlsplit(answer.headers["location"]).path == "/auth/login/code"
-        assert not visitor.cookie
+        assert not browser.cookie
 
     @pytest.mark.parametrize("email", [NOBODY, CARLA.email])
-    async def test_is_not_made_for_who_has_no_password_to_forget(self, visitor: Visitor, home: House, email: str) -> None:
-        assert (await ask(visitor, email)).status_code == 200
+    async def test_is_not_made_for_who_has_no_password_to_forget(self, browser: PageBrowser, home: House, email: str) -> None:
+        assert (await ask(browser, email)).status_code == 200
         assert home.mail.sent == []
         assert not (await home.user(CARLA)).active
 
-    async def test_is_found_by_the_email_in_any_case(self, visitor: Visitor, home: House) -> None:
-        await ask(visitor, f" {ANNA.email.upper()} ")
+    async def test_is_found_by_the_email_in_any_case(self, browser: PageBrowser, home: House) -> None:
+        await ask(browser, f" {ANNA.email.upper()} ")
         assert [email for _, email, _ in home.mail.sent] == [ANNA.email]
 
 
@@ -161,10 +161,10 @@ class Ledger:
 
 
 class TestNobodyLearnsWhoHasAnAccount:
-    async def test_the_answer_is_the_same_for_everybody(self, visitor: Visitor) -> None:
+    async def test_the_answer_is_the_same_for_everybody(self, browser: PageBrowser) -> None:
         answers = []
         for email in (ANNA.email, NOBODY, CARLA.email, "no e-mail at all"):
-            answer = await ask(visitor, email)
+            answer = await ask(browser, email)
             headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
             answers.append((answer.status_code, headers, answer.text.replace(email, "EMAIL")))
         assert all(answer == answers[0] for answer in answers)
@@ -172,13 +172,13 @@ class TestNobodyLearnsWhoHasAnAccount:
     async def test_it_is_given_before_anybody_is_looked_up(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
         """The work before every response is the same, the counting of attempts. So it takes the same time."""
         ledger = Ledger(home, monkeypatch)
-        visitor = Visitor(ledger.watch(home.app()), home.base_url)
+        browser = PageBrowser(ledger.watch(home.app()), home.base_url)
         work: dict[str, tuple[list[str], list[str]]] = {}
-        async with visitor.http:
+        async with browser.http:
             for email in (ANNA.email, NOBODY, CARLA.email):
-                await visitor.get(FORGOTTEN)
+                await browser.get(FORGOTTEN)
                 ledger.lines.clear()
-                await visitor.send(FORGOTTEN, email=email)
+                await browser.send(FORGOTTEN, email=email)
                 work[email] = ledger.take()
         assert [before for before, _ in work.values()] == [["admit_attempt"]] * 3
         assert "send_password_link" in work[ANNA.email][1]  # the ledger does see what is done
@@ -213,52 +213,52 @@ class TestNobodyLearnsWhoHasAnAccount:
 class TestAskingTooOften:
     @pytest.mark.parametrize("email", [ANNA.email, NOBODY])
     async def test_about_one_account_is_slowed_down_whether_or_not_there_is_one(
-        self, visitor: Visitor, home: House, email: str
+        self, browser: PageBrowser, home: House, email: str
     ) -> None:
-        assert [(await ask(visitor, email)).status_code for _ in range(4)] == [200, 200, 200, 429]
-        assert visitor.answer.headers["retry-after"] == "60"
-        assert "Too many attempts. Try again in 60 seconds." in visitor.answer.text
-        assert forms_of(visitor.answer.text)[0].fields["email"] == email
+        assert [(await ask(browser, email)).status_code for _ in range(4)] == [200, 200, 200, 429]
+        assert browser.answer.headers["retry-after"] == "60"
+        assert "Too many attempts. Try again in 60 seconds." in browser.answer.text
+        assert forms_of(browser.answer.text)[0].fields["email"] == email
         assert len(home.mail.sent) == (3 if email == ANNA.email else 0)
         home.clock.at += 60
-        assert (await ask(visitor, email)).status_code == 200
+        assert (await ask(browser, email)).status_code == 200
 
-    async def test_from_one_address_is_slowed_down(self, visitor: Visitor, home: House) -> None:
-        statuses = [(await ask(visitor, f"person{number}@example.com")).status_code for number in range(102)]
+    async def test_from_one_address_is_slowed_down(self, browser: PageBrowser, home: House) -> None:
+        statuses = [(await ask(browser, f"person{number}@example.com")).status_code for number in range(102)]
         assert statuses == [200] * 101 + [429]
 
-    async def test_keeps_nobody_from_logging_in(self, visitor: Visitor) -> None:
+    async def test_keeps_nobody_from_logging_in(self, browser: PageBrowser) -> None:
         for _ in range(5):
-            await ask(visitor)
-        assert (await visitor.log_in()).status_code == 303
+            await ask(browser)
+        assert (await browser.log_in()).status_code == 303
 
-    async def test_wrong_passwords_keep_nobody_from_asking(self, visitor: Visitor) -> None:
+    async def test_wrong_passwords_keep_nobody_from_asking(self, browser: PageBrowser) -> None:
         for _ in range(7):
-            await visitor.log_in(password="not it")
-        assert visitor.answer.status_code == 429
-        assert (await ask(visitor)).status_code == 200
+            await browser.log_in(password="not it")
+        assert browser.answer.status_code == 429
+        assert (await ask(browser)).status_code == 200
 
 
 class TestRefusals:
     @pytest.mark.parametrize("token", ["", "wrong", None])
     async def test_a_form_that_another_site_made_comes_to_nothing(
-        self, visitor: Visitor, home: House, token: str | None
+        self, browser: PageBrowser, home: House, token: str | None
     ) -> None:
-        await visitor.get(FORGOTTEN)
-        assert (await visitor.send(FORGOTTEN, email=ANNA.email, csrf=token)).status_code == 400
+        await browser.get(FORGOTTEN)
+        assert (await browser.send(FORGOTTEN, email=ANNA.email, csrf=token)).status_code == 400
         assert home.mail.sent == []
 
     @pytest.mark.parametrize("email", ["", "   "])
-    async def test_an_email_must_be_there(self, visitor: Visitor, email: str) -> None:
-        answer = await ask(visitor, email)
+    async def test_an_email_must_be_there(self, browser: PageBrowser, email: str) -> None:
+        answer = await ask(browser, email)
         assert answer.status_code == 400
         assert '<a href="#email">Enter your e-mail.</a>' in answer.text
 
-    async def test_typed_text_is_never_markup(self, visitor: Visitor) -> None:
-        assert "<script" not in (await ask(visitor, "<script>alert(1)</script>")).text
+    async def test_typed_text_is_never_markup(self, browser: PageBrowser) -> None:
+        assert "<script" not in (await ask(browser, "<script>alert(1)</script>")).text
 
-    async def test_a_very_long_email_is_cut(self, visitor: Visitor) -> None:
-        assert "x" * 255 not in (await ask(visitor, "x" * 1000)).text
+    async def test_a_very_long_email_is_cut(self, browser: PageBrowser) -> None:
+        assert "x" * 255 not in (await ask(browser, "x" * 1000)).text
 
 
 class TestWithoutMail:
@@ -267,24 +267,24 @@ class TestWithoutMail:
         async with house(tmp_path) as built:
             yield built
 
-    async def test_the_page_says_whom_to_ask_and_has_no_form(self, visitor: Visitor) -> None:
-        page = await visitor.get(FORGOTTEN)
+    async def test_the_page_says_whom_to_ask_and_has_no_form(self, browser: PageBrowser) -> None:
+        page = await browser.get(FORGOTTEN)
         assert page.status_code == 200
         assert "Ask the operator of this gateway" in page.text
         assert forms_of(page.text) == []
 
     async def test_a_form_that_is_sent_all_the_same_makes_no_link(
-        self, visitor: Visitor, home: House, monkeypatch: pytest.MonkeyPatch
+        self, browser: PageBrowser, home: House, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        token = forms_of((await visitor.get("/auth/login")).text)[0].fields["csrf"]
+        token = forms_of((await browser.get("/auth/login")).text)[0].fields["csrf"]
         ledger = Ledger(home, monkeypatch)
-        answer = await visitor.http.post(FORGOTTEN, data={"csrf": token, "email": ANNA.email})
+        answer = await browser.http.post(FORGOTTEN, data={"csrf": token, "email": ANNA.email})
         assert answer.status_code == 403
         assert "Ask the operator of this gateway" in answer.text
         assert ledger.lines == []
 
-    async def test_a_dead_link_leads_to_the_operator(self, visitor: Visitor) -> None:
-        page = await visitor.get("/auth/password/unknown")
+    async def test_a_dead_link_leads_to_the_operator(self, browser: PageBrowser) -> None:
+        page = await browser.get("/auth/password/unknown")
         assert "Ask the operator of this gateway for a new link." in page.text
         assert FORGOTTEN not in page.text
 
@@ -294,22 +294,22 @@ class TestAudit:
         return f"user:{await home.audit.find_pseudonym(user.id)}"
 
     async def test_says_for_whom_and_from_where_and_not_that_they_proved_who_they_are(
-        self, visitor: Visitor, home: House
+        self, browser: PageBrowser, home: House
     ) -> None:
-        await ask(visitor)
+        await ask(browser)
         assert await audited(home) == [("nobody", "ok", ADDRESS)]
         (record,) = [it for it in await home.audit.list(limit=100) if it.entry.action == "link issued"]
         assert (record.entry.what, record.entry.detail) == (await self.who_is(home, ANNA), {"mailed": "yes"})
 
-    async def test_has_what_was_refused(self, visitor: Visitor, home: House) -> None:
+    async def test_has_what_was_refused(self, browser: PageBrowser, home: House) -> None:
         for email in (NOBODY, CARLA.email, BRUNO.email, BRUNO.email, BRUNO.email, BRUNO.email):
-            await ask(visitor, email)
+            await ask(browser, email)
         results = [result for _, result, _ in await audited(home)]
         assert results == ["wrong", "refused", "ok", "ok", "ok", "slowed"]
         texts = [str(record) for record in await home.audit.list(limit=100)]
         assert not any("@" in text for text in texts)
 
-    async def test_has_a_mail_that_could_not_be_sent(self, visitor: Visitor, home: House) -> None:
+    async def test_has_a_mail_that_could_not_be_sent(self, browser: PageBrowser, home: House) -> None:
         home.mail.failure = OSError(f"{ANNA.email} is not known here")
-        assert (await ask(visitor)).status_code == 200
+        assert (await ask(browser)).status_code == 200
         assert await audited(home) == [("nobody", "failed", ADDRESS)]

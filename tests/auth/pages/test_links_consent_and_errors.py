@@ -6,7 +6,7 @@ import pytest
 
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.people import Standing, User
-from support.pages import ANNA, BRUNO, CARLA, PASSWORD, House, Visitor, forms_of, heading_of
+from support.pages import ANNA, BRUNO, CARLA, PASSWORD, House, PageBrowser, forms_of, heading_of
 from support.people import LINK_LIFETIME
 
 pytestmark = pytest.mark.slow
@@ -14,19 +14,19 @@ pytestmark = pytest.mark.slow
 NEW = "three purple umbrellas"
 
 
-def policy_of(visitor: Visitor) -> dict[str, str]:
-    directives = visitor.answer.headers["content-security-policy"].split("; ")
+def policy_of(browser: PageBrowser) -> dict[str, str]:
+    directives = browser.answer.headers["content-security-policy"].split("; ")
     return {name: value for name, _, value in (directive.partition(" ") for directive in directives)}
 
 
 class TestPasswordLinks:
-    async def test_makes_an_invited_person_active(self, visitor: Visitor, home: House) -> None:
-        page = await visitor.get(await home.link(CARLA))
+    async def test_makes_an_invited_person_active(self, browser: PageBrowser, home: House) -> None:
+        page = await browser.get(await home.link(CARLA))
         assert heading_of(page.text) == "Welcome"
         assert CARLA.email in page.text
-        answer = await visitor.send(password=NEW, repeated=NEW)
+        answer = await browser.send(password=NEW, repeated=NEW)
         assert heading_of(answer.text) == "Your password is set"
-        assert (await visitor.log_in(CARLA.email, NEW)).status_code == 303
+        assert (await browser.log_in(CARLA.email, NEW)).status_code == 303
 
     @pytest.mark.parametrize(
         ("user", "purpose", "title"),
@@ -37,138 +37,138 @@ class TestPasswordLinks:
         ],
     )
     async def test_says_what_it_is_for(
-        self, visitor: Visitor, home: House, user: User, purpose: LinkPurpose, title: str
+        self, browser: PageBrowser, home: House, user: User, purpose: LinkPurpose, title: str
     ) -> None:
-        assert heading_of((await visitor.get(await home.link(user, purpose))).text) == title
+        assert heading_of((await browser.get(await home.link(user, purpose))).text) == title
 
-    async def test_its_token_may_be_in_the_query_where_no_log_sees_it(self, visitor: Visitor, home: House) -> None:
+    async def test_its_token_may_be_in_the_query_where_no_log_sees_it(self, browser: PageBrowser, home: House) -> None:
         token = (await home.link(CARLA)).rpartition("/")[2].rpartition("=")[2]
-        page = await visitor.get(f"/auth/password?token={token}")
+        page = await browser.get(f"/auth/password?token={token}")
         assert heading_of(page.text) == "Welcome"
 
-    async def test_opens_once(self, visitor: Visitor, home: House) -> None:
+    async def test_opens_once(self, browser: PageBrowser, home: House) -> None:
         link = await home.link(CARLA)
-        await visitor.get(link)
-        await visitor.get(link)
-        await visitor.send(password=NEW, repeated=NEW)
-        answer = await visitor.get(link)
+        await browser.get(link)
+        await browser.get(link)
+        await browser.send(password=NEW, repeated=NEW)
+        answer = await browser.get(link)
         assert (answer.status_code, heading_of(answer.text)) == (410, "This link no longer works")
 
-    async def test_a_form_that_was_open_meanwhile_sets_nothing(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(await home.link(CARLA))
-        open_form = visitor.answer
-        await visitor.send(password=NEW, repeated=NEW)
-        visitor.answer = open_form
-        answer = await visitor.send(password="another long password", repeated="another long password")
+    async def test_a_form_that_was_open_meanwhile_sets_nothing(self, browser: PageBrowser, home: House) -> None:
+        await browser.get(await home.link(CARLA))
+        open_form = browser.answer
+        await browser.send(password=NEW, repeated=NEW)
+        browser.answer = open_form
+        answer = await browser.send(password="another long password", repeated="another long password")
         assert answer.status_code == 410
-        assert (await visitor.log_in(CARLA.email, NEW)).status_code == 303
+        assert (await browser.log_in(CARLA.email, NEW)).status_code == 303
 
-    async def test_does_not_open_for_ever(self, visitor: Visitor, home: House) -> None:
+    async def test_does_not_open_for_ever(self, browser: PageBrowser, home: House) -> None:
         link = await home.link(CARLA)
         home.clock.at += LINK_LIFETIME
-        answer = await visitor.get(link)
+        answer = await browser.get(link)
         assert (answer.status_code, heading_of(answer.text)) == (410, "This link is too old")
 
     @pytest.mark.parametrize("path", ["/auth/password/unknown", "/auth/password", "/auth/password?token=%00"])
-    async def test_that_was_made_up_does_not_work(self, visitor: Visitor, path: str) -> None:
-        assert (await visitor.get(path)).status_code == 410
+    async def test_that_was_made_up_does_not_work(self, browser: PageBrowser, path: str) -> None:
+        assert (await browser.get(path)).status_code == 410
 
-    async def test_a_bad_password_does_not_use_it_up(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(await home.link(CARLA))
-        answer = await visitor.send(password="short", repeated="short")
+    async def test_a_bad_password_does_not_use_it_up(self, browser: PageBrowser, home: House) -> None:
+        await browser.get(await home.link(CARLA))
+        answer = await browser.send(password="short", repeated="short")
         assert answer.status_code == 400
         assert "The password is too short." in answer.text
-        answer = await visitor.send(password=NEW, repeated=NEW)
+        answer = await browser.send(password=NEW, repeated=NEW)
         assert heading_of(answer.text) == "Your password is set"
 
-    async def test_the_password_to_be_renewed_is_not_taken_again(self, visitor: Visitor, home: House) -> None:
+    async def test_the_password_to_be_renewed_is_not_taken_again(self, browser: PageBrowser, home: House) -> None:
         await home.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
-        await visitor.get(await home.link(ANNA))
-        answer = await visitor.send(password=PASSWORD, repeated=PASSWORD)
+        await browser.get(await home.link(ANNA))
+        answer = await browser.send(password=PASSWORD, repeated=PASSWORD)
         assert answer.status_code == 400
         assert "Choose another one." in answer.text
 
-    async def test_logs_the_person_out_everywhere(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        cookie = visitor.cookie
-        await visitor.get(await home.link(ANNA))
-        await visitor.send(password=NEW, repeated=NEW)
+    async def test_logs_the_person_out_everywhere(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        cookie = browser.cookie
+        await browser.get(await home.link(ANNA))
+        await browser.send(password=NEW, repeated=NEW)
         assert await home.sessions.find(cookie) is None
-        assert not visitor.cookie
+        assert not browser.cookie
 
-    async def test_a_form_of_another_site_sets_nothing(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(await home.link(CARLA))
-        assert (await visitor.send(password=NEW, repeated=NEW, csrf="wrong")).status_code == 400
+    async def test_a_form_of_another_site_sets_nothing(self, browser: PageBrowser, home: House) -> None:
+        await browser.get(await home.link(CARLA))
+        assert (await browser.send(password=NEW, repeated=NEW, csrf="wrong")).status_code == 400
         assert not (await home.user(CARLA)).active
 
 
 class TestConsent:
-    async def ask(self, visitor: Visitor, home: House, **changed: str) -> str:
-        await visitor.log_in()
-        return (await visitor.get(home.authorize_path(**changed))).text
+    async def ask(self, browser: PageBrowser, home: House, **changed: str) -> str:
+        await browser.log_in()
+        return (await browser.get(home.authorize_path(**changed))).text
 
-    async def test_says_who_asks_for_what_in_words_and_for_whom(self, visitor: Visitor, home: House) -> None:
-        page = await self.ask(visitor, home)
+    async def test_says_who_asks_for_what_in_words_and_for_whom(self, browser: PageBrowser, home: House) -> None:
+        page = await self.ask(browser, home)
         assert heading_of(page) == "Give Sunrise &lt;b&gt;lights&lt;/b&gt; access?"
         for words in ("See your lights", "Switch your plugs", "Recognise you", ANNA.email, "app.example"):
             assert words in page
 
-    async def test_every_scope_has_a_labelled_box_that_is_ticked(self, visitor: Visitor, home: House) -> None:
-        page = await self.ask(visitor, home)
+    async def test_every_scope_has_a_labelled_box_that_is_ticked(self, browser: PageBrowser, home: House) -> None:
+        page = await self.ask(browser, home)
         boxes = re.findall(r'<input type="checkbox" id="([^"]+)"(?: name="scope" value="([^"]+)")? checked', page)
         assert [value for _, value in boxes] == ["", "light.read", "plug.write"]
         assert all(f'<label for="{name}">' in page for name, _ in boxes)
         assert '<input type="hidden" name="scope" value="openid">' in page
 
-    async def test_allowing_fewer_grants_fewer(self, visitor: Visitor, home: House) -> None:
-        await self.ask(visitor, home)
-        answer = await visitor.send("/auth/authorize", decision="allow", scope="light.read")
+    async def test_allowing_fewer_grants_fewer(self, browser: PageBrowser, home: House) -> None:
+        await self.ask(browser, home)
+        answer = await browser.send("/auth/authorize", decision="allow", scope="light.read")
         back = urlsplit(answer.headers["location"])
         assert (back.netloc, "code" in parse_qs(back.query)) == ("app.example", True)
         await home.redeem(answer.headers["location"])
         (grant,) = await home.store.list_grants(ANNA.id)
         assert set(grant.scopes) == {"openid", "light.read"}
 
-    async def test_a_form_of_another_site_grants_nothing(self, visitor: Visitor, home: House) -> None:
-        await self.ask(visitor, home)
-        answer = await visitor.send("/auth/authorize", decision="allow", csrf="wrong")
+    async def test_a_form_of_another_site_grants_nothing(self, browser: PageBrowser, home: House) -> None:
+        await self.ask(browser, home)
+        answer = await browser.send("/auth/authorize", decision="allow", csrf="wrong")
         assert "app.example/back?code" not in answer.headers.get("location", "")
         assert await home.store.list_grants(ANNA.id) == []
 
-    async def test_a_form_shown_to_one_person_does_not_count_for_the_next(self, visitor: Visitor, home: House) -> None:
-        await self.ask(visitor, home)
-        shown = visitor.answer
-        await visitor.log_in(BRUNO.email, return_to="/auth/account")
-        visitor.answer = shown
-        await visitor.send("/auth/authorize", decision="allow")
+    async def test_a_form_shown_to_one_person_does_not_count_for_the_next(self, browser: PageBrowser, home: House) -> None:
+        await self.ask(browser, home)
+        shown = browser.answer
+        await browser.log_in(BRUNO.email, return_to="/auth/account")
+        browser.answer = shown
+        await browser.send("/auth/authorize", decision="allow")
         assert await home.store.list_grants(BRUNO.id) == []
 
-    async def test_somebody_else_can_log_in_and_comes_back_to_the_question(self, visitor: Visitor, home: House) -> None:
-        page = await self.ask(visitor, home)
+    async def test_somebody_else_can_log_in_and_comes_back_to_the_question(self, browser: PageBrowser, home: House) -> None:
+        page = await self.ask(browser, home)
         link = re.search(r'<a href="([^"]+)">Not you\?', page)
         assert link
-        await visitor.get(html.unescape(link[1]))
-        await visitor.send(email=BRUNO.email, password=PASSWORD)
-        page = (await visitor.follow()).text
+        await browser.get(html.unescape(link[1]))
+        await browser.send(email=BRUNO.email, password=PASSWORD)
+        page = (await browser.follow()).text
         assert f"Logged in as {BRUNO.email}" in page
 
-    async def test_speaks_the_language_the_application_asks_for(self, visitor: Visitor, home: House) -> None:
-        page = await self.ask(visitor, home, ui_locales="de fr")
+    async def test_speaks_the_language_the_application_asks_for(self, browser: PageBrowser, home: House) -> None:
+        page = await self.ask(browser, home, ui_locales="de fr")
         assert '<html lang="de">' in page
         assert "Ihre Lichter sehen" in page
 
-    async def test_the_login_before_it_speaks_it_too(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(home.authorize_path(ui_locales="it"))
-        assert '<html lang="it">' in (await visitor.follow()).text
+    async def test_the_login_before_it_speaks_it_too(self, browser: PageBrowser, home: House) -> None:
+        await browser.get(home.authorize_path(ui_locales="it"))
+        assert '<html lang="it">' in (await browser.follow()).text
 
-    async def test_forms_may_end_up_at_the_application_and_nowhere_else(self, visitor: Visitor, home: House) -> None:
-        await self.ask(visitor, home)
-        assert policy_of(visitor)["form-action"] == "'self' https://app.example"
+    async def test_forms_may_end_up_at_the_application_and_nowhere_else(self, browser: PageBrowser, home: House) -> None:
+        await self.ask(browser, home)
+        assert policy_of(browser)["form-action"] == "'self' https://app.example"
 
-    async def test_forms_of_the_login_on_the_way_there_as_well(self, visitor: Visitor, home: House) -> None:
-        await visitor.get(home.authorize_path())
-        await visitor.follow()
-        assert policy_of(visitor)["form-action"] == "'self' https://app.example"
+    async def test_forms_of_the_login_on_the_way_there_as_well(self, browser: PageBrowser, home: House) -> None:
+        await browser.get(home.authorize_path())
+        await browser.follow()
+        assert policy_of(browser)["form-action"] == "'self' https://app.example"
 
     @pytest.mark.parametrize(
         "return_to",
@@ -179,40 +179,40 @@ class TestConsent:
             "/auth/account",
         ],
     )
-    async def test_forms_of_a_login_for_nobody_we_know_stay_here(self, visitor: Visitor, return_to: str) -> None:
-        await visitor.http.get("/auth/login")
-        await visitor.get(f"/auth/login?return_to={return_to.replace('&', '%26').replace('%5B', '%255B')}")
-        assert policy_of(visitor)["form-action"] == "'self'"
+    async def test_forms_of_a_login_for_nobody_we_know_stay_here(self, browser: PageBrowser, return_to: str) -> None:
+        await browser.http.get("/auth/login")
+        await browser.get(f"/auth/login?return_to={return_to.replace('&', '%26').replace('%5B', '%255B')}")
+        assert policy_of(browser)["form-action"] == "'self'"
 
 
 class TestErrors:
-    async def test_tell_the_developer_what_is_wrong_and_lead_nowhere(self, visitor: Visitor, home: House) -> None:
-        page = await visitor.get(home.authorize_path(redirect_uri="https://evil.example/<script>"))
+    async def test_tell_the_developer_what_is_wrong_and_lead_nowhere(self, browser: PageBrowser, home: House) -> None:
+        page = await browser.get(home.authorize_path(redirect_uri="https://evil.example/<script>"))
         assert page.status_code == 400
         assert heading_of(page.text) == "This request cannot be completed"
         assert "location" not in page.headers
         assert "evil.example" in page.text
         assert "<script" not in page.text
         assert 'href="https://evil' not in page.text
-        assert policy_of(visitor)["form-action"] == "'self'"
+        assert policy_of(browser)["form-action"] == "'self'"
 
 
 class TestLogout:
-    async def test_is_asked_first(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        cookie = visitor.cookie
-        page = await visitor.get("/auth/logout")
+    async def test_is_asked_first(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        cookie = browser.cookie
+        page = await browser.get("/auth/logout")
         assert heading_of(page.text) == "Log out?"
         assert await home.sessions.find(cookie) is not None
-        page = await visitor.send("/auth/logout", decision="logout")
+        page = await browser.send("/auth/logout", decision="logout")
         assert heading_of(page.text) == "You are logged out"
         assert await home.sessions.find(cookie) is None
 
-    async def test_the_person_can_stay_logged_in(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        await visitor.get("/auth/logout")
-        await visitor.send("/auth/logout", decision="stay")
-        assert await home.sessions.find(visitor.cookie) is not None
+    async def test_the_person_can_stay_logged_in(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get("/auth/logout")
+        await browser.send("/auth/logout", decision="stay")
+        assert await home.sessions.find(browser.cookie) is not None
 
 
 class TestEveryPage:
@@ -229,17 +229,17 @@ class TestEveryPage:
 
     @pytest.mark.parametrize("path", PAGES)
     @pytest.mark.parametrize("logged_in", [True, False])
-    async def test_comes_under_a_policy_that_lets_nothing_run(self, visitor: Visitor, path: str, logged_in: bool) -> None:
+    async def test_comes_under_a_policy_that_lets_nothing_run(self, browser: PageBrowser, path: str, logged_in: bool) -> None:
         if logged_in:
-            await visitor.log_in()
-        answer = await visitor.get(path)
+            await browser.log_in()
+        answer = await browser.get(path)
         assert answer.headers["cache-control"] == "no-store"
         assert answer.headers["referrer-policy"] == "no-referrer"
         if answer.status_code in (302, 303):
             return
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
-        policy = policy_of(visitor)
+        policy = policy_of(browser)
         assert policy == {
             "default-src": "'none'",
             "style-src": "'self'",
@@ -250,12 +250,12 @@ class TestEveryPage:
         }
         assert not re.search(r"<script|<style|\sstyle=|\son\w+=|javascript:", answer.text)
 
-    async def test_every_form_is_posted_with_a_token(self, visitor: Visitor, home: House) -> None:
+    async def test_every_form_is_posted_with_a_token(self, browser: PageBrowser, home: House) -> None:
         await home.let_in(ANNA)
         await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
-        await visitor.log_in()
+        await browser.log_in()
         for path in self.PAGES:
-            for form in forms_of((await visitor.get(path)).text):
+            for form in forms_of((await browser.get(path)).text):
                 assert form.method == "post"
                 assert form.fields["csrf"]
 
@@ -272,16 +272,16 @@ class TestEveryPage:
             ("/auth/account", "GET, HEAD"),
         ],
     )
-    async def test_knows_its_methods(self, visitor: Visitor, path: str, allowed: str) -> None:
-        answer = await visitor.http.delete(path)
+    async def test_knows_its_methods(self, browser: PageBrowser, path: str, allowed: str) -> None:
+        answer = await browser.http.delete(path)
         assert answer.status_code == 405
         assert sorted(answer.headers["allow"].split(", ")) == allowed.split(", ")
 
-    async def test_the_style_sheet_is_kept_by_the_browser_until_it_changes(self, visitor: Visitor) -> None:
-        page = await visitor.get("/auth/login")
+    async def test_the_style_sheet_is_kept_by_the_browser_until_it_changes(self, browser: PageBrowser) -> None:
+        page = await browser.get("/auth/login")
         url = re.search(r'<link rel="stylesheet" href="([^"]+)"', page.text)
         assert url
-        style = await visitor.get(url[1])
+        style = await browser.get(url[1])
         assert style.headers["content-type"].startswith("text/css")
         assert "immutable" in style.headers["cache-control"]
         assert "url(" not in style.text

@@ -4,143 +4,143 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from support.pages import ANNA, BRUNO, CARLA, LIFETIME, PASSWORD, SECRET, House, Visitor, forms_of, heading_of, house
+from support.pages import ANNA, BRUNO, CARLA, LIFETIME, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
 
 
 class TestTheLoginPage:
-    async def test_asks_for_email_and_password(self, visitor: Visitor) -> None:
-        page = await visitor.get("/auth/login")
+    async def test_asks_for_email_and_password(self, browser: PageBrowser) -> None:
+        page = await browser.get("/auth/login")
         assert page.status_code == 200
         assert heading_of(page.text) == "Log in"
         (form,) = forms_of(page.text)
         assert (form.method, form.action) == ("post", "/auth/login")
         assert {"csrf", "email", "password"} <= set(form.fields)
 
-    async def test_speaks_of_an_application_only_to_who_comes_from_one(self, visitor: Visitor, home: House) -> None:
-        from_an_application = await visitor.get("/auth/login?return_to=" + quote(home.authorize_path(), safe=""))
+    async def test_speaks_of_an_application_only_to_who_comes_from_one(self, browser: PageBrowser, home: House) -> None:
+        from_an_application = await browser.get("/auth/login?return_to=" + quote(home.authorize_path(), safe=""))
         assert "Log in to continue to the application." in from_an_application.text
-        assert "application" not in (await visitor.get("/auth/login?return_to=/auth/account/password")).text
+        assert "application" not in (await browser.get("/auth/login?return_to=/auth/account/password")).text
 
-    async def test_shows_the_login_hint(self, visitor: Visitor) -> None:
-        page = await visitor.get("/auth/login?login_hint=anna%40example.com")
+    async def test_shows_the_login_hint(self, browser: PageBrowser) -> None:
+        page = await browser.get("/auth/login?login_hint=anna%40example.com")
         assert forms_of(page.text)[0].fields["email"] == "anna@example.com"
 
-    async def test_leads_who_is_logged_in_already_to_their_account(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        answer = await visitor.get("/auth/login")
+    async def test_leads_who_is_logged_in_already_to_their_account(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        answer = await browser.get("/auth/login")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
 
-    async def test_asks_who_is_sent_there_although_logged_in_to_confirm_that_it_is_them(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        page = await visitor.get("/auth/login?return_to=/auth/authorize")
+    async def test_asks_who_is_sent_there_although_logged_in_to_confirm_that_it_is_them(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        page = await browser.get("/auth/login?return_to=/auth/authorize")
         assert heading_of(page.text) == "Confirm that it is you"
         assert forms_of(page.text)[0].fields["email"] == ANNA.email
 
-    async def test_lets_somebody_else_log_in_instead(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        page = await visitor.get("/auth/login?return_to=/auth/authorize&switch=yes")
+    async def test_lets_somebody_else_log_in_instead(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        page = await browser.get("/auth/login?return_to=/auth/authorize&switch=yes")
         assert heading_of(page.text) == "Log in"
         assert forms_of(page.text)[0].fields["email"] == ""
 
 
 class TestLoggingIn:
-    async def test_leads_to_the_account(self, visitor: Visitor) -> None:
-        answer = await visitor.log_in()
+    async def test_leads_to_the_account(self, browser: PageBrowser) -> None:
+        answer = await browser.log_in()
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
-        assert heading_of((await visitor.follow()).text) == "Hello, Anna"
+        assert heading_of((await browser.follow()).text) == "Hello, Anna"
 
-    async def test_leads_on_to_where_the_person_was_going(self, visitor: Visitor, home: House) -> None:
+    async def test_leads_on_to_where_the_person_was_going(self, browser: PageBrowser, home: House) -> None:
         path = home.authorize_path()
-        answer = await visitor.log_in(return_to=path)
+        answer = await browser.log_in(return_to=path)
         assert (answer.status_code, answer.headers["location"]) == (303, path)
 
     @pytest.mark.parametrize("return_to", ["https://evil.example/", "//evil.example", "/auth/../x", "/\\evil.example"])
-    async def test_never_leads_elsewhere(self, visitor: Visitor, return_to: str) -> None:
-        await visitor.get("/auth/login")
-        answer = await visitor.send(email=ANNA.email, password=PASSWORD, return_to=return_to)
+    async def test_never_leads_elsewhere(self, browser: PageBrowser, return_to: str) -> None:
+        await browser.get("/auth/login")
+        answer = await browser.send(email=ANNA.email, password=PASSWORD, return_to=return_to)
         assert answer.headers["location"] == "/auth/account"
 
-    async def test_sets_a_cookie_that_only_these_pages_get(self, visitor: Visitor) -> None:
-        answer = await visitor.log_in()
+    async def test_sets_a_cookie_that_only_these_pages_get(self, browser: PageBrowser) -> None:
+        answer = await browser.log_in()
         (cookie,) = [it for it in answer.headers.get_list("set-cookie") if it.startswith("domogate_session=")]
         parts = {part.strip().lower() for part in cookie.split(";")[1:]}
         assert parts == {"httponly", "secure", "samesite=lax", "path=/auth", f"max-age={int(LIFETIME)}"}
 
     async def test_over_http_the_cookie_is_not_marked_secure(self, tmp_path: Path) -> None:
         async with house(tmp_path, "http://localhost:8080") as home:
-            visitor = Visitor(home.app(), home.base_url)
-            answer = await visitor.log_in()
-            await visitor.http.aclose()
+            browser = PageBrowser(home.app(), home.base_url)
+            answer = await browser.log_in()
+            await browser.http.aclose()
         assert "secure" not in ";".join(answer.headers.get_list("set-cookie")).lower()
-        assert visitor.cookie
+        assert browser.cookie
 
-    async def test_gives_another_cookie_every_time(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        before = visitor.cookie
-        await visitor.log_in(return_to="/auth/account")
-        assert visitor.cookie != before
+    async def test_gives_another_cookie_every_time(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        before = browser.cookie
+        await browser.log_in(return_to="/auth/account")
+        assert browser.cookie != before
         assert await home.sessions.find(before) is None
 
-    async def test_unknown_user_inactive_user_and_wrong_password_get_the_same_page(self, visitor: Visitor) -> None:
+    async def test_unknown_user_inactive_user_and_wrong_password_get_the_same_page(self, browser: PageBrowser) -> None:
         pages = []
         for email in ("nobody@example.com", CARLA.email, ANNA.email):
-            answer = await visitor.log_in(email=email, password="not it")
+            answer = await browser.log_in(email=email, password="not it")
             assert answer.status_code == 403
             pages.append(answer.text.replace(email, "EMAIL"))
         assert len(set(pages)) == 1
         assert "The e-mail or the password is wrong." in pages[0]
 
-    async def test_the_email_stays_and_the_password_does_not(self, visitor: Visitor) -> None:
-        answer = await visitor.log_in(password="not it at all")
+    async def test_the_email_stays_and_the_password_does_not(self, browser: PageBrowser) -> None:
+        answer = await browser.log_in(password="not it at all")
         assert forms_of(answer.text)[0].fields["email"] == ANNA.email
         assert "not it at all" not in answer.text
 
-    async def test_mistakes_are_announced_and_lead_to_the_field(self, visitor: Visitor) -> None:
-        answer = await visitor.log_in(password="not it")
+    async def test_mistakes_are_announced_and_lead_to_the_field(self, browser: PageBrowser) -> None:
+        answer = await browser.log_in(password="not it")
         assert 'role="alert"' in answer.text
         assert '<a href="#email">' in answer.text
         assert "<title>Error: " in answer.text
 
-    async def test_after_several_failures_one_has_to_wait(self, visitor: Visitor, home: House) -> None:
+    async def test_after_several_failures_one_has_to_wait(self, browser: PageBrowser, home: House) -> None:
         for _ in range(6):
-            assert (await visitor.log_in(password="not it")).status_code == 403
-        answer = await visitor.log_in()
+            assert (await browser.log_in(password="not it")).status_code == 403
+        answer = await browser.log_in()
         assert answer.status_code == 429
         assert answer.headers["retry-after"] == "1"
         assert "Try again in one second." in answer.text
         home.clock.at += 1
-        assert (await visitor.log_in()).status_code == 303
+        assert (await browser.log_in()).status_code == 303
 
     @pytest.mark.parametrize(("email", "password"), [("", PASSWORD), (ANNA.email, ""), ("  ", PASSWORD)])
-    async def test_both_must_be_filled_in(self, visitor: Visitor, email: str, password: str) -> None:
-        answer = await visitor.log_in(email=email, password=password)
+    async def test_both_must_be_filled_in(self, browser: PageBrowser, email: str, password: str) -> None:
+        answer = await browser.log_in(email=email, password=password)
         assert answer.status_code == 400
         assert "Enter your e-mail and your password." in answer.text
 
     @pytest.mark.parametrize("token", ["", "wrong", None])
-    async def test_a_form_that_another_site_made_comes_to_nothing(self, visitor: Visitor, token: str | None) -> None:
-        await visitor.get("/auth/login")
-        answer = await visitor.send(email=ANNA.email, password=PASSWORD, csrf=token)
+    async def test_a_form_that_another_site_made_comes_to_nothing(self, browser: PageBrowser, token: str | None) -> None:
+        await browser.get("/auth/login")
+        answer = await browser.send(email=ANNA.email, password=PASSWORD, csrf=token)
         assert answer.status_code == 400
-        assert not visitor.cookie
+        assert not browser.cookie
 
-    async def test_the_token_of_one_browser_is_of_no_use_in_another(self, visitor: Visitor, home: House) -> None:
-        page = await visitor.get("/auth/login")
+    async def test_the_token_of_one_browser_is_of_no_use_in_another(self, browser: PageBrowser, home: House) -> None:
+        page = await browser.get("/auth/login")
         token = forms_of(page.text)[0].fields["csrf"]
-        other = Visitor(home.app(), home.base_url)
+        other = PageBrowser(home.app(), home.base_url)
         async with other.http:
             await other.get("/auth/login")
             assert (await other.send(email=ANNA.email, password=PASSWORD, csrf=token)).status_code == 400
 
-    async def test_a_stale_form_can_be_sent_again(self, visitor: Visitor) -> None:
-        await visitor.get("/auth/login")
-        visitor.http.cookies.clear()
-        stale = await visitor.send(email=ANNA.email, password=PASSWORD)
+    async def test_a_stale_form_can_be_sent_again(self, browser: PageBrowser) -> None:
+        await browser.get("/auth/login")
+        browser.http.cookies.clear()
+        stale = await browser.send(email=ANNA.email, password=PASSWORD)
         assert "open for too long" in stale.text
-        assert (await visitor.send(email=ANNA.email, password=PASSWORD)).status_code == 303
+        assert (await browser.send(email=ANNA.email, password=PASSWORD)).status_code == 303
 
-    async def test_typed_text_is_never_markup(self, visitor: Visitor) -> None:
-        answer = await visitor.log_in(email='"><script>alert(1)</script>', password="x")
+    async def test_typed_text_is_never_markup(self, browser: PageBrowser) -> None:
+        answer = await browser.log_in(email='"><script>alert(1)</script>', password="x")
         assert "<script" not in answer.text
 
 
@@ -149,72 +149,72 @@ class TestTheCodePage:
     async def secured(self, home: House) -> None:
         await home.change(ANNA, totp_secret=SECRET)
 
-    async def test_follows_the_password(self, visitor: Visitor, home: House) -> None:
+    async def test_follows_the_password(self, browser: PageBrowser, home: House) -> None:
         path = home.authorize_path()
-        answer = await visitor.log_in(return_to=path)
+        answer = await browser.log_in(return_to=path)
         location = urlsplit(answer.headers["location"])
         assert location.path == "/auth/login/code"
         assert parse_qs(location.query)["return_to"] == [path]
-        assert not visitor.cookie
-        page = await visitor.follow()
+        assert not browser.cookie
+        page = await browser.follow()
         assert heading_of(page.text) == "Enter your code"
-        done = await visitor.send(code=home.code())
+        done = await browser.send(code=home.code())
         assert (done.status_code, done.headers["location"]) == (303, path)
-        assert await home.sessions.find(visitor.cookie) is not None
+        assert await home.sessions.find(browser.cookie) is not None
 
-    async def test_opens_no_page_of_the_account_before_the_code(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        answer = await visitor.get("/auth/account")
+    async def test_opens_no_page_of_the_account_before_the_code(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        answer = await browser.get("/auth/account")
         assert answer.status_code == 303
         assert answer.headers["location"].startswith("/auth/login")
 
-    async def test_says_when_the_code_is_wrong(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        await visitor.follow()
-        answer = await visitor.send(code="000000")
+    async def test_says_when_the_code_is_wrong(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.follow()
+        answer = await browser.send(code="000000")
         assert answer.status_code == 403
         assert "This code is wrong" in answer.text
-        assert (await visitor.send(code=home.code())).status_code == 303
+        assert (await browser.send(code=home.code())).status_code == 303
 
-    async def test_takes_no_code_twice(self, visitor: Visitor, home: House) -> None:
+    async def test_takes_no_code_twice(self, browser: PageBrowser, home: House) -> None:
         for status in (303, 403):
-            visitor.http.cookies.clear()
-            await visitor.log_in()
-            await visitor.follow()
-            assert (await visitor.send(code=home.code())).status_code == status
+            browser.http.cookies.clear()
+            await browser.log_in()
+            await browser.follow()
+            assert (await browser.send(code=home.code())).status_code == status
 
-    async def test_slows_guessing_down(self, visitor: Visitor) -> None:
-        await visitor.log_in()
-        await visitor.follow()
-        statuses = [(await visitor.send(code="000000")).status_code for _ in range(7)]
+    async def test_slows_guessing_down(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        await browser.follow()
+        statuses = [(await browser.send(code="000000")).status_code for _ in range(7)]
         assert statuses == [403] * 6 + [429]
 
-    async def test_wants_its_own_form(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        await visitor.follow()
-        assert (await visitor.send(code=home.code(), csrf="wrong")).status_code == 400
-        assert not visitor.cookie
+    async def test_wants_its_own_form(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.follow()
+        assert (await browser.send(code=home.code(), csrf="wrong")).status_code == 400
+        assert not browser.cookie
 
-    async def test_without_a_password_before_it_leads_to_the_login(self, visitor: Visitor) -> None:
-        answer = await visitor.get("/auth/login/code")
+    async def test_without_a_password_before_it_leads_to_the_login(self, browser: PageBrowser) -> None:
+        answer = await browser.get("/auth/login/code")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login")
 
-    async def test_is_too_late_after_ten_minutes(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        await visitor.follow()
+    async def test_is_too_late_after_ten_minutes(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.follow()
         home.clock.at += 600
-        answer = await visitor.send(code=home.code())
+        answer = await browser.send(code=home.code())
         assert answer.status_code == 400
         assert heading_of(answer.text) == "Log in"
 
-    async def test_an_earlier_session_stays_until_the_code_is_right(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in(email=BRUNO.email)
-        bruno = visitor.cookie
-        await visitor.log_in(return_to="/auth/account")
-        assert visitor.cookie == bruno
-        await visitor.follow()
-        await visitor.send(code=home.code())
-        assert visitor.cookie != bruno
+    async def test_an_earlier_session_stays_until_the_code_is_right(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in(email=BRUNO.email)
+        bruno = browser.cookie
+        await browser.log_in(return_to="/auth/account")
+        assert browser.cookie == bruno
+        await browser.follow()
+        await browser.send(code=home.code())
+        assert browser.cookie != bruno
         assert await home.sessions.find(bruno) is None
 
 
@@ -224,28 +224,28 @@ class TestASecondFactorThatIsDemanded:
         async with house(tmp_path, second_factor_required=True) as built:
             yield built
 
-    async def test_is_set_up_after_the_password(self, visitor: Visitor, home: House) -> None:
-        answer = await visitor.log_in(return_to=home.authorize_path())
+    async def test_is_set_up_after_the_password(self, browser: PageBrowser, home: House) -> None:
+        answer = await browser.log_in(return_to=home.authorize_path())
         assert urlsplit(answer.headers["location"]).path == "/auth/login/set-up"
-        page = await visitor.follow()
+        page = await browser.follow()
         secret = forms_of(page.text)[0].fields["secret"]
         assert "data:image/svg+xml" in page.text
         assert secret[:4] in page.text
-        done = await visitor.send(code=home.code(secret))
+        done = await browser.send(code=home.code(secret))
         assert done.headers["location"] == home.authorize_path()
         assert (await home.user(ANNA)).totp_secret == secret
 
-    async def test_a_wrong_code_keeps_the_key_that_was_scanned(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        page = await visitor.follow()
+    async def test_a_wrong_code_keeps_the_key_that_was_scanned(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        page = await browser.follow()
         secret = forms_of(page.text)[0].fields["secret"]
-        again = await visitor.send(code="000000")
+        again = await browser.send(code="000000")
         assert again.status_code == 403
         assert forms_of(again.text)[0].fields["secret"] == secret
 
-    async def test_a_key_of_ones_own_making_must_be_as_long(self, visitor: Visitor, home: House) -> None:
-        await visitor.log_in()
-        await visitor.follow()
-        answer = await visitor.send(code=home.code("JBSWY3DP"), secret="JBSWY3DP")
+    async def test_a_key_of_ones_own_making_must_be_as_long(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.follow()
+        answer = await browser.send(code=home.code("JBSWY3DP"), secret="JBSWY3DP")
         assert answer.status_code == 400
         assert (await home.user(ANNA)).totp_secret is None
