@@ -1,1 +1,1 @@
-"""What applications are told of: which changes, to whom, in what words; and the streams they are told by."""
+"""Events for applications: which changes are events, how they are encoded, and the event streams."""

@@ -12,7 +12,7 @@ from domogate.services.rights.access import READ_SCOPE, SITE_SCOPES
 
 
 class EventFilter(msgspec.Struct, frozen=True):
-    """Which plants and kinds of events. An empty set is no restriction: all plants of the person, future ones too."""
+    """Which plants and kinds of events. An empty set does not restrict: all plants of the person, future ones too."""
 
     plants: frozenset[Id] = frozenset()
     kinds: frozenset[NoticeKind] = frozenset()

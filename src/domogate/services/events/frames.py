@@ -32,7 +32,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 class Reset(msgspec.Struct, frozen=True):
-    """The missed events cannot be told. The present states follow."""
+    """The missed events are not available. The present states follow."""
 
     code: str
     detail: str
@@ -88,7 +88,7 @@ def print_present(
 
 
 def _as_event(view: ModuleView) -> StateChanged:
-    """As if the module had just reported. `turned`, because the reachability is told as well."""
+    """As if the module had just reported. `turned`, because the event also says whether the module can be reached."""
     return StateChanged(
         plant_id=view.plant_id,
         module_id=view.module.id,

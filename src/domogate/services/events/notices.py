@@ -7,7 +7,7 @@ from domogate.services.rights.access import READ_SCOPE
 
 
 def find_notice(change: Change, plant: PlantView) -> Notice | None:
-    """None: no application is told of this change, or its module does not exist any more (Decision 0043)."""
+    """None: applications do not get this change, or its module does not exist any more (Decision 0043)."""
     event = change.event
     if isinstance(event, StateChanged):
         view = plant.modules.get(event.module_id)

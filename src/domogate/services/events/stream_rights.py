@@ -60,7 +60,7 @@ class StreamContext(msgspec.Struct, frozen=True):
 
 
 FramedNotices = Sequence[tuple[Notice, bytes]]
-"""Notices, each with the server-sent event that tells it."""
+"""Notices, each with its server-sent event as bytes."""
 
 
 class StreamRights:
@@ -138,7 +138,7 @@ class StreamRights:
         return self.plants, min(until)
 
     async def keep_visible(self, notices: FramedNotices) -> FramedNotices:
-        """Those that may be told by the rights of now. A module may be gone by now, or be of another kind."""
+        """Those that the present rights show. A module may have been deleted, or be of another kind now."""
         return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 
     async def may_see(self, notice: Notice) -> bool:

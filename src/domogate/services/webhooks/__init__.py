@@ -1,1 +1,1 @@
-"""Webhooks: registering them, and delivering to each what it may be told, from its place in the feed (Decision 0045)."""
+"""Webhooks: their registration, and the delivery of events from the change feed (Decision 0045)."""

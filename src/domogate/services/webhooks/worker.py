@@ -65,7 +65,7 @@ class WebhookWorker:
         self.reload = True
         """The stored webhook may have changed: read it again."""
         self.paused_until = 0.0
-        """Until then a new event is no reason to run."""
+        """Until then a new event does not start a run."""
 
     @property
     def webhook(self) -> Webhook:
