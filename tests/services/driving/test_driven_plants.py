@@ -23,7 +23,7 @@ SWITCH_ON = SetLight(on=True)
 
 
 class TestStarting:
-    async def test_does_not_wait_for_plants_to_wake(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_does_not_wait_for_plants(self, store: FakeStore, driver: ObedientDriver) -> None:
         store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()
         async with running(store, driver):
@@ -44,16 +44,14 @@ class TestStarting:
         assert set(driver.attached[plant]) == {LAMP.id, SECOND_LAMP.id}
         await driving.stop()
 
-    async def test_wakes_no_more_plants_than_may_be_awake(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_starts_no_more_simulated_plants_than_allowed(self, store: FakeStore, driver: ObedientDriver) -> None:
         plants = sorted(store.add_plant(make_module(DeviceKind.LIGHT)) for _ in range(9))
         async with running(store, driver, simulated_plants=4) as driving:
             await driving.settled()
             assert sorted(driver.attached) == plants[:4]
         assert len(store.loads) == 4
 
-    async def test_wakes_every_plant_with_a_real_device_however_few_may_be_awake(
-        self, store: FakeStore, clock: StillClock
-    ) -> None:
+    async def test_starts_every_plant_with_a_real_device(self, store: FakeStore, clock: StillClock) -> None:
         simulator, mqtt = ObedientDriver(clock), ObedientDriver(clock, "mqtt")
         for _ in range(4):
             store.add_plant(make_module(DeviceKind.LIGHT))
@@ -92,8 +90,8 @@ class TestStarting:
         assert (placed[SECOND_LAMP.id].last.state, placed[SECOND_LAMP.id].last.reachable) == (None, True)
 
 
-class TestPlantsThatAreNotAwake:
-    async def test_are_woken_by_a_question_and_the_least_recently_asked_falls_asleep(
+class TestPlantsThatAreNotDriven:
+    async def test_are_started_by_a_question_and_the_least_recently_used_is_stopped(
         self, store: FakeStore, driver: ObedientDriver
     ) -> None:
         lamps = [make_module(DeviceKind.LIGHT) for _ in range(3)]
@@ -117,7 +115,7 @@ class TestPlantsThatAreNotAwake:
         assert driver.most_attached == 3
         assert len(store.reports) == 20
 
-    async def test_wait_for_room_while_all_that_are_awake_are_busy(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_wait_for_room_while_all_driven_plants_are_busy(self, store: FakeStore, driver: ObedientDriver) -> None:
         busy, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         driver.pause = asyncio.Event()
         async with running(store, driver, simulated_plants=1) as driving:
@@ -131,9 +129,7 @@ class TestPlantsThatAreNotAwake:
             await asyncio.gather(first, second)
         assert driver.most_attached == 1
 
-    async def test_go_on_from_all_that_was_reported_before_they_fell_asleep(
-        self, store: FakeStore, driver: ObedientDriver
-    ) -> None:
+    async def test_continue_from_the_last_reports_before_they_stopped(self, store: FakeStore, driver: ObedientDriver) -> None:
         plant, other = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         async with running(store, driver, simulated_plants=1) as driving:
             await driving.read(plant, LAMP.id, NOON + 5)
@@ -195,7 +191,7 @@ class TestAPlantThatChanges:
             assert driver.attached == {}
             assert set(mqtt.attached) == {plant}
 
-    async def test_wakes_if_it_is_new_and_there_is_room(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_starts_if_it_is_new_and_there_is_room(self, store: FakeStore, driver: ObedientDriver) -> None:
         async with running(store, driver, simulated_plants=1) as driving:
             await driving.settled()
             first, second = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
@@ -260,7 +256,7 @@ class TestAPlantThatMakesTrouble:
                 assert set(mqtt.attached) == {plant}
         assert len(tries) == 5
 
-    async def test_is_woken_though_the_plants_could_not_be_listed_at_the_start(
+    async def test_is_started_although_the_plants_could_not_be_listed_at_first(
         self, store: FakeStore, clock: StillClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         mqtt = ObedientDriver(clock, "mqtt")

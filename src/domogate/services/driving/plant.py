@@ -29,6 +29,7 @@ SIMULATED = frozenset({"simulator"})
 _REMEMBERED_ORDERS = 32
 _READ_AGAIN_DEADLINE = 5.0
 _READ_AT_ONCE = 32
+_NOT_CONFIRMED = "the device did not confirm in time"
 
 T = TypeVar("T")
 
@@ -93,10 +94,10 @@ class DrivenPlant:
         """Give the modules back, in the background. Calls under way end by themselves."""
         if self.stopping is None:
             self._attachment.end()
-            self.stopping = asyncio.create_task(self._give_back(), name=f"detach plant {self.id}")
+            self.stopping = asyncio.create_task(self._detach(), name=f"detach plant {self.id}")
             self._on_stopping(self)
 
-    async def _give_back(self) -> None:
+    async def _detach(self) -> None:
         try:
             await self._attachment.detach_all()
             self._recorder.forget(self._attachment.driver_of)
@@ -224,7 +225,7 @@ class DrivenPlant:
             return answer_again(known)
         try:
             self._check_time(order.deadline, call)
-            call.give_to_driver(on_late=partial(self._expire, order))
+            call.give_to_driver(on_late=partial(self._orders.end, order, DeviceTimeout(_NOT_CONFIRMED)))
             await self._inject_fault(order.module_id, is_order=True)
             report = await ask_driver(driver, driver.execute(order), order.module_id, find_breach)
         except Fault as fault:
@@ -235,13 +236,10 @@ class DrivenPlant:
         call.take_back()
         if call.is_late():
             await self._report((report,))  # too late for the caller, but true
-            raise DeviceTimeout("the device did not confirm in time")
+            raise DeviceTimeout(_NOT_CONFIRMED)
         # No await before this line: the report must not overwrite a later one.
         await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
         return report
-
-    async def _expire(self, order: Order) -> None:
-        await self._orders.end(order, DeviceTimeout("the device did not confirm in time"))
 
     # questions
 
