@@ -5,6 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import grimp
+
 from support.markdown import section, tables
 
 _PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
