@@ -28,7 +28,7 @@ class TestTheSoak:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "--seed 7" in done.stdout
-        assert "All held: bodies" in done.stdout
+        assert "All passed: bodies" in done.stdout
 
     def test_it_wants_some_time(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         assert "--minutes" in refusal(monkeypatch, capsys, "--minutes", "0")
