@@ -64,7 +64,9 @@ def room_of(plant: PlantView, number: int) -> Target:
 
 
 class TestADeviceThatNeverAnswers:
-    async def test_is_408_by_the_limit_and_a_thousand_calls_at_once_delay_no_other_plant(self, gateway, plants):
+    async def test_is_408_and_a_thousand_calls_at_once_delay_no_other_plant(
+        self, gateway: Gateway, plants: list[PlantView]
+    ) -> None:
         stuck, *well = plants
         answered: list[str] = []
         loop = asyncio.get_running_loop()

@@ -85,9 +85,9 @@ class TestTheReportOfTheDemoHospital:
         wanted: Counter[tuple[str, str]] = Counter()
         for record in [*papers.controllers, *papers.units]:
             kinds = {CALLS_FOR.get(failure["failureType"]) for failure in record["failures"]} - {None}
-            for part in papers.parts_of(record["reference"]):
-                if part["type"] in kinds:
-                    wanted[part["reference"], part["type"]] += int(part["quantity"])
+            for spare in papers.parts_of(record["reference"]):
+                if spare["type"] in kinds:
+                    wanted[spare["reference"], spare["type"]] += int(spare["quantity"])
         assert {(line["reference"], line["type"]): int(line["quantity"]) for line in papers.orders["lines"]} == dict(wanted)
         listed = papers.text[papers.text.index("Spare parts to order") :]
         assert wanted

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from domogate.domain.commands import Order, SetLight
+from domogate.domain.ids import Id
 from domogate.domain.people import MANAGE_SCOPE, Grant, GrantType, Scope, TokenKind, User
 from domogate.domain.webhooks import Webhook
 from domogate.http_api.operations import Operation
@@ -51,7 +52,7 @@ BODIES: dict[str, Any] = {
 
 
 WEBHOOK = Webhook(
-    id=EXAMPLES["webhookId"],
+    id=Id(EXAMPLES["webhookId"]),
     client_id=APP.id,
     user_id=ANNA.id,
     grant_id=an_id(5),
@@ -102,7 +103,7 @@ class TestEveryOperation:
         await api.env.store.add_orders((order,), NOW, sent=True)
         await api.env.store.add_webhook(WEBHOOK)
         await api.env.people.set_operator(ANNA.id, True)
-        await api.env.store.add_grant(Grant(EXAMPLES["grantId"], BRUNO.id, APP.id, ("light.read",)))
+        await api.env.store.add_grant(Grant(Id(EXAMPLES["grantId"]), BRUNO.id, APP.id, ("light.read",)))
         await api.env.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
         last = (
             "removeWebhook",

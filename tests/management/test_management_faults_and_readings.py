@@ -97,7 +97,7 @@ class TestFaults:
             {"fault": "slow", "plantId": HOUSE.id},
         ],
     )
-    async def test_an_impossible_fault_is_400_and_nothing_is_injected(self, api: ManagementApi, body: dict) -> None:
+    async def test_an_impossible_fault_is_400_and_nothing_is_injected(self, api: ManagementApi, body: dict[str, Any]) -> None:
         await api.refused("POST", FAULTS, body, status=400)
         assert (await api.ok("GET", "/faults"))["items"] == []
 

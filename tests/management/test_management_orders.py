@@ -115,7 +115,7 @@ class TestCommands:
         assert driven.backend.drivers["simulator"].orders == []
 
     async def test_with_one_key_the_same_command_is_sent_once_and_another_is_409(self, driven: ManagementApi) -> None:
-        key = {"headers": {"idempotency-key": "evening/1"}}
+        key: dict[str, Any] = {"headers": {"idempotency-key": "evening/1"}}
         body = {"do": "set light", "on": True}
         first = await driven.ok("POST", of_house(LAMP, "/commands"), body, **key)
         assert first["id"] == "evening/1"
@@ -196,7 +196,8 @@ class TestOrders:
         for number, at in enumerate([0.1, 0.2, 0.1234567 + 0.2, 0.1234567 + 0.2, 0.1234567 + 0.2, 0.4000002, 0.5999998]):
             await self.order(api, LAMP, number, NOW + at)
         for limit in range(1, 9):
-            seen, after = [], ""
+            seen: list[int] = []
+            after = ""
             while True:
                 page = await api.ok("GET", f"/orders?limit={limit}{after}")
                 assert page["items"] or not seen

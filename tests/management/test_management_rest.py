@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ class TestClients:
         ],
     )
     async def test_a_value_that_breaks_a_rule_is_422_and_the_detail_names_it(
-        self, api: ManagementApi, change: dict, word: str
+        self, api: ManagementApi, change: dict[str, Any], word: str
     ) -> None:
         assert word in await api.refused("POST", "/clients", NEW_CLIENT | change, status=422)
         assert await api.env.store.find_client("house/app") is None
@@ -169,7 +170,7 @@ class TestSubscriptions:
             ({"name": "x", "key": "mine"}, 400),
         ],
     )
-    async def test_bad_limits_issue_nothing(self, api: ManagementApi, body: dict, status: int) -> None:
+    async def test_bad_limits_issue_nothing(self, api: ManagementApi, body: dict[str, Any], status: int) -> None:
         await api.refused("POST", "/subscriptions", body, status=status)
         assert len(await api.env.store.list_subscriptions()) == 1
 

@@ -76,7 +76,8 @@ class TestDeadLetters:
         assert (await with_webhooks.env.noted()).count("dead letters replayed") == 2
         waiting = await with_webhooks.env.store.list_pending(an_id(700), dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [4, 5, 6]
-        for wrong in ({"ids": ["x"]}, {"ids": 5}, {"more": 1}, []):
+        wrong_bodies: list[Any] = [{"ids": ["x"]}, {"ids": 5}, {"more": 1}, []]
+        for wrong in wrong_bodies:
             await with_webhooks.refused("POST", at, wrong, status=400)
         await with_webhooks.refused("POST", f"/webhooks/{an_id(999)}/dead-letters/replay", {}, status=404)
 

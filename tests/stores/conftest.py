@@ -33,7 +33,7 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database = open_database(sqlite_url(path))
     migrate(database)
     with database.writing.connect() as connection:
-        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]  # sqlite3's own
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     return path
 

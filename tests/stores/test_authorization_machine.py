@@ -315,7 +315,7 @@ def test_codes_refresh_families_and_revocation_in_any_order(database_url: str) -
             for store in stores:
                 runner.run(store.start())
             run_state_machine_as_test(
-                lambda: AuthorizationMachine(runner, stores),
+                lambda: AuthorizationMachine(runner, stores),  # type: ignore[arg-type]  # a factory works too
                 settings=settings(
                     max_examples=examples(5), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
                 ),

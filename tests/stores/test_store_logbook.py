@@ -258,7 +258,12 @@ class TestCost:
             execute = connection.execute
             if not hasattr(connection, "_heard"):
                 connection._heard = True
-                connection.execute = lambda statement, *a, **k: asked.append(str(statement)) or execute(statement, *a, **k)
+
+                def execute_and_record(statement: Any, *args: Any, **options: Any) -> Any:
+                    asked.append(str(statement))
+                    return execute(statement, *args, **options)
+
+                connection.execute = execute_and_record
 
         monkeypatch.setattr(Transaction, "__init__", listening)
         lamp = [Report(HOUSE.id, LAMP.id, NOW, LightState(on=on)) for on in (True, False)]

@@ -28,9 +28,9 @@ def compile_statements_once() -> Callable[[], None]:
             made._compiled_cache = compiled
         return made
 
-    engine.create_engine = create_sharing_engine
+    vars(engine)["create_engine"] = create_sharing_engine
 
     def compile_for_each_engine() -> None:
-        engine.create_engine = create_engine
+        vars(engine)["create_engine"] = create_engine
 
     return compile_for_each_engine

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import hypothesis.strategies as st
@@ -182,7 +182,7 @@ _options = st.dictionaries(
 )
 _readings = st.builds(Reading, _numbers, st.sampled_from(Unit), _numbers)
 _plugs = st.builds(PlugState, on=st.booleans(), power=st.none() | _readings, energy=st.none() | _readings)
-_states: st.SearchStrategy[State] = _plugs | st.from_type(State).filter(
+_states: st.SearchStrategy[State] = _plugs | st.from_type(cast(type[State], State)).filter(
     lambda state: "nan" not in repr(state) and "inf" not in repr(state)
 )
 
