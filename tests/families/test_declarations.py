@@ -51,6 +51,9 @@ class TestAnOperation:
             ({"body": dict}, "POST needs a body"),
             ({"errors": frozenset({400, 401, 404, 418})}, "no fault has the status"),
             ({"errors": frozenset({400, 401, 404, 469})}, "469 and 470 must be listed together"),
+            ({"errors": frozenset({400, 401, 404, 470})}, "469 and 470 must be listed together"),
+            ({"errors": frozenset({400, 404, 408})}, "lists no status for NotYourPlant"),
+            ({"errors": frozenset({400, 401, 403, 408})}, "lists no status for DeviceOffline"),
             ({"errors": frozenset({401})}, "lists no status for MalformedId"),
             ({"id": "X0"}, "an id with X"),
             ({"extension": "it was needed"}, "an id with X"),
@@ -121,10 +124,49 @@ class TestTheLadder:
             (faults.DeviceTimeout, {404, 500}, 500),
             (faults.DeviceTimeout, {404}, 404),
             (faults.DeviceOffline, {404, 500}, 404),
+            (faults.DeviceOffline, {400, 500}, 500),
+            (faults.NoSuchModule, {400, 401}, 400),
+            (faults.NoSuchModule, {400, 404}, 404),
+            (faults.NoSuchAmbient, {400, 404}, 404),
+            (faults.NoSuchAmbient, {400}, 400),
+            (faults.NoPlug, {400, 404}, 404),
+            (faults.NotASite, {400, 404}, 404),
+            (faults.NotASite, {400}, 400),
+            (faults.UnknownReference, {400, 404}, 404),
+            (faults.UnknownReference, {400}, 400),
+            (faults.NoSuchSubscription, {400, 404}, 404),
+            (faults.NoSuchSubscription, {400}, 400),
+            (faults.NoSuchPlant, {400, 404}, 404),
+            (faults.SubscriptionExists, {400, 409}, 409),
+            (faults.OrderKeyTaken, {400, 409}, 409),
+            (faults.MalformedId, {400, 404}, 400),
+            (faults.MalformedRequest, {400}, 400),
+            (faults.NotAcceptable, {406}, 406),
+            (faults.DeviceRefused, {404, 500}, 500),
+            (faults.PasswordToRenew, {469, 470}, 469),
+            (faults.TermsToAccept, {469, 470}, 470),
         ],
     )
     def test_takes_the_first_status_that_is_listed(self, kind: type[faults.Fault], listed: set[int], status: int) -> None:
         assert status_of(kind, frozenset(listed)) == status
+
+    @pytest.mark.parametrize(
+        ("kind", "status"),
+        [
+            (faults.KeyRefused, 401),
+            (faults.TokenRefused, 401),
+            (faults.ScopeMissing, 401),
+            (faults.TooManyRequests, 429),
+            (faults.WrongUrl, 404),
+            (faults.WrongMethod, 405),
+            (faults.BodyTooLarge, 413),
+            (faults.EchoUnreachable, 502),
+            (faults.EchoTimeout, 504),
+            (faults.Internal, 500),
+        ],
+    )
+    def test_answers_some_statuses_that_an_operation_does_not_list(self, kind: type[faults.Fault], status: int) -> None:
+        assert status_of(kind, frozenset({400})) == status
 
     def test_never_answers_what_only_some_operations_may_where_they_do_not_list_it(self) -> None:
         with pytest.raises(LookupError):

@@ -209,8 +209,14 @@ class TestAForgedToken:
 
     async def test_that_names_several_clients_is_refused(self) -> None:
         identity = await new_identity()
-        for audience in (["demo-app", "other"], []):
-            await refusal(identity, identity.forge(identity.claims(aud=audience, client_id=None), typ="JWT"))
+        several = identity.forge(identity.claims(aud=["demo-app", "other"], client_id=None), typ="JWT")
+        assert "one client" in await refusal(identity, several)
+        await refusal(identity, identity.forge(identity.claims(aud=[], client_id=None), typ="JWT"))
+
+    @pytest.mark.parametrize("claim", ["sub", "grant"])
+    async def test_whose_user_or_grant_is_not_an_id_is_refused(self, claim: str) -> None:
+        identity = await new_identity()
+        assert "one user" in await refusal(identity, identity.forge(identity.claims(**{claim: "not-an-id"})))
 
     @pytest.mark.parametrize("payload", [b"[]", b'"x"', b"null", b"{", b"\xff", b'{"exp": NaN}', b"[" * 5000], ids=repr)
     async def test_whose_payload_is_not_an_object_is_refused(self, payload: bytes) -> None:

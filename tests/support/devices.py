@@ -21,7 +21,7 @@ from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import LightState, Reading, Report, State
-from domogate.ports import AttachedModule, Listener, Picture, ReportSink, StoredPlant, StoredState
+from domogate.ports import AttachedModule, Clock, Listener, Picture, ReportSink, StoredPlant, StoredState
 
 NOON = 1_763_208_000.0
 """2025-11-15 12:00 UTC"""
@@ -316,7 +316,7 @@ class FakeStore:
 class ObedientDriver:
     """Remembers its calls, and gives the answers that the test has set."""
 
-    def __init__(self, clock: StillClock, name: str = "simulator") -> None:
+    def __init__(self, clock: Clock, name: str = "simulator") -> None:
         self.name = name
         self.clock = clock
         self.attached: dict[Id, dict[Id, AttachedModule]] = {}
