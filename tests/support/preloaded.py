@@ -72,7 +72,7 @@ def become(command: dict[str, Any]) -> None:
 
 def prepare_the_demo() -> None:
     """Read the demo estate and hash its passwords once for all forked demos, because this is most of the start of a demo."""
-    demo = import_module("domogate.cli.demo")
+    demo: Any = import_module("domogate.cli.demo")
     hasher = import_module("domogate.identity.hashing").PasswordHasher()
     demo.read_estate = cache(demo.read_estate)
     told = demo.read_estate(demo.demo_text(), "the demo estate")
