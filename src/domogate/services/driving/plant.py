@@ -225,7 +225,7 @@ class DrivenPlant:
             return answer_again(known)
         try:
             self._check_time(order.deadline, call)
-            call.give_to_driver(on_late=partial(self._orders.end, order, DeviceTimeout(_NOT_CONFIRMED)))
+            call.give_to_driver(on_late=lambda: self._orders.end(order, DeviceTimeout(_NOT_CONFIRMED)))
             await self._inject_fault(order.module_id, is_order=True)
             report = await ask_driver(driver, driver.execute(order), order.module_id, find_breach)
         except Fault as fault:
