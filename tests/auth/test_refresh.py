@@ -129,6 +129,26 @@ class TestScope:
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_scope")
         assert (await browser.refresh(first["refresh_token"])).status_code == 200
 
+    async def test_scopes_that_the_client_has_lost_are_left_out(self, browser: Browser, provider: Provider) -> None:
+        first = await browser.get_tokens(scope="openid light.read plug.read")
+        await provider.store.save_client(msgspec.structs.replace(WEB, scopes=("light.read",)))
+        second = (await browser.refresh(first["refresh_token"])).json()
+        assert second["scope"] == "openid light.read"
+        assert (await provider.claims(second["access_token"]))["scope"] == "openid light.read"
+        told = await browser.post_form("/auth/introspect", {"token": second["refresh_token"], **credentials(WEB)})
+        assert told.json()["scope"] == "light.read openid"
+        named = await browser.refresh(second["refresh_token"], scope="openid light.read plug.read")
+        assert named.json()["scope"] == "openid light.read", "a client that names its scopes goes on with the rest"
+        await provider.store.save_client(WEB)
+        whole = (await browser.refresh(named.json()["refresh_token"])).json()
+        assert whole["scope"] == "openid light.read plug.read"
+
+    async def test_a_code_of_a_client_that_has_lost_scopes_gives_the_rest(self, browser: Browser, provider: Provider) -> None:
+        code = (await browser.let_in(scope="openid light.read plug.read"))["code"]
+        await provider.store.save_client(msgspec.structs.replace(WEB, scopes=("plug.read",)))
+        tokens = (await browser.redeem(code)).json()
+        assert tokens["scope"] == "openid plug.read"
+
 
 class TestRetry:
     async def test_within_ten_seconds_the_same_successor_comes_again(self, browser: Browser, provider: Provider) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from domogate.domain.events import SigningKeysChanged
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import new_id
-from domogate.domain.people import Client, Grant, GrantType, Standing, TokenKind, User
+from domogate.domain.people import Client, Grant, GrantType, Scope, Standing, TokenKind, User
 from support.examples import examples
 from support.identity import NOW, Identity, new_identity, refusal
 
@@ -83,7 +83,7 @@ class TestAGoodToken:
     ) -> None:
         async def round_trip() -> None:
             identity = await new_identity()
-            user, client = User(new_id(), email, name), Client(client_id, "App")
+            user, client = User(new_id(), email, name), Client(client_id, "App", scopes=tuple(Scope))
             grant = Grant(new_id(), user.id, client.id, tuple(scopes))
             identity.store.users[user.id], identity.store.clients[client.id] = user, client
             identity.store.grants[grant.id] = grant
@@ -151,6 +151,15 @@ class TestAVerifiedToken:
         await identity.store.save_client(msgspec.structs.replace(identity.app, access_token_everywhere=True))
         assert identity.verifier.find_verified(token) is None
         assert (await identity.verify(token)).access_token_everywhere is True
+
+    async def test_loses_a_scope_at_the_next_call_once_its_client_may_not_have_it(self) -> None:
+        identity = await new_identity()
+        token = await identity.mint()
+        assert (await identity.verify(token)).scopes == {"topology.read", "light.read"}
+        await identity.store.save_client(msgspec.structs.replace(identity.app, scopes=("light.read",)))
+        assert (await identity.verify(token)).scopes == {"light.read"}
+        await identity.store.save_client(identity.app)
+        assert (await identity.verify(token)).scopes == {"topology.read", "light.read"}, "the grant kept it"
 
     async def test_is_left_alone_by_changes_of_others(self) -> None:
         identity = await new_identity()

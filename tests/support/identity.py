@@ -20,7 +20,7 @@ from domogate.domain.events import (
 )
 from domogate.domain.faults import TokenRefused
 from domogate.domain.ids import Id, new_id
-from domogate.domain.people import Client, Grant, Principal, Subscription, TokenKind, User
+from domogate.domain.people import Client, Grant, Principal, Scope, Subscription, TokenKind, User
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Listener, SigningKey, Usage
@@ -160,7 +160,7 @@ class Identity:
         self.store.listen(self.keyring.apply)
         self.store.listen(self.verifier.apply)
         self.anna = User(new_id(), "anna@example.com", "Anna", password_hash="$argon2id$…")
-        self.app = Client("demo-app", "Demo app")
+        self.app = Client("demo-app", "Demo app", scopes=tuple(Scope))
         self.grant = Grant(new_id(), self.anna.id, self.app.id, ("topology.read", "light.read"))
         self.store.users[self.anna.id] = self.anna
         self.store.clients[self.app.id] = self.app

@@ -1,5 +1,6 @@
 """People, the applications that they authorize, and the rights of these applications."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -104,6 +105,16 @@ class Client(msgspec.Struct, frozen=True):
     @property
     def confidential(self) -> bool:
         return self.secret_hash is not None
+
+    def may_have(self, scope: str) -> bool:
+        """Every client may have the scopes of OpenID Connect, because they give no access to an operation."""
+        if scope == IdentityScope.OFFLINE_ACCESS:
+            return GrantType.REFRESH_TOKEN in self.grants
+        return scope in tuple(IdentityScope) or scope in self.scopes
+
+    def limit_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
+        """Those that the client may have now. An operator can take away scopes that users have granted (Decision 0055)."""
+        return tuple(scope for scope in scopes if self.may_have(scope))
 
 
 class Grant(msgspec.Struct, frozen=True):

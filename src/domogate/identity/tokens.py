@@ -179,7 +179,7 @@ class TokenVerifier:
         user = await self._store.find_user(claims.user_id)
         if user is None:
             raise TokenRefused("The token's user does not exist here.")
-        return build_principal(claims, user, client, allowed=grant.scopes, flow=grant.flow)
+        return build_principal(claims, user, client, allowed=client.limit_scopes(grant.scopes), flow=grant.flow)
 
 
 def _only(audience: str | tuple[str, ...]) -> str | None:

@@ -60,6 +60,10 @@ async def _terms_due(setup: StreamSetup, house: House, _: Credentials) -> None:
     await setup.store.save_user(msgspec.structs.replace(house.bruno, standing=Standing.TERMS_EXPIRED))
 
 
+async def _reduce_client(setup: StreamSetup, _: House, credentials: Credentials) -> None:
+    await setup.store.save_client(msgspec.structs.replace(credentials.client, scopes=("topology.read", "plug.read")))
+
+
 Ending = Callable[[StreamSetup, House, Credentials], Awaitable[None]]
 
 ENDINGS: dict[Ending, str] = {
@@ -69,6 +73,7 @@ ENDINGS: dict[Ending, str] = {
     _revoke_key: "key",
     _delete_user: "token",
     _delete_client: "token",
+    _reduce_client: "token",
     _password_due: "password",
     _terms_due: "terms",
 }

@@ -10,7 +10,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Standing
 from domogate.domain.plants import PlantStatus
 from domogate.ports import Undelivered
-from support.deliveries import APP, GUEST, HOME, LAMPS, OTHER, OWNER, DeliverySetup, RecordingSender, a_plant
+from support.deliveries import APP, GUEST, HOME, LAMPS, OTHER, OWNER, PLUG, DeliverySetup, RecordingSender, a_plant
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,21 @@ class TestRights:
         found = await house.store.find_webhook(webhook.id)
         assert found is None if how == "user" else found is not None and found.ended_at is not None
         assert house.dispatcher.webhooks == 0
+
+    async def test_scopes_that_the_client_loses_count_at_the_next_delivery(
+        self, house: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        webhook = await house.register(URL, await house.let_in())
+        await house.store.save_client(msgspec.structs.replace(APP, scopes=("plug.read",)))
+        await house.report(LAMPS[0])
+        shown = await house.report(PLUG)
+        await house.settle()
+        assert sender.cursors() == [shown]
+        assert (await house.find(webhook)).ended_at is None
+        await house.store.save_client(APP)
+        again = await house.report(LAMPS[0])
+        await house.settle()
+        assert sender.cursors() == [shown, again], "the grant kept them"
 
     async def test_a_right_withdrawn_in_the_middle_of_a_page_stops_the_rest_of_it(
         self, house: DeliverySetup, sender: RecordingSender

@@ -92,16 +92,17 @@ class TokenInspection:
             or grant.revoked_at is not None
         ):
             return _INACTIVE
+        scopes = client.limit_scopes(grant.scopes)
         return {
             "active": True,
-            "scope": " ".join(sorted(grant.scopes)),
+            "scope": " ".join(sorted(scopes)),
             "client_id": token.client_id,
             "token_kind": "refresh",
             "iat": int(token.created_at),
             "exp": int(token.expires_at),
             "sub": grant.user_id,
             "iss": self._issuer,
-            **await self._name(grant.user_id, grant.scopes),
+            **await self._name(grant.user_id, scopes),
         }
 
     async def _name(self, user_id: Id, scopes: Collection[str]) -> dict[str, str]:

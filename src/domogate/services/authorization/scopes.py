@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from domogate.domain.people import KNOWN_SCOPES, MANAGE_SCOPE, Client, GrantType, IdentityScope, User
+from domogate.domain.people import KNOWN_SCOPES, MANAGE_SCOPE, Client, User
 
 
 def split_scopes(text: str) -> tuple[str, ...]:
@@ -13,19 +13,12 @@ def split_scopes(text: str) -> tuple[str, ...]:
 def choose_scopes(client: Client, asked: str | None) -> tuple[str, ...]:
     """The scopes that the client asks for and may have. If it asks for none, all that it is registered for.
 
-    Unknown scopes are ignored, as RFC 6749 §3.3 allows and OpenID Connect Core §3.1.2.1 requires. Every client may ask for the
-    scopes of OpenID Connect, because they give no access to an operation.
+    Unknown scopes are ignored, as RFC 6749 §3.3 allows and OpenID Connect Core §3.1.2.1 requires.
     """
     wanted = client.scopes if asked is None else split_scopes(asked)
-    return tuple(str(scope) for scope in wanted if scope in KNOWN_SCOPES and _may_have(client, scope))
+    return client.limit_scopes(str(scope) for scope in wanted if scope in KNOWN_SCOPES)
 
 
 def for_person(scopes: Iterable[str], user: User) -> tuple[str, ...]:
     """Only an operator can grant the scope to manage the gateway."""
     return tuple(scope for scope in scopes if scope != MANAGE_SCOPE or user.operator)
-
-
-def _may_have(client: Client, scope: str) -> bool:
-    if scope == IdentityScope.OFFLINE_ACCESS:
-        return GrantType.REFRESH_TOKEN in client.grants
-    return scope in tuple(IdentityScope) or scope in client.scopes

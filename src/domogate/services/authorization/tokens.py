@@ -54,8 +54,7 @@ class TokenMint:
         refresh_token: str | None = None,
     ) -> TokenSet:
         """`scopes`: a subset of the grant's scopes, for these tokens only (RFC 6749 §6)."""
-        if scopes is not None:
-            grant = msgspec.structs.replace(grant, scopes=tuple(scopes))
+        grant = _limit(grant if scopes is None else msgspec.structs.replace(grant, scopes=tuple(scopes)), client)
         lifetime = self._lifetimes.access
         expires_on = int(self._clock.now() + lifetime)
         access_token = await self._signer.mint_token(TokenKind.ACCESS, user, client, grant, lifetime)
@@ -73,7 +72,7 @@ class TokenMint:
     async def mint_id_token(self, user: User, client: Client, grant: Grant, *, nonce: str | None) -> str:
         """For response_type id_token. Without an access token there is no at_hash."""
         extra = self._login_claims(grant, nonce)
-        return await self._signer.mint_token(TokenKind.ID, user, client, grant, self._lifetimes.id, extra)
+        return await self._signer.mint_token(TokenKind.ID, user, client, _limit(grant, client), self._lifetimes.id, extra)
 
     def refresh_token_of(self, grant: Grant, value: str) -> RefreshToken:
         return self.successor_of(grant.id, grant.client_id, value)
@@ -90,3 +89,8 @@ class TokenMint:
             "amr": list(grant.factors) or None,
         }
         return {claim: value for claim, value in said.items() if value is not None}
+
+
+def _limit(grant: Grant, client: Client) -> Grant:
+    """The scopes that the client may still have. The stored grant keeps the others, in case they are given back."""
+    return msgspec.structs.replace(grant, scopes=client.limit_scopes(grant.scopes))

@@ -14,7 +14,7 @@ class GrantEnded(Exception):
 
 
 class GrantHolder(msgspec.Struct, frozen=True):
-    """A user and the scopes that they granted to an application."""
+    """A user and the scopes that they granted to an application, and that the application may still have."""
 
     user_id: Id
     scopes: frozenset[str]
@@ -40,4 +40,4 @@ async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id,
     grant = await identities.find_grant(grant_id)
     if grant is None or grant.revoked_at is not None or (grant.user_id, grant.client_id) != (user_id, client_id):
         raise GrantEnded("the user does not let the application in any more")
-    return GrantHolder(user_id, frozenset(grant.scopes), user.standing)
+    return GrantHolder(user_id, frozenset(client.limit_scopes(grant.scopes)), user.standing)
