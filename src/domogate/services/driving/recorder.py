@@ -168,8 +168,6 @@ class ReportQueue:
             self.waiting -= len(reports)
 
 
-_log = structlog.get_logger(__name__)
-
 _GRACE = 2.0
 """Seconds after its deadline in which only the process that sent an order ends it."""
 _SETTLE_EVERY = 5.0
