@@ -289,6 +289,12 @@ class TestReadingsExport:
         assert sorted(map(str, whole)) == sorted(map(str, both))
         assert self.rows(measured, "--plant", "Shed") == []
 
+    def test_a_name_that_looks_like_a_formula_is_marked(self, measured: CommandLine) -> None:
+        measured.good("estate", "import", "-", input=ESTATE.replace("Kettle", "'=HYPERLINK(1)'"))
+        rows = self.rows(measured, PLUG)
+        assert {row["name"] for row in rows} == {"'=HYPERLINK(1)"}
+        assert {float(row["value"]) for row in rows if row["measure"] == "power"} == {0.0, 1.0, 2.0, 3.0}
+
     def test_a_file_is_written_whole_and_not_over_another(self, measured: CommandLine, tmp_path: Path) -> None:
         out = tmp_path / "plug.csv"
         said = measured.run("readings", "export", "Kettle", *self.RANGE, "--out", str(out))

@@ -33,6 +33,12 @@ def test_every_json_value_is_read_as_it_was_written(value: Any) -> None:
         (b"1e999", "out of range"),
         (b"1" * 5000, "too long"),
         (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 970 + b"]" * 970, "nested too deeply"),
+        (b"[" * 101 + b"]" * 101, "nested too deeply"),
+        (b'{"a":' * 101 + b"[0, []]" + b"}" * 101, "nested too deeply"),
+        (b'{"\\ud800": 1}', "lone surrogate"),
+        (b'[{"a": ["\\uDFFF"]}]', "lone surrogate"),
+        (b'"\\udc00\\ud800"', "lone surrogate"),
         (b'"\xff"', "is not UTF-8"),
         (b"\xef\xbb\xbf1", "is not JSON"),
     ],
@@ -40,3 +46,11 @@ def test_every_json_value_is_read_as_it_was_written(value: Any) -> None:
 def test_anything_else_is_refused_with_the_reason(text: bytes, reason: str) -> None:
     with pytest.raises(JsonRefused, match=reason):
         parse_json(text)
+
+
+def test_a_hundred_levels_and_characters_in_two_escapes_are_read() -> None:
+    deep = parse_json(b"[" * 100 + b"]" * 100)
+    assert json.dumps(deep) == "[" * 100 + "]" * 100
+    assert parse_json(b'"\\ud83d\\ude8b"') == "\N{TRAM CAR}"
+    assert parse_json(b'"\\\\ud800"') == "\\ud800"
+    assert parse_json(b'["' + b"[" * 200 + b'"]') == ["[" * 200]

@@ -34,6 +34,7 @@ class TestMoments:
         [
             *("", "now", "20261115", "2026-11-15T08:30:00", "2026-11-15 08:30:00Z", "2026-02-30", "2026-11-15T25:00:00Z"),
             *("-1", "1e9", "nan", "inf", "123456789012", "２026-11-15", "2026-11-15T08:30:00Z\n", "2026-W46-7", "0000-01-01"),
+            "9999-12-31T23:59:59-01:00",
         ],
     )
     def test_anything_else_is_refused_with_an_example(self, text: str) -> None:
@@ -64,7 +65,7 @@ class TestResolutions:
     def test_they_are_seconds(self, text: str, seconds: float) -> None:
         assert parse_resolution(text) == seconds
 
-    @pytest.mark.parametrize("text", ["59", "1s", "367d", "999999999d"])
+    @pytest.mark.parametrize("text", ["59", "1s", "367d", "366000d"])
     def test_they_are_a_minute_to_a_year(self, text: str) -> None:
         with pytest.raises(ValueError, match="1m to 366d"):
             parse_resolution(text)

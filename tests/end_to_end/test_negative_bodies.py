@@ -109,7 +109,10 @@ HOSTILE = {
     "a duplicate key": b'"x": 1, "x": 2',
     "bad UTF-8": b'"x": "\xff\xfe"',
     "overlong UTF-8": b'"x": "\xc0\xaf"',
-    "200,000 brackets": b'"x": ' + b"[" * 20_000,
+    "20,000 brackets": b'"x": ' + b"[" * 20_000,
+    "970 levels": b'"x": ' + b"[" * 970 + b"]" * 970,
+    "a lone surrogate as a key": b'"\\ud800": 1',
+    "a lone surrogate as a value": b'"x": "\\udfff"',
 }
 
 

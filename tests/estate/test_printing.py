@@ -59,6 +59,10 @@ class TestRoundTrip:
     def test_times_keep_every_digit(self, at: float) -> None:
         assert parse_time(print_time(at)) == at
 
+    @pytest.mark.parametrize("text", ["9999-12-31T23:59:59-01:00", "9999-12-31T23:59:59.5Z", "1970-01-01T00:00:00+01:00"])
+    def test_times_that_could_not_be_printed_are_not_read(self, text: str) -> None:
+        assert parse_time(text) is None
+
 
 class TestReadability:
     def test_what_can_be_derived_is_not_printed(self) -> None:

@@ -18,6 +18,7 @@ from domogate.domain.ids import new_id
 from domogate.domain.people import Principal, Scope, Standing
 from domogate.http_api.credentials import KeyAndToken
 from domogate.ports import Admitted, Undelivered
+from domogate.services.webhooks.registration import TESTS
 from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, DeliverySetup, RecordingSender, copied, migrated, open_house
 
 URL = "https://receiver.example/hook"
@@ -242,6 +243,18 @@ class TestManaging:
         app.sender.answer = Undelivered("The receiver did not answer within 15 s.")
         answer = (await app.call("POST", at)).json()
         assert answer == {"taken": False, "status": None, "problem": "The receiver did not answer within 15 s."}
+
+    async def test_tests_are_limited_for_all_webhooks_of_an_application_together(self, app: App) -> None:
+        tests = [f"/webhooks/{(await app.register(url=f'{URL}/{number}')).json()['id']}/test" for number in range(2)]
+        for number in range(TESTS):
+            assert (await app.call("POST", tests[number % 2])).status_code == 200
+        app.house.clock.at += 20.5
+        answer = await app.call("POST", tests[0])
+        expect_problem(answer, 429)
+        assert answer.headers["retry-after"] == "40"
+        assert len(app.sender.got) == TESTS
+        app.house.clock.at += 39.5
+        assert (await app.call("POST", tests[0])).status_code == 200
 
     async def test_its_health_is_shown(self, app: App) -> None:
         app.sender.answer = Undelivered("The receiver did not answer within 15 s.")

@@ -11,7 +11,7 @@ from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.cli._words import optional_duration
 from domogate.domain.people import Subscription
 from domogate.services.audit import AuditAction, key_ref
-from domogate.services.people import COMMAND_LINE
+from domogate.services.people import COMMAND_LINE, check_name
 from domogate.settings import Settings
 
 commands = group("key", "Subscription keys: issue, list, revoke.")
@@ -33,6 +33,7 @@ async def issue_key(
     as_json: AsJson = False,
 ) -> None:
     """Issue a subscription key and print it. The store keeps only its hash, so it is not shown again."""
+    check_name(name)
     lifetime = optional_duration(expires_in)
     async with changing(settings) as tools:
         now = tools.clock.now()

@@ -1,7 +1,5 @@
 """`domogate readings export`: measured values as CSV, written page by page."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +13,7 @@ from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_modules, find_plant
 from domogate.cli._output import iso, note
 from domogate.cli._words import TIME_HELP, parse_moment, parse_resolution
+from domogate.common.spreadsheet import print_csv
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary
 from domogate.settings import Settings
@@ -94,6 +93,4 @@ def _row(module_id: Id, name: str, one: ReadingSummary, width: float | None) -> 
 
 
 def _csv(rows: Iterable[Sequence[str | float]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    return print_csv(rows, line_end="\n").encode()

@@ -1,8 +1,18 @@
-"""Strict JSON: refuses duplicate keys, NaN and Infinity, and numbers that do not fit a float (RFC 8259 leaves these open)."""
+"""Strict JSON: refuses what RFC 8259 leaves open and what could not be sent again.
+
+That is duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting.
+"""
 
 import json
 import math
+import re
 from typing import Any, NoReturn
+
+MAX_DEPTH = 100
+"""Arrays and objects within each other. All later steps (conversion, printing) can handle this depth."""
+
+_TOO_DEEP = f"is nested too deeply; {MAX_DEPTH} levels are allowed"
+_is_surrogate_escape = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 class JsonRefused(ValueError):
@@ -14,17 +24,35 @@ def parse_json(text: bytes) -> Any:
     if not text:
         raise JsonRefused("is empty, and must be JSON")
     try:
-        return _decode(text.decode("utf-8"))
+        value = _decode(text.decode("utf-8"))
+        _check_depth(text, value)
+        if _is_surrogate_escape(text):
+            json.dumps(value, ensure_ascii=False).encode()  # a pair of escapes is one character; a lone one is none
+        return value
     except JsonRefused:
         raise
     except RecursionError:
-        raise JsonRefused("is nested too deeply") from None
+        raise JsonRefused(_TOO_DEEP) from None
     except UnicodeDecodeError:
         raise JsonRefused("is not UTF-8") from None
+    except UnicodeEncodeError:
+        raise JsonRefused("holds a lone surrogate, which is not a character") from None
     except json.JSONDecodeError as error:
         raise JsonRefused(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except ValueError:  # int() limits the number of digits
         raise JsonRefused("holds a number that is too long") from None
+
+
+def _check_depth(text: bytes, value: Any) -> None:
+    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH or not isinstance(value, dict | list):
+        return
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        inner = [one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [one for one in inner if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise JsonRefused(_TOO_DEEP)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

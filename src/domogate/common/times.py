@@ -11,6 +11,12 @@ _EPOCH = re.compile(r"\d{9,11}(\.\d{1,9})?", re.ASCII).fullmatch
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII).fullmatch
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)", re.ASCII).fullmatch
 
+LATEST = 253_402_300_799.0
+"""9999-12-31T23:59:59Z. A later time cannot be printed, so it is not accepted anywhere."""
+LATEST_LOCAL = LATEST - 86_400.0
+"""A time up to this one can be printed with every UTC offset."""
+LONGEST_DURATION = 366_000 * 86_400.0
+
 SHORTEST_SPAN, LONGEST_SPAN = 60.0, 366 * 86_400.0
 
 
@@ -19,7 +25,10 @@ def parse_duration(text: str) -> float:
     parts = _DURATION(text)
     if not parts or int(parts[1]) == 0:
         raise ValueError(f"{text!r} is not a duration; write it as 90d, 12h, 30m or 45s.")
-    return int(parts[1]) * _SECONDS[parts[2]]
+    seconds = int(parts[1]) * _SECONDS[parts[2]]
+    if seconds > LONGEST_DURATION:
+        raise ValueError(f"{text!r} is too long; a duration has at most {LONGEST_DURATION / 86_400:.0f}d.")
+    return seconds
 
 
 def parse_time_zone(name: str) -> tzinfo:
@@ -39,8 +48,8 @@ def parse_moment(text: str) -> float:
     try:
         if _DAY(text):
             return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-        if _ISO(text):
-            return datetime.fromisoformat(text).timestamp()
+        if _ISO(text) and (at := datetime.fromisoformat(text).timestamp()) <= LATEST:
+            return at
     except (ValueError, OverflowError):  # the 31st of February
         pass
     raise ValueError(

@@ -4,12 +4,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from domogate.common.times import LATEST
+
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d)))?", re.ASCII).fullmatch
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> float | None:
-    """Seconds, from a date, or a date and time with Z or a UTC offset, from 1970 on; else None."""
+    """Seconds, from a date, or a date and time with Z or a UTC offset, in the years 1970 to 9999; else None."""
     match = _MOMENT(text)
     if match is None:
         return None
@@ -24,7 +26,8 @@ def parse_time(text: str) -> float | None:
             seconds -= offset * 60
     except ValueError:
         return None
-    return float(f"{seconds}.{fraction or 0}") if seconds >= 0 else None
+    at = float(f"{seconds}.{fraction or 0}")
+    return at if 0 <= at <= LATEST else None
 
 
 def print_time(at: float) -> str:

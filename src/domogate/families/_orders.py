@@ -6,13 +6,14 @@ schemas are for the OpenAPI documents.
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from domogate.common.times import LATEST_LOCAL
 from domogate.domain.commands import SetLight, SetThermostat
 from domogate.domain.faults import ValueOutOfRange
 from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
@@ -23,8 +24,6 @@ _DECIMAL = r"^-?[0-9]{1,3}(\.[0-9]{1,10})?$"
 _DATE_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _is_decimal = re.compile(_DECIMAL.removesuffix("$")).fullmatch
 _is_date_time = re.compile(_DATE_TIME.removesuffix("$")).fullmatch
-_LATEST = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
-"""The latest time that can be printed with every UTC offset."""
 
 _STATUSES = {"on": True, "off": False}
 _FUNCTIONS = {"heating": ThermostatFunction.HEATING, "cooling": ThermostatFunction.COOLING}
@@ -142,7 +141,7 @@ def parse_date_time(text: str, offset_minutes: int, now: float) -> float:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
     at = moment.timestamp()
-    if not now < at < _LATEST:
+    if not now < at <= LATEST_LOCAL:
         raise ValueOutOfRange("activationTime must be in the future")
     return at
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from domogate.common.times import LATEST
 from domogate.domain.ids import DASHED_UUID, HEX32
 from domogate.domain.states import State
 
@@ -95,6 +96,8 @@ def print_time(at: float, offset_minutes: int = 0) -> str:
 @lru_cache(maxsize=4096)
 def _print_second(at: int, offset_minutes: int) -> str:
     # Cached: many answers have the same second, and the time of a reading is printed in each answer that shows it.
+    # In the last hours of the year 9999, local time may be in a year that cannot be printed.
+    at = min(at, int(LATEST) - max(0, offset_minutes * 60))
     return datetime.fromtimestamp(at, _zone(offset_minutes)).isoformat()
 
 

@@ -1,6 +1,7 @@
 """Reads bodies and queries: bounded and strict. An unknown field or parameter is refused."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -9,6 +10,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from domogate.common.strict_json import JsonRefused, parse_json
+from domogate.common.times import LATEST
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.http_api.problems import Problem
 
@@ -67,6 +69,14 @@ def read_id(where: str, name: str, text: str) -> Id:
 
 def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
     return None if text is None else read_id(where, name, text)
+
+
+def read_time(name: str, moment: datetime | None) -> float | None:
+    """A time in a body, in seconds since the epoch. Raises Problem for a time that could not be printed again."""
+    at = None if moment is None else moment.timestamp()
+    if at is not None and at > LATEST:
+        raise not_as_expected("body", f"{name} must be before the year 10000 in UTC")
+    return at
 
 
 def parse_parameter(name: str, parse: Callable[[str], T], text: str) -> T:

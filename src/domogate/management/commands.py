@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from domogate.common.times import LATEST_LOCAL
 from domogate.domain import commands as domain
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import ValueOutOfRange
@@ -147,8 +148,8 @@ def command_body(command: domain.Command) -> CommandBody:
 def _check_thermostat(values: dict[str, Any], view: ModuleView, now: float) -> None:
     if "set_point" in values:
         values["set_point"] = round(values["set_point"], 1)
-    if values.get("activation_time", now + 1) <= now:
-        raise ValueOutOfRange("activationTime is in the past")
+    if not now < values.get("activation_time", now + 1) <= LATEST_LOCAL:
+        raise ValueOutOfRange("activationTime must be in the future, and before 9999-12-31")
     detail = view.module.detail
     known = [program.number for program in detail.programs] if isinstance(detail, ThermostatDetail) else []
     if known and values.get("program", known[0]) not in known:

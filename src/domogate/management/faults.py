@@ -11,7 +11,7 @@ from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, page_of
-from domogate.http_api.requests import not_as_expected, read_optional_id
+from domogate.http_api.requests import not_as_expected, read_optional_id, read_time
 from domogate.management.modules import find_plant
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.wire import InputModel, OutputModel
@@ -74,7 +74,7 @@ async def inject_fault(services: ManagementServices, call: OperatorCall, body: N
     module_id = read_optional_id("body", "moduleId", body.module_id)
     if body.seconds is not None and body.until is not None:
         raise not_as_expected("body", "seconds and until are both there, and only one may be")
-    until = body.until.timestamp() if body.until is not None else None
+    until = read_time("until", body.until)
     if body.seconds is not None:
         until = services.clock.now() + body.seconds
     injected = await services.devices.fault_injector.inject(

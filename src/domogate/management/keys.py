@@ -8,7 +8,7 @@ from msgspec import Meta
 from domogate.domain.audit import AuditRecord
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page, page_of
-from domogate.http_api.requests import read_optional_id
+from domogate.http_api.requests import read_optional_id, read_time
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.audit import AuditAction, key_ref
 from domogate.services.people import check_name
@@ -98,7 +98,7 @@ async def create_subscription(
 ) -> CreatedSubscriptionOut:
     check_name(body.name)
     now = services.clock.now()
-    expires_at = None if body.expires_at is None else body.expires_at.timestamp()
+    expires_at = read_time("expiresAt", body.expires_at)
     if expires_at is not None and expires_at <= now:
         raise Invalid("expiresAt is in the past.")
     try:

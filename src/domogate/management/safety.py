@@ -13,7 +13,7 @@ from domogate.domain.ids import DASHED_UUID
 from domogate.domain.logbook import LogbookKind
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
-from domogate.http_api.requests import not_as_expected, parse_parameter
+from domogate.http_api.requests import not_as_expected, parse_parameter, read_time
 from domogate.management.safety_wire import (
     LogbookEntryOut,
     NewLogbookEntry,
@@ -104,7 +104,7 @@ async def write_logbook(services: ManagementServices, call: OperatorCall, body: 
         by=body.by,
         words=body.words,
         module_id=module_id,
-        at=None if body.at is None else body.at.timestamp(),
+        at=read_time("at", body.at),
         who=call.caller.user_id,
         address=call.address,
     )

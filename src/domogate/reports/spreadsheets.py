@@ -1,17 +1,13 @@
 """The report as CSV (RFC 4180, UTF-8), one file per table, for spreadsheets and other programs."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
+from domogate.common.spreadsheet import print_csv
 from domogate.domain.safety import Failure
 from domogate.reports.labels import FAILURES, STATUSES, print_entry
 from domogate.services.safety import OrderList, PlannedTest, SafetyReport
 from domogate.services.safety.schedule import clamp
-
-# A spreadsheet would interpret a text with this beginning as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def print_tables(report: SafetyReport, zone: tzinfo = UTC) -> dict[str, str]:
@@ -34,18 +30,7 @@ def print_order_list(orders: OrderList) -> str:
 
 
 def _print(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    sink = io.StringIO()
-    writer = csv.writer(sink)
-    writer.writerow(columns)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-    return sink.getvalue()
-
-
-def _cell(value: object) -> object:
-    """An apostrophe marks text that a spreadsheet would interpret as a formula."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return "" if value is None else value
+    return print_csv((columns, *rows))
 
 
 def _summary(report: SafetyReport, zone: tzinfo) -> Iterator[tuple[str, object]]:

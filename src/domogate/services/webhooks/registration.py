@@ -1,11 +1,13 @@
 """Webhooks for applications: each client sees only its own webhooks for the same user."""
 
+import math
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import msgspec
 
-from domogate.domain.faults import ScopeMissing
+from domogate.common.window_limiter import WindowLimiter
+from domogate.domain.faults import ScopeMissing, TooManyRequests
 from domogate.domain.ids import Id, new_id
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Principal
@@ -22,6 +24,9 @@ from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
 
 MOST = 20
 """Webhooks that an application may have for one user and plant. Ended ones do not count."""
+
+TESTS, TESTS_SPAN = 10, 60.0
+"""Test events that an application may send for one user in a span, to all its webhooks together."""
 
 EVENT_SCOPES = tuple(sorted(scopes_for(())))
 """Each of these shows some events."""
@@ -61,6 +66,7 @@ class Webhooks:
         self._clock = clock
         self._formats = formats
         self._dispatcher = dispatcher
+        self._tests = WindowLimiter(TESTS, TESTS_SPAN)
         self._administration = WebhookAdministration(store, clock, audit, dispatcher)
 
     async def register(
@@ -138,9 +144,13 @@ class Webhooks:
         return secret
 
     async def ping(self, principal: Principal, webhook_id: Id) -> Ping:
-        """Send a test event now. Raises NotFound, Conflict, NoSuchPlant, NotYourPlant."""
+        """Send a test event now. Raises NotFound, Conflict, NoSuchPlant, NotYourPlant, TooManyRequests."""
         webhook = await self._get_active(principal, webhook_id)
         message, now = f"test_{new_id()}", self._clock.now()
+        tester = f"{principal.user_id} {principal.client_id}"
+        if wait := self._tests.wait(tester, now):
+            raise TooManyRequests(f"an application may send {TESTS} test events in {TESTS_SPAN:.0f} s", math.ceil(wait))
+        self._tests.count(tester, now)
         printed = self._formats.print_ping(webhook, message, now)
         signed = sign_delivery(webhook, message, now, printed.body)
         try:

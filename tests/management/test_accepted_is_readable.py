@@ -1,0 +1,126 @@
+"""Whatever the management API accepts can be read back: by the API, the command line, and as an estate file."""
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from domogate.domain.devices import DeviceKind
+from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.plants import Topology
+from domogate.management.surface import SURFACE
+from support.command_line import CommandLine
+from support.examples import examples
+from support.management import ManagementApi, open_api
+from support.stores import ANNA
+from support.villa import MODULE_OF, VILLA
+
+LAMP = MODULE_OF[DeviceKind.LIGHT].id
+
+_texts = st.text(st.characters(), min_size=1, max_size=12)
+_times = st.builds(
+    lambda moment, minutes: f"{moment.isoformat()}{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}",
+    st.datetimes(),
+    st.integers(-14 * 60, 14 * 60),
+)
+_uris = st.just("https://app.example/back") | st.builds("x:{}".format, _texts)
+_LAST = "9999-12-31T23:59:59"
+
+_records = st.lists(
+    st.one_of(
+        st.tuples(st.just("/users"), st.fixed_dictionaries({"email": st.emails() | _texts, "name": _texts})),
+        st.tuples(
+            st.just("/subscriptions"),
+            st.fixed_dictionaries(
+                {"name": _texts},
+                optional={
+                    "rate": _texts | st.sampled_from(["5/s", "100/m"]),
+                    "dailyQuota": st.integers(0, 2**54),
+                    "expiresAt": _times | st.just(f"{_LAST}-14:00"),
+                },
+            ),
+        ),
+        st.tuples(
+            st.just("/clients"),
+            st.fixed_dictionaries(
+                {"id": _texts, "name": _texts, "confidential": st.booleans()},
+                optional={
+                    "redirectUris": st.lists(
+                        st.just("https://app.example/back") | st.builds("x:{}".format, _texts), max_size=2
+                    ),
+                    "origins": st.lists(st.just("https://app.example") | _texts, max_size=1),
+                },
+            ),
+        ),
+        st.tuples(
+            st.just(f"/plants/{VILLA.id}/faults"),
+            st.fixed_dictionaries({"fault": st.just("offline"), "moduleId": st.just(LAMP), "until": _times}),
+        ),
+        st.tuples(st.just(f"/plants/{VILLA.id}/invitations"), st.fixed_dictionaries({"email": st.emails() | _texts})),
+    ),
+    min_size=1,
+    max_size=8,
+)
+_LISTS = ("/users", "/subscriptions", "/clients", "/plants", f"/plants/{VILLA.id}", "/faults", "/audit")
+_COMMANDS = ("user", "key", "client", "plant", "fault", "audit")
+
+
+class TestWhateverIsAccepted:
+    @pytest.mark.slow
+    @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
+    @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}-01:00"})])
+    @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}+00:00"})])
+    @example(records=[(f"/plants/{VILLA.id}/faults", {"fault": "offline", "moduleId": LAMP, "until": f"{_LAST}-01:00"})])
+    @given(records=_records)
+    def test_is_listed_printed_exported_and_imported(self, records: list[tuple[str, dict[str, Any]]]) -> None:
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            first, second = CommandLine(folder), CommandLine(folder / "second")
+            asyncio.run(_post(folder, records))
+            for name in _COMMANDS:
+                first.read(name, "list")
+                first.good(name, "list")
+            exported = first.good("estate", "export")
+            file = folder / "estate.yaml"
+            file.write_text(exported, "utf-8")
+            second.good("estate", "import", str(file))
+            assert second.good("estate", "export") == exported
+
+
+async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]]) -> None:
+    """Each record is accepted or refused, and all lists can be read afterwards."""
+    async with open_api(folder) as api:
+        modules = (MODULE_OF[DeviceKind.LIGHT], MODULE_OF[DeviceKind.PLUG])
+        users = (api.operator, ANNA)
+        estate = Estate(users=users, clients=(api.console,), plants=(EstatePlant(VILLA, Topology(modules=modules), ()),))
+        await api.env.store.import_estate(estate, prune=True)
+        for path, body in records:
+            answer = await api.send("POST", path, content=json.dumps(body).encode())
+            assert answer.status_code in (201, 400, 404, 409, 422), answer.text
+        for path in _LISTS:
+            await api.ok("GET", path)
+        await api.env.audit.flush()
+
+
+_WITH_BODY = [one for one in SURFACE.operations if one.body is not None]
+
+
+class TestBodiesThatCannotBeRead:
+    @pytest.mark.parametrize("operation", _WITH_BODY, ids=lambda one: one.id)
+    @pytest.mark.parametrize(
+        "body",
+        [b'{"\\ud800": 1}', b'{"name": "\\udc00"}', b'{"x": ' + b"[" * 970 + b"]" * 970 + b"}", b"[" * 970 + b"]" * 970],
+        ids=["surrogate key", "surrogate", "deep member", "deep"],
+    )
+    async def test_are_400_for_every_operation(self, api: ManagementApi, operation: Any, body: bytes) -> None:
+        path = operation.path.format_map({"clientId": "app"} | dict.fromkeys(_parameters(operation.path), VILLA.id))
+        await api.refused(operation.method, path, status=400, content=body)
+
+
+def _parameters(path: str) -> list[str]:
+    return [part.strip("{}") for part in path.split("/") if part.startswith("{")]
