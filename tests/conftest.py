@@ -20,7 +20,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole"))
 
 _SLOW_FOLDERS = {"stores", "cli"}
 """Folders that wait for a disk or start commands. The fast loop runs only the files in _FAST_FILES from them."""
-_FAST_FILES = {"test_store_states.py", "test_command_people.py"}
+_FAST_FILES = {"test_store_states.py", "test_command_flags.py"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

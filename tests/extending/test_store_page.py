@@ -11,6 +11,8 @@ import pytest
 
 import domogate
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[2] / "docs" / "extending" / "store.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^(?:New file|.*Change) `src/(\S+)`:$", re.MULTILINE)
