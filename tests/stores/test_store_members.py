@@ -5,10 +5,11 @@ import pytest
 
 from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.events import PlantAspect, PlantChanged, UserChanged
+from domogate.domain.limits import Limits
 from domogate.domain.people import User
 from domogate.domain.plants import Invitation, Member, Plant, PlantStatus, Topology
 from domogate.stores import SqlStore
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, ChangeRecorder, an_id
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, NOW, SMALL, ChangeRecorder, an_id
 
 DORA = User(an_id(90), "Dora@example.com", "Dora", "hash of Dora")
 
@@ -52,6 +53,78 @@ class TestAllow:
             await house.allow_user(an_id(404), BRUNO.id)
         with pytest.raises(ValueError, match="there is no user"):
             await house.allow_user(HOUSE.id, an_id(404))
+
+
+WEEKEND = Limits(ambients=(KITCHEN.id,), valid_from=NOW, valid_until=NOW + 3600)
+
+
+async def limits_in(store: SqlStore) -> dict[str, Limits | None]:
+    stored = await store.find_plant(HOUSE.id)
+    assert stored is not None
+    members = {member.email: member.limits for member in stored.plant.allowed}
+    return {**members, **{invitation.email: invitation.limits for invitation in stored.plant.invited}}
+
+
+class TestLimits:
+    async def test_of_a_member_are_stored_and_listed(self, house: SqlStore) -> None:
+        await house.save_user(DORA)
+        assert await house.allow_user(HOUSE.id, DORA.id, WEEKEND)
+        assert (await limits_in(house))[DORA.email] == WEEKEND
+        ((plant,), _) = await house.list_plants_of(DORA.id)
+        assert plant.allowed[-1].limits == WEEKEND
+
+    async def test_of_an_invitation_become_those_of_the_member(self, house: SqlStore) -> None:
+        assert await house.invite(HOUSE.id, DORA.email, WEEKEND)
+        assert (await limits_in(house))[DORA.email] == WEEKEND
+        await house.save_user(DORA)
+        assert (await limits_in(house)) == {BRUNO.email: None, DORA.email: WEEKEND, "Carla@Example.com": None}
+
+    async def test_of_an_active_user_count_at_once(self, house: SqlStore) -> None:
+        await house.save_user(DORA)
+        assert await house.invite(HOUSE.id, DORA.email, WEEKEND)
+        assert (await limits_in(house))[DORA.email] == WEEKEND
+
+    async def test_can_be_changed_and_lifted(self, house: SqlStore) -> None:
+        recorded = await listen(house)
+        for limits in (WEEKEND, WEEKEND, None):
+            assert await house.set_member_limits(HOUSE.id, BRUNO.id, limits)
+            assert (await limits_in(house))[BRUNO.email] == limits
+        changed = PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)
+        assert recorded.events == [changed, changed]
+
+    async def test_are_only_for_members_other_than_the_owner(self, house: SqlStore) -> None:
+        assert not await house.set_member_limits(HOUSE.id, CARLA.id, WEEKEND)
+        with pytest.raises(ValueError, match="owner"):
+            await house.set_member_limits(HOUSE.id, ANNA.id, WEEKEND)
+
+    async def test_survive_an_import_of_the_exported_estate(self, house: SqlStore) -> None:
+        await house.set_member_limits(HOUSE.id, BRUNO.id, WEEKEND)
+        await house.invite(HOUSE.id, DORA.email, WEEKEND)
+        exported = await house.export_estate()
+        for prune in (False, True):
+            recorded = await listen(house)
+            await house.import_estate(exported, prune=prune)
+            assert recorded.events == []
+        assert (await limits_in(house))[BRUNO.email] == (await limits_in(house))[DORA.email] == WEEKEND
+
+    async def test_are_those_of_the_file_after_an_import(self, house: SqlStore) -> None:
+        await house.set_member_limits(HOUSE.id, BRUNO.id, WEEKEND)
+        await house.import_estate(SMALL, prune=False)
+        assert (await limits_in(house))[BRUNO.email] is None
+
+    async def test_of_a_member_who_is_not_in_the_file_stay(self, house: SqlStore) -> None:
+        await house.save_user(DORA)
+        await house.allow_user(HOUSE.id, DORA.id, WEEKEND)
+        await house.import_estate(SMALL, prune=False)
+        assert (await limits_in(house))[DORA.email] == WEEKEND
+
+    async def test_of_a_person_who_joined_since_stay(self, house: SqlStore) -> None:
+        """In the file Carla is invited without limits; in the store she is a member with limits."""
+        await house.save_user(msgspec.structs.replace(CARLA, password_hash="hash"))
+        await house.set_member_limits(HOUSE.id, CARLA.id, WEEKEND)
+        for prune in (False, True):
+            await house.import_estate(SMALL, prune=prune)
+            assert (await limits_in(house))[CARLA.email] == WEEKEND
 
 
 class TestWithdraw:

@@ -9,6 +9,7 @@ import msgspec
 from domogate.domain.commands import SceneStep
 from domogate.domain.devices import HARDWARE, Capability, DeviceKind, Hardware, Metric
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 
 
 class PlantType(StrEnum):
@@ -28,12 +29,16 @@ class Member(msgspec.Struct, frozen=True, gc=False):
 
     user_id: Id
     email: str
+    limits: Limits | None = None
+    """None: all of the plant, at any time. The owner has no limits."""
 
 
 class Invitation(msgspec.Struct, frozen=True, gc=False):
     """An invitation. It becomes a membership once a user with that e-mail is active."""
 
     email: str
+    limits: Limits | None = None
+    """The limits of the membership."""
 
 
 class Plant(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +61,12 @@ class Plant(msgspec.Struct, frozen=True, gc=False):
 
     def is_of(self, user_id: Id) -> bool:
         """True for the owner and for allowed users (Spec 7, Decision 0010)."""
-        return user_id == self.owner.user_id or any(member.user_id == user_id for member in self.allowed)
+        return self.find_member(user_id) is not None
+
+    def find_member(self, user_id: Id) -> Member | None:
+        if user_id == self.owner.user_id:
+            return self.owner
+        return next((member for member in self.allowed if member.user_id == user_id), None)
 
 
 class SceneDetail(msgspec.Struct, frozen=True, gc=False, tag="scene", tag_field="of"):

@@ -100,8 +100,11 @@ async def answer_plants(
 ) -> Answer:
     """List the active plants of the user, or answer 204. The encoded list is cached under `cache_key`."""
     person = await services.read_model.get_person(call.principal.user_id)
-    plants = [plant for plant in list_own_plants(person.plants).plants if is_listed(plant)]
-    return cached_answer(person.encodings, cache_key, lambda: to_wire(plants)) if plants else nothing_found()
+    own = list_own_plants(person.plants, call.principal.user_id, services.clock.now())
+    plants = [plant for plant in own.plants if is_listed(plant)]
+    if not plants:
+        return nothing_found()
+    return cached_answer(person.encodings, f"{cache_key} {own.left_out}", lambda: to_wire(plants))
 
 
 async def list_summaries(services: Services, call: Call) -> Answer:

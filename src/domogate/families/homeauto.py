@@ -176,12 +176,14 @@ async def run_scene(services: Services, call: Call) -> Answer:
 
 async def list_plants(services: Services, call: Call) -> Answer:
     person = await services.read_model.get_person(call.principal.user_id)
-    oldest = services.clock.now() - services.removed_plants_kept
-    listed = list_own_plants(person.plants, removed_since=oldest).plants
-    if not listed:
+    now = services.clock.now()
+    own = list_own_plants(person.plants, call.principal.user_id, now, removed_since=now - services.removed_plants_kept)
+    if not own.plants:
         return nothing_found()
-    # A removed plant leaves the list after some time without a change, so the count is part of the cache key.
-    return cached_answer(person.encodings, f"E6 {len(listed)}", lambda: Plants([_plant_to_wire(plant) for plant in listed]))
+    # A removed plant leaves the list after some time without a change, so the cache key says which are left out.
+    return cached_answer(
+        person.encodings, f"E6 {own.left_out}", lambda: Plants([_plant_to_wire(plant) for plant in own.plants])
+    )
 
 
 async def read_topology(_: Services, call: Call) -> Answer:

@@ -8,6 +8,7 @@ from sqlalchemy import Row
 from domogate.domain.commands import Command
 from domogate.domain.devices import Capability, Metric
 from domogate.domain.events import Event
+from domogate.domain.limits import Limits
 from domogate.domain.people import GrantType
 from domogate.domain.plants import Detail
 from domogate.domain.reachability import Absence
@@ -43,6 +44,7 @@ decode_text = msgspec.json.Decoder(str).decode
 decode_texts = msgspec.json.Decoder(tuple[str, ...]).decode
 decode_grant_types = msgspec.json.Decoder(tuple[GrantType, ...]).decode
 decode_test = msgspec.json.Decoder(EmergencyTest).decode
+decode_limits = msgspec.json.Decoder(Limits).decode
 decode_parts = msgspec.json.Decoder(tuple[SparePart, ...]).decode
 
 

@@ -15,7 +15,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Member, Plant
 from domogate.stores.clients import client_to_row, list_clients
-from domogate.stores.codec import email_key, to_row
+from domogate.stores.codec import email_key, to_json_or_none, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.keys import list_subscriptions
 from domogate.stores.members import invitation_rows, member_rows
@@ -135,33 +135,40 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
 
     Without pruning, only an owner who is replaced loses access.
     """
-    stored_members: dict[Id, list[Id]] = defaultdict(list)
-    for plant_id, user_id in tx.connection.execute(
-        select(members.c.plant_id, members.c.user_id).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)
-    ):
-        stored_members[plant_id].append(user_id)
-    stored_invitations: dict[Id, list[str]] = defaultdict(list)
-    for plant_id, email in tx.connection.execute(
-        select(invitations.c.plant_id, invitations.c.email).order_by(invitations.c.position)
-    ):
-        stored_invitations[plant_id].append(email)
+    stored_members: dict[Id, dict[Id, str | None]] = defaultdict(dict)
+    by_position = select(members).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)
+    for row in tx.connection.execute(by_position):
+        stored_members[row.plant_id][row.user_id] = row.limits
+    stored_invitations: dict[Id, dict[str, str | None]] = defaultdict(dict)
+    for row in tx.connection.execute(select(invitations).order_by(invitations.c.position)):
+        stored_invitations[row.plant_id][row.email] = row.limits
 
     changed: set[Id] = set()
     new_members: list[dict[str, object]] = []
     new_invitations: list[dict[str, object]] = []
     for plant in plants:
-        before = stored_members.get(plant.id, [])
-        invited_before = stored_invitations.get(plant.id, [])
-        people = [known.find(plant.owner), *map(known.find, plant.allowed)]
-        invited = [invitation.email for invitation in plant.invited]
+        before = stored_members.get(plant.id, {})
+        invited_before = stored_invitations.get(plant.id, {})
+        people: dict[Id, str | None] = {known.find(plant.owner): None}
+        for member in plant.allowed:
+            people.setdefault(known.find(member), to_json_or_none(member.limits))
+        invited: dict[str, str | None] = {}
+        for invitation in plant.invited:
+            invited.setdefault(invitation.email, to_json_or_none(invitation.limits))
         if not prune:
-            people += before[1:]
-            invited += invited_before
-        people += [user_id for email in invited if (user_id := known.id_of_email.get(email_key(email))) in known.active]
-        waiting = [email for email in invited if known.id_of_email.get(email_key(email)) not in known.active]
-        rows = member_rows(plant.id, people[0], people[1:])
-        waiting_rows = invitation_rows(plant.id, waiting)
-        if [row["user_id"] for row in rows] == before and [row["email"] for row in waiting_rows] == invited_before:
+            people = {**people, **{user_id: limits for user_id, limits in list(before.items())[1:] if user_id not in people}}
+            invited = {**invited, **{email: limits for email, limits in invited_before.items() if email not in invited}}
+        waiting: dict[str, str | None] = {}
+        for email, limits in invited.items():
+            user_id = known.id_of_email.get(email_key(email))
+            if user_id in known.active:
+                # A person who joined since the file was written keeps the limits that they have now.
+                people.setdefault(user_id, before.get(user_id, limits))
+            else:
+                waiting[email] = limits
+        rows, waiting_rows = member_rows(plant.id, people), invitation_rows(plant.id, waiting)
+        same_people = [(row["user_id"], row["limits"]) for row in rows] == list(before.items())
+        if same_people and [(row["email"], row["limits"]) for row in waiting_rows] == list(invited_before.items()):
             continue
         changed.add(plant.id)
         new_members += rows

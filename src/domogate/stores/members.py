@@ -1,14 +1,15 @@
 """The people of a plant: its owner, allowed users, and invitations. An invited person joins when they are an active user."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
 
 from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.ids import Id
-from domogate.stores.codec import email_key
+from domogate.domain.limits import Limits
+from domogate.stores.codec import email_key, to_json_or_none
 from domogate.stores.engine import Transaction, chunked, execute_many
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users
@@ -50,7 +51,7 @@ def list_plants_inviting(connection: Connection, email: str) -> Sequence[Id]:
     return connection.execute(_PLANTS_INVITING, {"key": email_key(email)}).scalars().all()
 
 
-def allow_user(tx: Transaction, plant_id: Id, user_id: Id) -> bool:
+def allow_user(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits | None = None) -> bool:
     require_plant(tx, plant_id)
     key = tx.connection.execute(select(users.c.email_key).where(users.c.id == user_id)).scalar()
     if key is None:
@@ -59,9 +60,29 @@ def allow_user(tx: Transaction, plant_id: Id, user_id: Id) -> bool:
         return False
     with changing_plants(tx, [plant_id]):
         position = _next_positions(tx.connection, [plant_id])[plant_id]
-        row = {"plant_id": plant_id, "user_id": user_id, "owner": False, "position": position}
+        row = {
+            "plant_id": plant_id,
+            "user_id": user_id,
+            "owner": False,
+            "position": position,
+            "limits": to_json_or_none(limits),
+        }
         tx.connection.execute(insert(members), row)
         tx.connection.execute(_DISINVITE, {"of_plant": plant_id, "to_email": key})
+    return True
+
+
+def set_member_limits(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits | None) -> bool:
+    is_owner = _find_role(tx, plant_id, user_id)
+    if is_owner is None:
+        return False
+    if is_owner:
+        raise ValueError("the owner of a plant cannot have limits")
+    member = and_(members.c.plant_id == plant_id, members.c.user_id == user_id)
+    stored = to_json_or_none(limits)
+    if tx.connection.execute(select(members.c.limits).where(member)).scalar() != stored:
+        with changing_plants(tx, [plant_id]):
+            tx.connection.execute(update(members).where(member).values(limits=stored))
     return True
 
 
@@ -76,13 +97,13 @@ def withdraw_user(tx: Transaction, plant_id: Id, user_id: Id) -> bool:
     return True
 
 
-def invite(tx: Transaction, plant_id: Id, email: str) -> bool:
+def invite(tx: Transaction, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
     require_plant(tx, plant_id)
     key = email_key(email)
     invited = select(users.c.id, users.c.password_hash).where(users.c.email_key == key)
     user = tx.connection.execute(invited).first()
     if user is not None and user.password_hash is not None:
-        return allow_user(tx, plant_id, user.id)
+        return allow_user(tx, plant_id, user.id, limits)
     if user is not None and _find_role(tx, plant_id, user.id) is not None:
         return False
     waiting = select(invitations.c.email_key, invitations.c.position).where(invitations.c.plant_id == plant_id)
@@ -91,7 +112,7 @@ def invite(tx: Transaction, plant_id: Id, email: str) -> bool:
         return False
     with changing_plants(tx, [plant_id]):
         position = max(positions.values(), default=-1) + 1
-        row = {"plant_id": plant_id, "email_key": key, "email": email, "position": position}
+        row = {"plant_id": plant_id, "email_key": key, "email": email, "position": position, "limits": to_json_or_none(limits)}
         tx.connection.execute(insert(invitations), row)
     return True
 
@@ -133,26 +154,26 @@ def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invit
         ).scalar_one()
         tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.owner.is_(False)))
         tx.connection.execute(delete(invitations).where(invitations.c.plant_id == plant_id))
-        execute_many(tx.connection, insert(members), member_rows(plant_id, owner, allowed)[1:])
-        execute_many(tx.connection, insert(invitations), invitation_rows(plant_id, invited))
+        execute_many(tx.connection, insert(members), member_rows(plant_id, dict.fromkeys((owner, *allowed)))[1:])
+        execute_many(tx.connection, insert(invitations), invitation_rows(plant_id, dict.fromkeys(invited)))
         take_up_invitations(tx, invitations.c.plant_id == plant_id)
 
 
-def member_rows(plant_id: Id, owner: Id, allowed: Iterable[Id]) -> list[dict[str, object]]:
-    """Return the rows, owner first, without duplicates."""
+def member_rows(plant_id: Id, people: Mapping[Id, str | None]) -> list[dict[str, object]]:
+    """Return the rows of the users, owner first, with the limits of each."""
     return [
-        {"plant_id": plant_id, "user_id": user_id, "owner": position == 0, "position": position}
-        for position, user_id in enumerate(dict.fromkeys((owner, *allowed)))
+        {"plant_id": plant_id, "user_id": user_id, "owner": position == 0, "position": position, "limits": limits}
+        for position, (user_id, limits) in enumerate(people.items())
     ]
 
 
-def invitation_rows(plant_id: Id, emails: Iterable[str]) -> list[dict[str, object]]:
-    """Return one row for each e-mail, with its first spelling."""
+def invitation_rows(plant_id: Id, invited: Mapping[str, str | None]) -> list[dict[str, object]]:
+    """Return one row for each e-mail, with its first spelling and its limits."""
     spelled: dict[str, str] = {}
-    for email in emails:
+    for email in invited:
         spelled.setdefault(email_key(email), email)
     return [
-        {"plant_id": plant_id, "email_key": key, "email": email, "position": position}
+        {"plant_id": plant_id, "email_key": key, "email": email, "position": position, "limits": invited[email]}
         for position, (key, email) in enumerate(spelled.items())
     ]
 
@@ -160,7 +181,7 @@ def invitation_rows(plant_id: Id, emails: Iterable[str]) -> list[dict[str, objec
 def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None = None) -> set[Id]:
     """Turn invitations to active users into memberships. Return the changed plants."""
     due = (
-        select(invitations.c.plant_id, invitations.c.email_key, users.c.id)
+        select(invitations.c.plant_id, invitations.c.email_key, users.c.id, invitations.c.limits)
         .join(users, users.c.email_key == invitations.c.email_key)
         .where(users.c.password_hash.is_not(None))
         .order_by(invitations.c.plant_id, invitations.c.position)
@@ -171,11 +192,12 @@ def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None =
     plant_ids = {row.plant_id for row in rows}
     next_position = _next_positions(tx.connection, plant_ids)
     joining = []
-    for plant_id, _, user_id in rows:
-        joining.append({"plant_id": plant_id, "user_id": user_id, "owner": False, "position": next_position[plant_id]})
+    for plant_id, _, user_id, limits in rows:
+        position = next_position[plant_id]
+        joining.append({"plant_id": plant_id, "user_id": user_id, "owner": False, "position": position, "limits": limits})
         next_position[plant_id] += 1
     execute_many(tx.connection, tx.database.insert(members).on_conflict_do_nothing(), joining)
-    execute_many(tx.connection, _DISINVITE, [{"of_plant": plant_id, "to_email": key} for plant_id, key, _ in rows])
+    execute_many(tx.connection, _DISINVITE, [{"of_plant": plant_id, "to_email": key} for plant_id, key, _, _ in rows])
     return plant_ids
 
 
@@ -195,6 +217,7 @@ class SqlMembers(SqlSubject):
     """MemberStore."""
 
     allow_user = writes(allow_user)
+    set_member_limits = writes(set_member_limits)
     withdraw_user = writes(withdraw_user)
     invite = writes(invite)
     withdraw_invitation = writes(withdraw_invitation)

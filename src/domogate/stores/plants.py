@@ -23,11 +23,11 @@ HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kin
 
 # Ordered by position, then by id: positions can repeat after imports without pruning.
 SELECT_MEMBERS = (
-    select(members.c.plant_id, members.c.user_id, members.c.owner, users.c.email)
+    select(members.c.plant_id, members.c.user_id, members.c.owner, members.c.limits, users.c.email)
     .join(users, users.c.id == members.c.user_id)
     .order_by(members.c.position, members.c.user_id)
 )
-SELECT_INVITATIONS = select(invitations.c.plant_id, invitations.c.email).order_by(
+SELECT_INVITATIONS = select(invitations.c.plant_id, invitations.c.email, invitations.c.limits).order_by(
     invitations.c.position, invitations.c.email_key
 )
 SELECT_FLOORS = select(floors).order_by(floors.c.position, floors.c.id)

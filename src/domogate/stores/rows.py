@@ -8,6 +8,7 @@ from sqlalchemy import Row
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.domain.plants import (
     Ambient,
     Floor,
@@ -23,6 +24,7 @@ from domogate.domain.plants import (
 from domogate.stores.codec import (
     decode_capabilities,
     decode_detail,
+    decode_limits,
     decode_metrics,
     decode_options,
     from_row,
@@ -65,17 +67,21 @@ def people_from_rows(member_rows: Iterable[Row[Any]], invitation_rows: Iterable[
     allowed: dict[Id, list[Member]] = defaultdict(list)
     invited: dict[Id, list[Invitation]] = defaultdict(list)
     for row in member_rows:
-        member = Member(row.user_id, row.email)
+        member = Member(row.user_id, row.email, limits_from_row(row))
         if row.owner:
             owners[row.plant_id] = member
         else:
             allowed[row.plant_id].append(member)
     for row in invitation_rows:
-        invited[row.plant_id].append(Invitation(row.email))
+        invited[row.plant_id].append(Invitation(row.email, limits_from_row(row)))
     return {
         plant_id: (owner, tuple(allowed.get(plant_id, ())), tuple(invited.get(plant_id, ())))
         for plant_id, owner in owners.items()
     }
+
+
+def limits_from_row(row: Row[Any]) -> Limits | None:
+    return None if row.limits is None else decode_limits(row.limits)
 
 
 def module_to_row(module: Module, plant_id: Id, ambient_id: Id | None, position: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
+from domogate.domain.limits import Limits
 from domogate.domain.people import Scope, Standing
 from domogate.domain.plants import PlantStatus, Topology
 from domogate.identity.rotation import rotate_keys
@@ -162,9 +163,8 @@ class TestTime:
         assert (listener.end_code, listener.notices) == ("token", [])
 
     async def test_rights_for_a_period_end_the_stream_when_it_is_over(self, setup: StreamSetup, house: House) -> None:
-        view = await setup.read_model.get_plant(house.plant.id)
-        assert view is not None
-        view.members[house.bruno.id] = setup.clock.now() + 10
+        limits = Limits(valid_until=setup.clock.now() + 10)
+        assert await setup.store.set_member_limits(house.plant.id, house.bruno.id, limits)
         listener = await setup.listen(house.of_bruno, EventFilter(plants=frozenset({house.plant.id})))
         setup.clock.at += 9
         await house.switch()

@@ -8,8 +8,9 @@ import pytest
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.domain.people import Scope, Standing, User
-from domogate.domain.plants import Module, Plant, PlantStatus, Topology
+from domogate.domain.plants import Member, Module, Plant, PlantStatus, Topology
 from domogate.families import FAMILIES
 from domogate.ports import StoredPlant
 from domogate.services.plants.read_model import PlantView
@@ -31,6 +32,11 @@ EVERY_SCOPE = frozenset[str](Scope)
 
 def view_of(plant: Plant = HOUSE, topology: Topology = HOUSE_TOPOLOGY) -> PlantView:
     return PlantView(StoredPlant(plant, topology, {}, 1))
+
+
+def with_limits(limits: Limits) -> Plant:
+    """The house with Bruno as a guest."""
+    return msgspec.structs.replace(HOUSE, allowed=(Member(BRUNO.id, BRUNO.email, limits),))
 
 
 def access_of(user: User, plant: PlantView | None, scopes: frozenset[str] = EVERY_SCOPE, now: float = NOW) -> Access:
@@ -100,17 +106,16 @@ class TestPeople:
                 access_of(user, plant)
 
     def test_rights_end_when_their_time_has_passed(self) -> None:
-        plant = view_of()
-        plant.members[BRUNO.id] = NOW + 10
+        plant = view_of(with_limits(Limits(valid_until=NOW + 10)))
         assert access_of(BRUNO, plant, now=NOW + 9).until == NOW + 10
         with pytest.raises(NotYourPlant):
             access_of(BRUNO, plant, now=NOW + 10)
 
     def test_removed_plants_are_listed_only_for_as_long_as_asked(self) -> None:
         removed = msgspec.structs.replace(HOUSE, id=Id(an_id(80)), status=PlantStatus.REMOVED, removed_at=NOW)
-        assert list_own_plants([HOUSE, removed]).plants == [HOUSE]
-        assert list_own_plants([HOUSE, removed], removed_since=NOW).plants == [HOUSE, removed]
-        assert list_own_plants([HOUSE, removed], removed_since=NOW + 1).plants == [HOUSE]
+        assert list_own_plants([HOUSE, removed], ANNA.id, NOW).plants == [HOUSE]
+        assert list_own_plants([HOUSE, removed], ANNA.id, NOW, removed_since=NOW).plants == [HOUSE, removed]
+        assert list_own_plants([HOUSE, removed], ANNA.id, NOW, removed_since=NOW + 1).plants == [HOUSE]
 
     @pytest.mark.parametrize(
         ("standing", "fault"),

@@ -177,7 +177,7 @@ class AccountPages:
 
     async def _plants_of(self, person: LoggedIn) -> Sequence[Plant]:
         plants, _ = await self._context.store.list_plants_of(person.user.id)
-        return list_own_plants(plants).plants
+        return list_own_plants(plants, person.user.id, self._context.clock.now()).plants
 
     async def _find_shared(self, person: LoggedIn, text: str) -> Plant | None:
         plant_id: Id | None = DASHED_UUID.parse_id(text)

@@ -7,6 +7,7 @@ import msgspec
 
 from domogate.domain.ids import Id
 from domogate.domain.injections import Injection
+from domogate.domain.limits import Limits
 from domogate.domain.plants import Plant, PlantStatus, Topology
 from domogate.domain.reachability import Absence
 from domogate.domain.states import State
@@ -56,15 +57,19 @@ class PlantStore(Protocol):
 class MemberStore(Protocol):
     """The people of a plant: its owner, allowed users and invitations."""
 
-    async def allow_user(self, plant_id: Id, user_id: Id) -> bool:
+    async def allow_user(self, plant_id: Id, user_id: Id, limits: Limits | None = None) -> bool:
         """Return False if the user is in the plant already. An invitation of this user is removed."""
+        ...
+
+    async def set_member_limits(self, plant_id: Id, user_id: Id, limits: Limits | None) -> bool:
+        """Return False if the user is not allowed in the plant. The owner cannot have limits: ValueError."""
         ...
 
     async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
         """Return False if the user is not allowed in the plant. The owner cannot be withdrawn: ValueError."""
         ...
 
-    async def invite(self, plant_id: Id, email: str) -> bool:
+    async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
         """Return False if the e-mail is invited or a member already. An active user becomes a member at once."""
         ...
 

@@ -129,7 +129,8 @@ class StreamRights:
 
     async def _find_plants(self, principal: Principal) -> tuple[set[Id], float]:
         if self.all_plants:
-            own = list_own_plants((await self._context.read_model.get_person(principal.user_id)).plants)
+            person = await self._context.read_model.get_person(principal.user_id)
+            own = list_own_plants(person.plants, principal.user_id, self._context.clock.now())
             plants = {plant.id for plant in own.plants}
             if not self.plants <= plants:
                 raise NotYourPlant("the user has lost the rights on a plant of this stream")

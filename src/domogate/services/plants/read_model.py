@@ -5,14 +5,14 @@ Only the change feed updates it, and the store applies the feed before it answer
 """
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any, Protocol
 
 from domogate.common.feed_cache import FeedCache
 from domogate.domain.events import Change, PlantChanged, SparePartsChanged, StateChanged, UserChanged
 from domogate.domain.ids import Id
 from domogate.domain.injections import InjectedFault, Injection
-from domogate.domain.plants import Ambient, Module, Plant, Topology
+from domogate.domain.limits import Places
+from domogate.domain.plants import Ambient, Member, Module, Plant, Topology
 from domogate.domain.reachability import Absence
 from domogate.domain.safety import SpareParts
 from domogate.domain.states import State
@@ -73,7 +73,7 @@ class ModuleView:
 class PlantView:
     """A plant with everything a request needs: its members, its modules, and cached encodings by surface."""
 
-    __slots__ = ("ambients", "cursor", "encodings", "injections", "members", "modules", "plant", "topology")
+    __slots__ = ("ambients", "cursor", "encodings", "injections", "members", "modules", "plant", "topology", "views_of_guests")
 
     def __init__(self, stored: StoredPlant) -> None:
         plant = stored.plant
@@ -83,14 +83,16 @@ class PlantView:
         self.injections: tuple[Injection, ...] = stored.injections
         """Injected faults. Ended ones stay until they are cleared, so check `Injection.holds`."""
         overlay = overlay_of(stored.injections)
-        self.members: dict[Id, float] = {member.user_id: inf for member in (plant.owner, *plant.allowed)}
-        """Until when each person has rights on the plant. Only the rights module reads it."""
+        self.members: dict[Id, Member] = {member.user_id: member for member in (plant.owner, *plant.allowed)}
+        """The people with rights on the plant. Only the rights module reads it."""
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
             module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET), overlay)
             for module in stored.topology.every_module()
         }
         self.encodings: dict[str, Any] = {}
+        self.views_of_guests: dict[Places, PlantView] = {}
+        """The plant as guests see it. Only the rights module uses it."""
 
 
 class PersonView:

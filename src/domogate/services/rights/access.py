@@ -1,7 +1,7 @@
 """Who is calling, and may this person, now, see this module of this plant? Every surface asks here.
 
-The answers are synchronous: they need only the read model. A membership that covers some modules or a period of time would be
-a change of this file: callers use the plant as `Access` shows it, and ask again when `until` has passed.
+The answers are synchronous: they need only the read model. A guest may see some places of a plant, for some time: callers use
+the plant as `Access` shows it, and ask again when `until` has passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from domogate.domain.people import Principal, Scope, Standing, User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import Admission, Admitted, Verifier
 from domogate.services.plants.read_model import PlantView
+from domogate.services.rights.guests import view_for_guest
 
 READ_SCOPE: dict[DeviceKind, Scope] = {
     DeviceKind.LIGHT: Scope.LIGHT_READ,
@@ -66,10 +67,15 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     """`plant` is what the read model has for `plant_id`. Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016)."""
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
-    until = plant.members.get(viewer.user_id)
-    if until is None or until <= now:
+    member = plant.members.get(viewer.user_id)
+    if member is None:
         raise NotYourPlant(f"the user has no rights on the plant {plant_id}")
-    return Access(plant, viewer.scopes, until)
+    limits = member.limits
+    if limits is None:
+        return Access(plant, viewer.scopes, inf)
+    if not limits.holds(now):
+        raise NotYourPlant(f"the user has no rights on the plant {plant_id} at this time")
+    return Access(view_for_guest(plant, limits), viewer.scopes, limits.next_change(now))
 
 
 class PlantList(msgspec.Struct, frozen=True):
@@ -77,13 +83,28 @@ class PlantList(msgspec.Struct, frozen=True):
 
     plants: list[Plant]
     until: float = inf
+    left_out: str = ""
+    """Which of the person's plants are not in the list: a part of the keys of cached answers."""
 
 
-def list_own_plants(plants: Iterable[Plant], *, removed_since: float = inf) -> PlantList:
-    """Those of a person's own plants that are active, or were removed at this time or later."""
-    return PlantList(
-        [plant for plant in plants if plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= removed_since]
-    )
+def list_own_plants(plants: Iterable[Plant], user_id: Id, now: float, *, removed_since: float = inf) -> PlantList:
+    """Those of a person's own plants that are active, or were removed at this time or later. A guest sees no other people."""
+    listed: list[Plant] = []
+    left_out: list[str] = []
+    until = inf
+    for number, plant in enumerate(plants):
+        member = plant.find_member(user_id)
+        limits = None if member is None else member.limits
+        if limits is not None:
+            until = min(until, limits.next_change(now))
+        served = plant.status is PlantStatus.ACTIVE or (plant.removed_at or 0.0) >= removed_since
+        if member is None or not served or (limits is not None and not limits.holds(now)):
+            left_out.append(str(number))
+        elif limits is not None:
+            listed.append(msgspec.structs.replace(plant, allowed=(member,), invited=()))
+        else:
+            listed.append(plant)
+    return PlantList(listed, until, ",".join(left_out))
 
 
 def check_standing(standing: Standing) -> None:

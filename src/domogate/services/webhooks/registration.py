@@ -17,7 +17,7 @@ from domogate.services.audit import AuditAction
 from domogate.services.events.filters import scopes_for
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
-from domogate.services.rights.access import get_access
+from domogate.services.rights.access import Access, get_access
 from domogate.services.webhooks.administration import WebhookAdministration, WebhookDispatcher, check_not_ended
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
@@ -160,10 +160,17 @@ class Webhooks:
         return Ping(answer.status)
 
     async def list_dead(self, principal: Principal, webhook_id: Id, *, after: int, limit: int) -> Sequence[PendingDelivery]:
-        """By cursor. Raises NotFound, NoSuchPlant, NotYourPlant."""
+        """By cursor, those that the present rights show. Raises NotFound, NoSuchPlant, NotYourPlant."""
         webhook = await self.get_own(principal, webhook_id)
-        await self._check_rights(principal, webhook.plant_id)
-        return await self._administration.list_dead(webhook_id, after=after, limit=limit)
+        access = await self._check_rights(principal, webhook.plant_id)
+        found: list[PendingDelivery] = []
+        while len(found) < limit:
+            page = await self._administration.list_dead(webhook_id, after=after, limit=limit)
+            found += [delivery for delivery in page if access.may_see(delivery.module_id)]
+            if len(page) < limit:
+                break
+            after = page[-1].change.cursor
+        return found[:limit]
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
         """As in WebhookAdministration. Raises also NoSuchPlant, NotYourPlant."""
@@ -176,5 +183,5 @@ class Webhooks:
         await self._check_rights(principal, webhook.plant_id)
         return webhook
 
-    async def _check_rights(self, principal: Principal, plant_id: Id) -> None:
-        get_access(principal, plant_id, await self._read_model.get_plant(plant_id), self._clock.now())
+    async def _check_rights(self, principal: Principal, plant_id: Id) -> Access:
+        return get_access(principal, plant_id, await self._read_model.get_plant(plant_id), self._clock.now())

@@ -22,6 +22,7 @@ members = Table(
     col.reference("user_id", "users.id"),
     *col.flags("owner"),
     *col.integers("position"),
+    *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "user_id"),
     Index("ix_members_user_id", "user_id"),
 )
@@ -32,6 +33,7 @@ invitations = Table(
     col.reference("plant_id", "plants.id", cascade=True),
     *col.strings("email_key", "email"),
     *col.integers("position"),
+    *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "email_key"),
     Index("ix_invitations_email_key", "email_key"),
 )

@@ -1,0 +1,37 @@
+"""The limits of a guest: the places of a plant that they may see, and the period of their membership (Decision 0058)."""
+
+from math import inf
+
+import msgspec
+
+from domogate.domain.ids import Id
+
+Places = tuple[tuple[Id, ...], tuple[Id, ...], tuple[Id, ...]]
+"""Floors, ambients and modules."""
+
+
+class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A guest sees the named floors, ambients and modules, and nothing else of the plant; all of it if none is named."""
+
+    floors: tuple[Id, ...] = ()
+    ambients: tuple[Id, ...] = ()
+    modules: tuple[Id, ...] = ()
+    valid_from: float | None = None
+    valid_until: float | None = None
+
+    @property
+    def places(self) -> Places:
+        return self.floors, self.ambients, self.modules
+
+    @property
+    def everywhere(self) -> bool:
+        return not (self.floors or self.ambients or self.modules)
+
+    def holds(self, now: float) -> bool:
+        """Whether the period has begun and not ended."""
+        begun = self.valid_from is None or self.valid_from <= now
+        return begun and (self.valid_until is None or now < self.valid_until)
+
+    def next_change(self, now: float) -> float:
+        """The next time at which `holds` may give another answer."""
+        return min((at for at in (self.valid_from, self.valid_until) if at is not None and at > now), default=inf)
