@@ -299,6 +299,10 @@ class TestLogging:
         assert (line["client"], line["operation"], line["request_id"]) == ("192.0.2.1", "E8", "mine")
         assert "hidden" not in json_log.getvalue()
 
+    async def test_a_long_path_is_cut(self, json_log: io.StringIO) -> None:
+        await Asked(access_log=True)("/homeauto/" + "x" * 30_000)
+        assert len(json_log.getvalue()) < 1_000
+
     async def test_by_default_there_is_none(self, json_log: io.StringIO) -> None:
         await Asked()()
         assert json_log.getvalue() == ""

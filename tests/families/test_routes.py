@@ -17,7 +17,7 @@ class TestRoutes:
             "reference": "062520"
         }
         path = f"{family.prefix}/{PLACEHOLDER.sub(lambda match: values[match[2]], operation.path)}".encode()
-        target = Routes(family).find(operation.method, path)
+        target = Routes(family).parse(operation.method, path)
         assert target.malformed is None
         assert target.operation is operation
         for parameter in operation.parameters:
@@ -27,7 +27,7 @@ class TestRoutes:
                 assert getattr(target, f"{parameter.role}_id") == identity
 
     def test_a_malformed_id_is_returned_and_not_raised(self) -> None:
-        target = Routes(FAMILIES[1]).find("GET", b"/homeauto/v1.0/plants/x/topology")
+        target = Routes(FAMILIES[1]).parse("GET", b"/homeauto/v1.0/plants/x/topology")
         assert target.operation.id == "E7"
         assert target.malformed is not None
         assert target.malformed.startswith("plantId must be a UUID")
@@ -48,17 +48,49 @@ class TestRoutes:
     )
     def test_no_other_path_is_one(self, path: bytes) -> None:
         with pytest.raises(WrongUrl):
-            Routes(FAMILIES[1]).find("GET", path)
+            Routes(FAMILIES[1]).parse("GET", path)
 
     def test_an_encoded_slash_stays_in_its_parameter(self) -> None:
-        target = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
+        target = Routes(FAMILIES[7]).parse("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
         assert target.reference == "a/b c"
 
     def test_another_method_is_told_which_there_are(self) -> None:
         with pytest.raises(WrongMethod) as refusal:
-            Routes(FAMILIES[1]).find("DELETE", b"/homeauto/v1.0/plants")
+            Routes(FAMILIES[1]).parse("DELETE", b"/homeauto/v1.0/plants")
         assert refusal.value.allow == "GET, HEAD"
 
     def test_percent_encoding_that_is_no_text_is_refused(self) -> None:
-        target = Routes(FAMILIES[7]).find("GET", b"/emergency-lighting/module/%ff/spare-parts")
+        target = Routes(FAMILIES[7]).parse("GET", b"/emergency-lighting/module/%ff/spare-parts")
         assert target.malformed == "reference has percent-encoded bytes that are not UTF-8"
+
+
+class TestKeptPaths:
+    def path(self, number: int, length: int = 1) -> bytes:
+        return b"/emergency-lighting/module/%d%b/spare-parts" % (number, b"x" * length)
+
+    def test_a_path_is_kept_only_when_told(self) -> None:
+        routes, request = Routes(FAMILIES[7]), ("GET", self.path(1))
+        target = routes.parse(*request)
+        assert routes.find_kept(request) is None
+        routes.keep(request, target)
+        assert routes.find_kept(request) is target
+
+    @pytest.mark.parametrize("length", [1, 30_000])
+    def test_they_are_bounded_by_their_bytes_and_the_oldest_goes(self, length: int) -> None:
+        routes = Routes(FAMILIES[7])
+        requests = [("GET", self.path(number, length)) for number in range(10_000)]
+        for request in requests:
+            routes.keep(request, routes.parse("GET", self.path(1)))
+        kept = [request for request in requests if routes.find_kept(request)]
+        assert kept == requests[-len(kept) :]
+        assert 0 < sum(len(path) + 500 for _, path in kept) <= 4_000_000
+
+    def test_one_that_is_kept_twice_counts_once(self) -> None:
+        routes = Routes(FAMILIES[7])
+        first = ("GET", self.path(0))
+        for _ in range(10_000):
+            routes.keep(first, routes.parse(*first))
+        second = ("GET", self.path(1))
+        routes.keep(second, routes.parse(*second))
+        assert routes.find_kept(first)
+        assert routes.find_kept(second)

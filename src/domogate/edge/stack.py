@@ -25,6 +25,8 @@ REQUEST_ID = "domogate.request_id"
 
 _READ_HEADERS = frozenset((b"origin", b"x-request-id", b"access-control-request-method"))
 _HEALTH = frozenset(("/healthz", "/readyz"))
+_LOGGED_PATH = 500
+"""Bytes of a path that a log line shows."""
 _CLIENT_GONE = 499
 """Counted but never sent: the client disconnected before the inner app had an answer."""
 
@@ -188,9 +190,9 @@ async def _nothing_here(_scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 def _printable_path(scope: Scope) -> str:
-    """The percent-encoded path. The decoded path could have line ends and terminal sequences."""
+    """The percent-encoded path, cut. The decoded path could have line ends and terminal sequences."""
     raw: bytes = scope.get("raw_path") or b""
-    return raw.decode("ascii", "replace")
+    return raw[:_LOGGED_PATH].decode("ascii", "replace")
 
 
 def _bodiless(send: Send) -> Send:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -12,8 +11,10 @@ from domogate.domain.faults import WrongMethod, WrongUrl
 from domogate.domain.ids import Id
 from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
 
-_CACHED_PATHS = 8192
-"""Parsed paths cached per family: clients repeat the same few requests."""
+_KEPT_BYTES = 4_000_000
+"""Bytes of parsed paths kept per family: clients repeat the same few requests."""
+_TARGET_BYTES = 500
+"""About the memory of a kept path beside its text."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -59,9 +60,20 @@ class Routes:
         self._match: Callable[[str], re.Match[str] | None] = re.compile(
             f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})"
         ).fullmatch
-        self.find: Callable[[str, bytes], Target] = lru_cache(maxsize=_CACHED_PATHS)(self._find)
+        self._kept: dict[tuple[str, bytes], Target] = {}
+        self._kept_bytes = 0
+        self.find_kept = self._kept.get
 
-    def _find(self, method: str, raw_path: bytes) -> Target:
+    def keep(self, request: tuple[str, bytes], target: Target) -> None:
+        """Keep a parsed path, and forget the oldest ones beyond the limit. Only for requests that passed all checks."""
+        if self._kept.setdefault(request, target) is target:
+            self._kept_bytes += _TARGET_BYTES + len(request[1])
+            while self._kept_bytes > _KEPT_BYTES:
+                oldest = next(iter(self._kept))
+                del self._kept[oldest]
+                self._kept_bytes -= _TARGET_BYTES + len(oldest[1])
+
+    def parse(self, method: str, raw_path: bytes) -> Target:
         """Raises WrongUrl, WrongMethod."""
         match = self._match(raw_path.decode("latin-1"))
         if match is None or match.lastindex is None:

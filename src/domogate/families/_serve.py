@@ -69,7 +69,7 @@ class FamilyApp:
         self._admission = admission
         self._verifier = verifier
         self._max_body = max_body
-        self._find = Routes(family).find
+        self._routes = Routes(family)
         self._headers: dict[str, list[Header]] = {
             operation.id: _lifecycle_headers(
                 family.lifecycle_of(operation), sunset.get(operation.id) or sunset.get(family.slug)
@@ -82,7 +82,9 @@ class FamilyApp:
         principal: Principal | None = None
         extra: list[Header] = []
         try:
-            target = self._find(scope["method"], scope["raw_path"])
+            request = scope["method"], scope["raw_path"]
+            kept = self._routes.find_kept(request)
+            target = kept or self._routes.parse(*request)
             operation = target.operation
             scope["domogate.operation"] = operation.id
             extra = self._headers[operation.id]
@@ -102,6 +104,8 @@ class FamilyApp:
             client = scope["client"]
             call = Call(principal, client[0] if client else "")
             await self._read_request(target, headers, receive, call)
+            if kept is None:
+                self._routes.keep(request, target)
             answer = await operation.handler(self._services, call)
             if answer.etag is not None and _matches(headers.get(b"if-none-match"), answer.etag):
                 answer = not_modified(answer)

@@ -6,7 +6,7 @@
 from domogate.services.people.actors import COMMAND_LINE, Actor
 from domogate.services.people.clients import Clients
 from domogate.services.people.links import LINK_PATH, DeadLink, IssuedLink, Mail
-from domogate.services.people.login_throttle import LoginThrottle, network_of
+from domogate.services.people.login_throttle import LoginThrottle
 from domogate.services.people.logins import (
     LoggedIn,
     LoginComplete,
@@ -48,5 +48,4 @@ __all__ = [
     "form_token_of",
     "is_common",
     "is_secret",
-    "network_of",
 ]

@@ -5,9 +5,9 @@ because people also type other things into the e-mail field, such as their passw
 """
 
 import hashlib
-import ipaddress
 from collections import OrderedDict
 
+from domogate.common.networks import network_of
 from domogate.domain.attempts import Attempt, Limit
 from domogate.ports import Clock, SessionStore
 
@@ -80,16 +80,3 @@ class LoginThrottle:
         """Of fixed size, however long the name is."""
         text = "\0".join((self._purpose, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def network_of(address: str) -> str:
-    """An IPv6 address counts as its /64: one customer usually has all of it."""
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.IPv6Network((parsed, 64), strict=False))
-    return str(parsed)

@@ -5,9 +5,9 @@ Tickets cannot be guessed, so this only saves work. It counts in this process, a
 
 import math
 
+from domogate.common.networks import network_of
 from domogate.common.window_limiter import WindowLimiter
 from domogate.ports import Clock
-from domogate.services.people import network_of
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 ALLOWANCE = 100
