@@ -87,7 +87,8 @@ async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
         app = events.build(setup.hub, credentials, base_url="http://localhost", version="0")
         edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
-            running = asyncio.create_task(server.run(edge, listening, stop=stop, on_drain=setup.hub.drain))
+            many = server.Connections(2 * _LISTENERS, 2 * _LISTENERS)
+            running = asyncio.create_task(server.run(edge, listening, connections=many, stop=stop, on_drain=setup.hub.drain))
             try:
                 yield setup, listening.port
             finally:

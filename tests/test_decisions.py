@@ -79,6 +79,7 @@ EXTRA_STATUSES = {
     "431": "all",
     "500": "E5 to E8, E10, E11, E16 to E20",
     "501-transfer-coding": "all",
+    "503-connections": "all",
     "502": "E20",
     "503": "all",
     "504": "E20",

@@ -175,6 +175,8 @@ class TestMistakes:
             ("webhook_networks", "10.0.0.1/8"),
             ("webhook_deadline", "0"),
             ("streams_most", "-1"),
+            ("connections_most", "0"),
+            ("connections_most_per_address", "0"),
             ("ticket_lifetime", "121"),
             ("audit_kept_days", "for ever"),
             ("terms_url", "http://example.com/terms"),
@@ -225,6 +227,18 @@ class TestMistakes:
         (told,) = mistakes(flags)
         assert told.startswith(named)
         assert "must be less than changes_kept_days" in told
+
+    @pytest.mark.parametrize(
+        ("flags", "named"),
+        [
+            ({"streams_most": "6001"}, "streams_most (flag --streams-most)"),
+            ({"connections_most": "4999"}, "connections_most (flag --connections-most)"),
+        ],
+    )
+    def test_more_streams_than_connections_are_a_mistake(self, flags: dict[str, str], named: str) -> None:
+        (told,) = mistakes(flags)
+        assert told.startswith(named)
+        assert "must not be more than connections_most" in told
 
     def test_an_unknown_name_is_a_mistake_with_the_nearest_one(self, toml: Path) -> None:
         toml.write_text("prot = 1\n")

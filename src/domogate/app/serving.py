@@ -6,16 +6,26 @@ import msgspec
 
 from domogate.app.gateway import Gateway
 from domogate.edge import server
+from domogate.edge.files import count_allowed_connections
 from domogate.edge.logs import setup_logs
-from domogate.settings import Settings
+from domogate.settings import BadSettings, Mistake, Settings
 
 
 async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
-    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted."""
+    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted. Raises BadSettings."""
     setup_logs(settings.log_level, settings.log_format)
+    _allow_connections(settings.connections_most)
+    connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
     async with server.listen(settings.host, settings.port, settings.metrics_host, settings.metrics_port) as listening:
         # The port is part of the issuer of every token, so it must be known before the gateway is built.
         gateway = Gateway(msgspec.structs.replace(settings, port=listening.port))
+        gateway.metrics.gauge("domogate_connections", "Connections that are open", lambda: len(connections))
+        gateway.metrics.counter(
+            "domogate_refused_connections",
+            "Connections beyond a limit, on which only health checks are answered",
+            lambda: connections.refused,
+            ("limit",),
+        )
         application = await gateway.start()
 
         async def tell(_: object) -> None:
@@ -32,6 +42,7 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
                     body_deadline=settings.body_deadline,
                     keep_alive=settings.keep_alive,
                 ),
+                connections=connections,
                 drain=settings.drain,
                 tls=_tls(settings),
                 trusted_proxies=settings.trusted_proxies,
@@ -42,6 +53,17 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
             )
         finally:
             await gateway.stop()
+
+
+def _allow_connections(most: int) -> None:
+    """Raises BadSettings if the process may not open so many files."""
+    allowed = count_allowed_connections(most)
+    if allowed < most:
+        problem = (
+            f"{most} connections need {most - allowed} more open files than this process may have; raise that limit (ulimit -n,"
+            f" or LimitNOFILE= of systemd), or set connections_most and streams_most to at most {max(0, allowed)}."
+        )
+        raise BadSettings([Mistake("connections_most", "limit of open files", problem)])
 
 
 def _tls(settings: Settings) -> server.Tls | None:

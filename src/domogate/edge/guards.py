@@ -1,9 +1,14 @@
 """Size and time limits for clients, and the sweep that enforces the time limits on all connections."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
+
+from domogate.edge.connections import Connections
+from domogate.edge.request_ids import next_request_id
+
+_MORE_HEADERS = {405: b"allow: GET, HEAD, POST, OPTIONS\r\n", 503: b"retry-after: 1\r\n"}
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +28,15 @@ class Refusal(Exception):
         self.status = status
         self.message = message
 
+    def to_bytes(self, headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """The whole answer, which ends the connection."""
+        body = self.message.encode("ascii", "replace") + b"\n"
+        content = [b"%b: %b\r\n" % header for header in headers]
+        content.append(b"x-request-id: %b\r\ncontent-type: text/plain; charset=utf-8\r\n" % next_request_id())
+        content.append(_MORE_HEADERS.get(self.status, b""))
+        content.append(b"content-length: %d\r\nconnection: close\r\n\r\n" % len(body))
+        return b"".join([*content, body])
+
 
 class Guarded(ABC):
     """A connection with a deadline."""
@@ -40,11 +54,17 @@ class Guarded(ABC):
 
 
 class Guards:
-    """The state that all connections of a server share: limits, a coarse clock and the sweep."""
+    """The state that all connections of a server share: limits, counts, a coarse clock and the sweep."""
 
-    def __init__(self, limits: Limits, on_refused: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        on_refused: Callable[[int], None] | None = None,
+        connections: Connections | None = None,
+    ) -> None:
         self.limits = limits
         self.on_refused = on_refused
+        self.connections = Connections() if connections is None else connections
         self.now = 0.0
         shortest = min(limits.header_deadline, limits.body_deadline, limits.keep_alive)
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))
@@ -64,3 +84,4 @@ class Guards:
         for connection in guarded:
             if connection.is_due(due):
                 connection.expire(now)
+        self.connections.log_refused(now)

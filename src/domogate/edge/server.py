@@ -15,14 +15,19 @@ from typing import Any
 import msgspec
 import uvicorn
 
+from domogate.edge.accepting import Acceptor
+from domogate.edge.connections import Connections, Place
 from domogate.edge.guards import Guards, Limits
-from domogate.edge.protocol import GuardedConfig
+from domogate.edge.protocol import GuardedConfig, GuardedProtocol
 
-__all__ = ["CannotListen", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
+__all__ = ["CannotListen", "Connections", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
 
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 _BACKLOG = 2048
+_RECEIVE_BUFFER = 65_536
+"""Bytes that the system takes from a client ahead of us. One read brings no more, and that much may wait in memory."""
+_METRICS_CONNECTIONS = 16
 
 
 class CannotListen(OSError):
@@ -75,6 +80,7 @@ async def run(
     listening: Listening,
     *,
     limits: Limits | None = None,
+    connections: Connections | None = None,
     drain: float = 10.0,
     tls: Tls | None = None,
     trusted_proxies: Sequence[str] = (),
@@ -92,7 +98,7 @@ async def run(
     limits = limits or Limits()
     config = GuardedConfig(
         app,
-        Guards(limits, on_refused),
+        Guards(limits, on_refused, connections),
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
         timeout_graceful_shutdown=drain,
@@ -105,7 +111,9 @@ async def run(
     server = DrainingServer(config, on_ready=ready, on_drain=on_drain)
     metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
-        metrics_server = DrainingServer(GuardedConfig(metrics, Guards(limits), timeout_graceful_shutdown=1, **_COMMON))
+        few = Connections(_METRICS_CONNECTIONS, _METRICS_CONNECTIONS)
+        guards = Guards(limits, connections=few)
+        metrics_server = DrainingServer(GuardedConfig(metrics, guards, timeout_graceful_shutdown=1, **_COMMON))
     for listener in (*listening.sockets, *listening.metrics_sockets):
         _accept(listener)
     with _stopped_by_signals(server):
@@ -133,6 +141,7 @@ class DrainingServer(uvicorn.Server):
     ) -> None:
         super().__init__(config)
         self.guards = config.guards
+        self._guarded_config = config
         self._on_ready = on_ready
         self._on_drain = on_drain
 
@@ -155,6 +164,19 @@ class DrainingServer(uvicorn.Server):
             for listening in getattr(self, "servers", ()):
                 listening.close()
             self._abort_all()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's method, with our own acceptor instead of the loop's."""
+        deadline = self.guards.limits.header_deadline
+        acceptors: Any = [  # uvicorn only calls the two methods that close them
+            Acceptor(listener, self._open_protocol, self.guards.connections, self.config.ssl, deadline)
+            for listener in sockets or ()
+        ]
+        self.servers = acceptors
+        self.started = True
+
+    def _open_protocol(self, place: Place) -> GuardedProtocol:
+        return GuardedProtocol(self._guarded_config, place, self.server_state, {})
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -290,6 +312,7 @@ async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack
 
 def _accept(listener: socket.socket) -> None:
     try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # accepted sockets inherit it
         listener.listen(_BACKLOG)
     except OSError as error:  # two gateways that start at the same time can both get this far
         host, port = listener.getsockname()[:2]

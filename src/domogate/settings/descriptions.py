@@ -67,7 +67,8 @@ _PANELS: dict[str, dict[str, Setting]] = {
         ),
         "header_deadline": Setting(
             "SECONDS",
-            "Longest time from the first byte to the end of the headers; after that, 408.",
+            "Longest time from the first byte to the end of the headers; after that, 408. A new connection that sends nothing "
+            "is closed after it.",
             positive,
         ),
         "body_deadline": Setting(
@@ -76,6 +77,17 @@ _PANELS: dict[str, dict[str, Setting]] = {
             positive,
         ),
         "keep_alive": Setting("SECONDS", "How long an idle connection is kept open.", positive),
+        "connections_most": Setting(
+            "NUMBER",
+            "How many connections may be open at the same time, at least streams_most; on 32 more, only /healthz and "
+            "/readyz are answered. The limit of open files must allow them.",
+            between(1, 1_000_000),
+        ),
+        "connections_most_per_address": Setting(
+            "NUMBER",
+            "The same for one address, or for one /64 network of IPv6. It does not hold for trusted_proxies.",
+            between(1, 1_000_000),
+        ),
         "drain": Setting(
             "SECONDS",
             "How long running requests may take after SIGTERM or SIGINT, 0 to 3600. A second signal ends them at once.",

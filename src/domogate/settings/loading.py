@@ -207,6 +207,14 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
     if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):
         source = given["metrics_port"].source
         yield Mistake("metrics_port", source, f"{port} is the port of the API itself; /metrics needs another port.")
+    streams, connections = values.get("streams_most", 5_000), values.get("connections_most", 6_000)
+    if streams > connections:
+        name = "connections_most" if "connections_most" in given else "streams_most"
+        yield Mistake(
+            name,
+            given[name].source,
+            f"streams_most ({streams}) must not be more than connections_most ({connections}): each stream is a connection.",
+        )
     given_up, kept = values.get("webhook_given_up_days", 3.0), values.get("changes_kept_days", 7.0)
     if given_up >= kept:
         name = "webhook_given_up_days" if "webhook_given_up_days" in given else "changes_kept_days"

@@ -34,6 +34,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     header_deadline: float = 10.0
     body_deadline: float = 30.0
     keep_alive: float = 75.0
+    connections_most: int = 6_000
+    connections_most_per_address: int = 256
     drain: float = 10.0
 
     # Devices

@@ -1,0 +1,99 @@
+"""Limits on open connections: in total and per address, with a reserve for health checks (Decision 0052)."""
+
+import contextlib
+import socket
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address, ip_network
+
+import structlog
+
+from domogate.common.networks import network_of
+
+RESERVE = 32
+"""Connections beyond the limits on which only health checks are answered. The newest are kept: the oldest is closed."""
+_LOG_INTERVAL = 60.0
+
+_log = structlog.stdlib.get_logger("domogate.edge")
+
+
+class Place:
+    """The place of one open connection among the allowed ones."""
+
+    __slots__ = ("_connections", "connection", "limit", "network")
+
+    def __init__(self, connections: "Connections", connection: socket.socket, network: str, limit: str | None) -> None:
+        self._connections = connections
+        self.connection = connection
+        self.network = network
+        self.limit = limit
+        """The setting whose limit is reached. Such a connection is of the reserve; None for others."""
+
+    def leave(self) -> None:
+        """The connection is closed."""
+        self._connections.remove(self)
+
+
+class Connections:
+    """Counts the open connections of a server."""
+
+    def __init__(self, most: int = 6_000, most_per_address: int = 256, trusted_proxies: Sequence[str] = ()) -> None:
+        """Trusted proxies have no limit of their own: they speak for many clients."""
+        self._most = most
+        self._most_per_address = most_per_address
+        self._proxies = [ip_network(proxy) for proxy in trusted_proxies]
+        self._places: set[Place] = set()
+        self._reserved: dict[Place, None] = {}
+        self._by_network: Counter[str] = Counter()
+        self._refused = {"connections_most": 0, "connections_most_per_address": 0}
+        self._logged = 0
+        self._log_after = 0.0
+
+    def __len__(self) -> int:
+        return len(self._places) + len(self._reserved)
+
+    @property
+    def refused(self) -> Mapping[tuple[str, ...], float]:
+        """How many connections were beyond a limit, by the setting."""
+        return {(setting,): count for setting, count in self._refused.items()}
+
+    def add(self, connection: socket.socket, address: str) -> Place:
+        """Give a new connection a place. Beyond the limits it is one of the reserve, whose oldest connection may be closed."""
+        network = network_of(address)
+        limit = None
+        if len(self._places) >= self._most:
+            limit = "connections_most"
+        elif self._by_network[network] >= self._most_per_address and not self._is_proxy(address):
+            limit = "connections_most_per_address"
+        place = Place(self, connection, network, limit)
+        if limit is None:
+            self._places.add(place)
+            self._by_network[network] += 1
+        else:
+            self._refused[limit] += 1
+            self._reserved[place] = None
+            if len(self._reserved) > RESERVE:
+                oldest = next(iter(self._reserved))
+                del self._reserved[oldest]
+                # The transport notices it and closes the socket.
+                with contextlib.suppress(OSError):
+                    oldest.connection.shutdown(socket.SHUT_RDWR)
+        return place
+
+    def remove(self, place: Place) -> None:
+        self._reserved.pop(place, None)
+        if place in self._places:
+            self._places.remove(place)
+            self._by_network[place.network] -= 1
+            if not self._by_network[place.network]:
+                del self._by_network[place.network]
+
+    def log_refused(self, now: float) -> None:
+        """Log the number of refused connections, at most once a minute."""
+        refused = sum(self._refused.values())
+        if refused > self._logged and now >= self._log_after:
+            _log.warning("connections refused beyond the limits", count=refused - self._logged, total=dict(self._refused))
+            self._logged, self._log_after = refused, now + _LOG_INTERVAL
+
+    def _is_proxy(self, address: str) -> bool:
+        return any(ip_address(address) in proxy for proxy in self._proxies)

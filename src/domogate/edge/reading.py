@@ -1,0 +1,185 @@
+"""Parses requests piece by piece, with checks of Host, size and framing in addition to those of httptools.
+
+A piece has no byte of another request, so a connection can have one request at a time. Bytes are counted per piece, and
+headers only in a large one.
+"""
+
+import re
+from abc import abstractmethod
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from domogate.edge.guards import Limits, Refusal
+
+IDLE, HEAD, BODY = range(3)
+_CHECKED_HEADERS = frozenset((b"host", b"expect", b"transfer-encoding", b"content-length"))
+_END = b"\r\n\r\n"
+"""The end of a head and of a chunked body."""
+
+# RFC 9112 §3.2: uri-host [ ":" port ], never empty for http (RFC 9110 §4.2.1)
+_find_host = re.compile(
+    rb"(?:(?:[A-Za-z0-9\-._~!$&'()*+,;=]|%[0-9A-Fa-f]{2}){1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0,5})?"
+).fullmatch
+# RFC 9110 §9.1: a method is a token. llhttp accepts a fixed list; other methods are parsed under a name that it accepts.
+_find_method = re.compile(rb"(?:\r\n)*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,40}) ").match
+_STAND_IN_METHOD = b"SEARCH"
+
+
+class RequestReader(HttpToolsProtocol):
+    """uvicorn's protocol with a stricter parser. `phase` is IDLE between two requests."""
+
+    def __init__(self, limits: Limits, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.limits = limits
+        self.phase = IDLE
+        self.seen = 0
+        """Bytes since the last part of the request that was complete."""
+        self._piece = 0
+        self._tail = b""
+        self._body_left = 0
+        self._upgrade_asked = False
+        self._unknown_method: bytes | None = None
+        self._host: bytes | None = None
+        self._good_host: bytes | None = None
+
+    @abstractmethod
+    def refuse(self, refusal: Refusal) -> None:
+        """Read no more input, and answer."""
+
+    def too_large(self) -> Refusal:
+        return Refusal(431, f"The request line and header section may have {self.limits.max_header} bytes together.")
+
+    def find_end(self, data: bytes, at: int) -> int:
+        """The end of the next piece, which has no byte of another request."""
+        if self.phase == BODY and self._body_left:
+            return min(len(data), at + self._body_left)
+        if self._tail:  # the end may have begun in the piece before
+            split = (self._tail + data[at : at + 3]).find(_END)
+            if split >= 0:
+                end = at + split + len(_END) - len(self._tail)
+                self._tail = b""
+                return end
+        found = data.find(_END, at)
+        self._tail = (self._tail + data[max(at, len(data) - 3) :])[-3:] if found < 0 else b""
+        return len(data) if found < 0 else found + len(_END)
+
+    def feed(self, data: bytes) -> None:
+        """Parse a piece."""
+        self._piece = len(data)
+        self.seen += self._piece
+        pending: list[bytes | memoryview] = [data]
+        while pending:
+            piece = pending.pop()
+            try:
+                self.parser.feed_data(piece)
+            except httptools.HttpParserUpgrade as upgrade:
+                pending += (memoryview(piece)[upgrade.args[0] :], self._restart_without_upgrade())
+            except httptools.HttpParserInvalidMethodError:
+                renamed = self._restart_with_known_method(data)
+                if renamed is None:
+                    at_the_start = self.seen == len(data)  # without a method: this is not HTTP
+                    self.refuse(
+                        Refusal(400, "This is not HTTP.") if at_the_start else Refusal(405, "This method is not known.")
+                    )
+                    return
+                pending.append(renamed)
+            except httptools.HttpParserError as error:
+                cause = error.__context__
+                self.refuse(cause if isinstance(cause, Refusal) else Refusal(400, f"This is not valid HTTP/1.1: {error}."))
+                return
+
+    def _new_parser(self) -> None:
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+
+    def _restart_without_upgrade(self) -> bytes:
+        """The head again without Upgrade (RFC 9110 §7.8). Otherwise llhttp would treat the body as the new protocol."""
+        version = self.parser.get_http_version().encode()
+        head = [b"%b %b HTTP/%b\r\n" % (self.parser.get_method(), self.url, version)]
+        head += [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"]
+        self._upgrade_asked = False
+        self._new_parser()
+        return b"".join([*head, b"\r\n"])
+
+    def _restart_with_known_method(self, data: bytes) -> bytes | None:
+        """Parse again with a known method, so that the family of the URL answers 405 in its shape with its Allow."""
+        match = _find_method(data) if self.seen == len(data) and self._unknown_method is None else None
+        if match is None:
+            return None
+        self._unknown_method = match[1]
+        self._new_parser()
+        return _STAND_IN_METHOD + data[match.end(1) :]
+
+    # --- callbacks of the parser --------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self.phase = HEAD
+        self._host = None
+        self._body_left = 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.phase == BODY:
+            return  # a trailer is not a header of the running request (RFC 9110 §6.5.1)
+        name = name.lower()
+        if name in _CHECKED_HEADERS:
+            self._check_header(name, value)
+        self.headers.append((name, value))
+
+    def _check_header(self, name: bytes, value: bytes) -> None:
+        if name == b"host":
+            if self._host is not None:
+                raise Refusal(400, "A request has one Host header (RFC 9112, section 3.2).")
+            if value != self._good_host:
+                if _find_host(value) is None:
+                    raise Refusal(400, "The Host header is not a host with an optional port (RFC 9112, section 3.2).")
+                self._good_host = value
+            self._host = value
+        elif name == b"content-length":
+            self._body_left = int(value)
+        elif name == b"expect":
+            self.expect_100_continue = value.lower() == b"100-continue"
+        elif value.lower() != b"chunked":
+            raise Refusal(501, "The only supported transfer coding is chunked (RFC 9112, section 6.1).")
+        elif self.parser.get_http_version() != "1.1":
+            raise Refusal(400, "Transfer-Encoding needs HTTP/1.1 (RFC 9112, section 6.1).")
+
+    def on_headers_complete(self) -> None:
+        parser, limit = self.parser, self.limits.max_header
+        if (self.seen > limit or self._piece > limit) and self._head_size() > limit:
+            raise self.too_large()
+        version = parser.get_http_version()
+        if version != "1.1" and version != "1.0":
+            raise Refusal(400, "Only HTTP/1.1 is supported.")
+        if self._host is None and version == "1.1":
+            # HTTP/1.0 has no Host, and some health probes still use it: only 1.1 must have one (RFC 9112 §3.2)
+            raise Refusal(400, "A request needs a Host header (RFC 9112, section 3.2).")
+        if b"#" in self.url:
+            raise Refusal(400, "A request target has no fragment (RFC 9112, section 3.2).")
+        if parser.should_upgrade():
+            if parser.get_method() == b"CONNECT":
+                raise Refusal(405, "This is not a proxy.")
+            self._upgrade_asked = True
+            return
+        super().on_headers_complete()
+        if self._unknown_method is not None:
+            self.scope["method"] = self._unknown_method.decode()
+            self._unknown_method = None
+        self.phase = BODY
+        self.seen = 0
+
+    def _head_size(self) -> int:
+        return len(self.url) + len("GET  HTTP/1.1\r\n\r\n") + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def on_body(self, body: bytes) -> None:
+        self.seen = 0
+        self._body_left = max(0, self._body_left - len(body))
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self._upgrade_asked:
+            super().on_message_complete()
+            self.phase = IDLE
+            self.seen = 0
