@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from end_to_end.test_rights import KEY, Beside, Rights, first_estate
+from soak.attack import attack_without_credentials
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
 from soak.mutations import try_mutants
@@ -126,6 +127,11 @@ def send_bodies_without_end(soak: Soak) -> str:
         return send_endless_bodies(demo, soak.seconds_left)
 
 
+def attack(soak: Soak) -> str:
+    with running(start("demo", soak.directory, LASTING)) as demo:
+        return attack_without_credentials(demo, soak.seconds_left, random.Random(soak.seed), soak.say)  # noqa: S311 - no secret
+
+
 def flood_by_mqtt(soak: Soak) -> str:
     return flood_with_mqtt(soak.directory, soak.seconds_left, soak.seed, soak.say)
 
@@ -161,5 +167,6 @@ CAMPAIGNS = {
     "webhooks": Campaign("kill -9 during deliveries to many receivers", 0.15, kill_between_deliveries),
     "stalls": Campaign("the tests while their processes are paused again and again", 0.15, stall_again_and_again),
     "bodies": Campaign("endless request bodies; memory stays flat", 0.05, send_bodies_without_end),
+    "attack": Campaign("loads without credentials; memory comes back, health checks are answered", 0.2, attack),
     "mutations": Campaign("small changes of the code that a test must notice", 1.0, change_the_code, on_request=True),
 }

@@ -23,12 +23,13 @@ def refusal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 
 class TestTheSoak:
-    def test_a_campaign_runs_for_its_time_and_holds(self) -> None:
-        command = [sys.executable, "-m", "soak", "--minutes", "0.02", "--only", "bodies", "--seed", "7"]
+    @pytest.mark.parametrize("campaign", ["bodies", "attack"])
+    def test_a_campaign_runs_for_its_time_and_passes(self, campaign: str) -> None:
+        command = [sys.executable, "-m", "soak", "--minutes", "0.02", "--only", campaign, "--seed", "7"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "--seed 7" in done.stdout
-        assert "All passed: bodies" in done.stdout
+        assert f"All passed: {campaign}" in done.stdout
 
     def test_it_wants_some_time(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         assert "--minutes" in refusal(monkeypatch, capsys, "--minutes", "0")
