@@ -3,6 +3,7 @@
 A scenario that fails does not stop the others. `--write` puts the table into docs/performance.md, between its two marks.
 """
 
+import argparse
 import asyncio
 import sys
 import traceback
@@ -37,10 +38,13 @@ def _write(table: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    chosen = [name for name in arguments if not name.startswith("--")] or list(SCENARIOS)
+    parser = argparse.ArgumentParser(prog="./dev bench", description="Measure, and fail when a limit is not met.")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"one or more of {', '.join(SCENARIOS)}; default: all")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    options = parser.parse_args(arguments)
+    chosen = options.scenarios or list(SCENARIOS)
     if unknown := [name for name in chosen if name not in SCENARIOS]:
-        print(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}", file=sys.stderr)
-        return 2
+        parser.error(f"unknown scenario {', '.join(unknown)}; the scenarios are {', '.join(SCENARIOS)}")
     rows: list[Row] = []
     failed: list[str] = []
     print(_HEADER, flush=True)
@@ -54,7 +58,7 @@ def main(arguments: list[str]) -> int:
             failed.append(name)
     if failed:
         print(f"failed: {', '.join(failed)}; the other rows are valid", file=sys.stderr)
-    elif "--write" in arguments:
+    elif options.write:
         _write("\n".join([_HEADER, *map(_line, rows)]))
     return 1 if failed or any(row.holds is False for row in rows) else 0
 
