@@ -27,7 +27,7 @@ async def _prepare(data: Path) -> None:
         await store.import_estate(SMALL, prune=False)
         webhook = Webhook(
             id=an_id(700), client_id=APP.id, user_id=ANNA.id, grant_id=an_id(5), plant_id=HOUSE.id,
-            url="https://receiver.example/", secret="whsec_c2VjcmV0", created_at=NOW, position=3,
+            url="https://receiver.example/", secret="whsec_c2VjcmV0", created_at=NOW, position=3, scopes=("light.read",),
         )  # fmt: skip
         await store.add_webhook(webhook)
         event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)

@@ -5,10 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
+from domogate.app import Tools
+from domogate.domain.ids import new_id
+from domogate.domain.people import Grant, TokenKind
+from support.backstage import backstage
 from support.extension_operations import X2, expect_done
 from support.gateway import Gateway, eventually
+from support.http import KEY_HEADER
 from support.receivers import ReceivedRequest, ThreadedReceiver
 from support.spec_operations import Target
 
@@ -37,6 +43,20 @@ def about(got: ReceivedRequest, module: str) -> bool:
     return bool(got.json["data"].get("moduleId") == module)
 
 
+def narrow_token(gateway: Gateway, email: str, scopes: tuple[str, ...]) -> str:
+    """A token with these scopes, of a grant that has all scopes: as after a refresh that asks for fewer."""
+
+    async def mint(tools: Tools) -> str:
+        user = await tools.store.find_user_by_email(email)
+        assert user is not None
+        client = (await tools.store.list_clients())[0]
+        grant = Grant(new_id(), user.id, client.id, client.scopes, created_at=tools.clock.now())
+        await tools.store.add_grant(grant)
+        return await tools.signer.mint_token(TokenKind.ID, user, client, msgspec.structs.replace(grant, scopes=scopes))
+
+    return backstage(gateway, mint)
+
+
 class TestFromACommandToAReceiver:
     @pytest.mark.story
     @pytest.mark.parametrize("kind", ["id", "access"])
@@ -62,6 +82,31 @@ class TestFromACommandToAReceiver:
         finally:
             assert call(workshop, who, "DELETE", at).status_code == 204
         assert call(workshop, who, "GET", at).status_code == 404
+
+    def test_a_token_with_fewer_scopes_than_its_grant_gets_no_more_by_a_webhook(
+        self, workshop: Gateway, receiver: ThreadedReceiver
+    ) -> None:
+        who, target = workshop.case(X2)
+        wanted = {"plantId": target["plant"], "kinds": ["state"]}
+        made = []
+        try:
+            for path, scopes in (("narrow", ("plug.read",)), ("whole", ("plug.read", "light.read"))):
+                headers = {
+                    KEY_HEADER: workshop.subscription_key,
+                    "Authorization": f"Bearer {narrow_token(workshop, who, scopes)}",
+                }
+                body = {**wanted, "url": f"{receiver.url}/{path}"}
+                answer = workshop.api.http.request("POST", "/webhooks", headers=headers, json=body)
+                assert answer.status_code == 201, answer.text
+                assert answer.json()["scopes"] == sorted(scopes)
+                made.append(answer.json()["id"])
+            set_light(workshop, who, target, status="on", level=44)
+            set_light(workshop, who, target, status="on", level=45)
+            receiver.wait_for(lambda got: sum(about(one, target["module"]) and one.path == "/whole" for one in got) >= 2)
+            assert not any(about(one, target["module"]) for one in receiver.got if one.path == "/narrow")
+        finally:
+            for webhook_id in made:
+                workshop.domogate("webhook", "remove", webhook_id)
 
     def test_private_addresses_are_refused_where_only_loopback_is_allowed(self, workshop: Gateway) -> None:
         who, target = workshop.case(X2)

@@ -61,6 +61,7 @@ WEBHOOK = Webhook(
     secret="whsec_c2VjcmV0",
     created_at=NOW,
     position=0,
+    scopes=("light.read",),
 )
 
 

@@ -19,7 +19,8 @@ def a_webhook(number: int, **told: Any) -> Webhook:
     return Webhook(
         **{
             "id": an_id(number), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
-            "url": f"https://receiver.example/{number}", "secret": "whsec_c2VjcmV0", "created_at": NOW, "position": 3, **told,
+            "url": f"https://receiver.example/{number}", "secret": "whsec_c2VjcmV0", "created_at": NOW, "position": 3,
+            "scopes": ("light.read",), **told,
         }
     )  # fmt: skip
 

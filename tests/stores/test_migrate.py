@@ -21,7 +21,22 @@ from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision, upgrade
 from domogate.stores.tables import metadata
 from support import tables
-from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, HandClock, OpenStore, a_code, a_grant
+from support.stores import (
+    ANNA,
+    GRANT,
+    HOUSE,
+    KEY,
+    LAMP,
+    LAMP_IS_ON,
+    NOW,
+    PLUG,
+    SMALL,
+    HandClock,
+    OpenStore,
+    a_code,
+    a_grant,
+    an_id,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -200,6 +215,29 @@ class TestUpgrade:
         assert redeemed.first
         await store.save_user(msgspec.structs.replace(ANNA, operator=True))
         assert await store.delete_client("app")
+
+    async def test_webhooks_get_the_scopes_of_their_grants(self, open_store: OpenStore, empty_database_url: str) -> None:
+        make_first_database(empty_database_url)
+        database = open_database(empty_database_url)
+        columns = (
+            "id, client_id, user_id, grant_id, plant_id, url, secret, kinds, form, created_at, position, failures, next_at,"
+            "problem, ended_why, holder, held_until"
+        )
+        try:
+            with database.writing.begin() as connection:
+                upgrade(connection, "0005")
+                for number, grant_id in ((1, GRANT.id), (2, an_id(404))):
+                    connection.exec_driver_sql(
+                        f"INSERT INTO webhooks ({columns}) VALUES ('{an_id(number)}', 'app', '{ANNA.id}', '{grant_id}', "
+                        f"'{HOUSE.id}', 'https://x.test/{number}', '', '[]', 'cloudevents', {number}, 1, 0, 0, '', '', '', 0)"
+                    )
+        finally:
+            database.close()
+        store = await open_store(empty_database_url)
+        assert [webhook.scopes for webhook in await store.list_webhooks()] == [("a",), ()]
+        stored = await store.find_plant(HOUSE.id)
+        assert stored is not None
+        assert stored.joined == {ANNA.id: 0}
 
     async def test_processes_that_upgrade_together_take_turns(self, open_store: OpenStore, empty_database_url: str) -> None:
         make_first_database(empty_database_url)

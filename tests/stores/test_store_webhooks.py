@@ -23,6 +23,7 @@ def a_webhook(number: int = 700, **fields: Any) -> Webhook:
     told: dict[str, Any] = {
         "id": an_id(number), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
         "url": URL, "secret": "whsec_AAAA", "created_at": NOW + number, "position": 3,
+        "scopes": ("light.read", "plug.read"),
     }  # fmt: skip
     return Webhook(**{**told, **fields})
 

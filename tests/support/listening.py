@@ -182,7 +182,7 @@ class StreamSetup:
     # people and plants
 
     async def add_user(self, name: str = "Anna", **facts: Any) -> User:
-        user = User(new_id(), f"{new_id()}@example.com", name, "hash of a password", **facts)
+        user = User(new_id(), facts.pop("email", f"{new_id()}@example.com"), name, "hash of a password", **facts)
         await self.store.add_user(user)
         return user
 

@@ -84,6 +84,7 @@ class Deliveries:
                     webhook = Webhook(
                         id=new_id(), client_id=grant.client_id, user_id=user.id, grant_id=grant.id, plant_id=Id(plant.id),
                         url=f"{self.receiver.url}{path}", secret=secret, created_at=time.time(), position=since,
+                        scopes=grant.scopes,
                     )  # fmt: skip
                     assert await store.add_webhook(webhook)
                     self.subscribers.append(Subscriber(webhook.id, plant.id, path, secret, since))

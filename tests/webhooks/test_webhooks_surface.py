@@ -105,6 +105,7 @@ class TestRegistering:
         made = answer.json()
         assert made.pop("secret").startswith("whsec_")
         assert made["kinds"] == ["safety", "state"]
+        assert made["scopes"] == sorted(app.credentials.principals[b"owner"].scopes)
         assert made["url"] == URL
         assert (made["failingSince"], made["nextAttemptAt"], made["problem"], made["endedAt"]) == (None, None, "", None)
         assert (await app.call("GET", f"/webhooks/{made['id']}")).json() == made

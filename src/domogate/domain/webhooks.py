@@ -34,6 +34,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The key that signs deliveries (HMAC-SHA256): `whsec_` and Base64. It is shown only when the webhook is created."""
     kinds: tuple[NoticeKind, ...] = ()
     """The kinds to send; empty means all kinds."""
+    scopes: tuple[str, ...]
+    """The scopes of the token that registered it. Only what these show is sent, while grant and client still have them."""
     form: WebhookFormat = WebhookFormat.CLOUDEVENTS
     created_at: float
     position: int

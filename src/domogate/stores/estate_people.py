@@ -18,7 +18,7 @@ from domogate.stores.clients import client_to_row, list_clients
 from domogate.stores.codec import email_key, to_json_or_none, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.keys import list_subscriptions
-from domogate.stores.members import invitation_rows, member_rows
+from domogate.stores.members import feed_position, invitation_rows, keep_since, member_rows
 from domogate.stores.people import list_users, user_to_row
 from domogate.stores.reconcile import Difference, collect, compare, values_of, write
 from domogate.stores.tables import clients, invitations, members, subscriptions, users
@@ -136,12 +136,15 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
     Without pruning, only an owner who is replaced loses access.
     """
     stored_members: dict[Id, dict[Id, str | None]] = defaultdict(dict)
+    stored_since: dict[Id, dict[Id, int]] = defaultdict(dict)
     by_position = select(members).order_by(members.c.owner.desc(), members.c.position, members.c.user_id)
     for row in tx.connection.execute(by_position):
         stored_members[row.plant_id][row.user_id] = row.limits
+        stored_since[row.plant_id][row.user_id] = row.since
     stored_invitations: dict[Id, dict[str, str | None]] = defaultdict(dict)
     for row in tx.connection.execute(select(invitations).order_by(invitations.c.position)):
         stored_invitations[row.plant_id][row.email] = row.limits
+    position = feed_position(tx)
 
     changed: set[Id] = set()
     new_members: list[dict[str, object]] = []
@@ -166,7 +169,8 @@ def import_members(tx: Transaction, plants: Iterable[Plant], known: ImportedUser
                 people.setdefault(user_id, before.get(user_id, limits))
             else:
                 waiting[email] = limits
-        rows, waiting_rows = member_rows(plant.id, people), invitation_rows(plant.id, waiting)
+        since_of = keep_since(before, stored_since.get(plant.id, {}), position)
+        rows, waiting_rows = member_rows(plant.id, people, since_of), invitation_rows(plant.id, waiting)
         same_people = [(row["user_id"], row["limits"]) for row in rows] == list(before.items())
         if same_people and [(row["email"], row["limits"]) for row in waiting_rows] == list(invited_before.items()):
             continue

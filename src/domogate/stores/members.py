@@ -1,16 +1,16 @@
 """The people of a plant: its owner, allowed users, and invitations. An invited person joins when they are an active user."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
 
 from domogate.domain.events import PlantAspect, PlantChanged
 from domogate.domain.ids import Id
-from domogate.domain.limits import Limits
-from domogate.stores.codec import email_key, to_json_or_none
-from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.domain.limits import Limits, Places
+from domogate.stores.codec import decode_limits, email_key, to_json_or_none
+from domogate.stores.engine import Transaction, chunked, execute_many, newest_cursor
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users
 
@@ -66,6 +66,7 @@ def allow_user(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits | None
             "owner": False,
             "position": position,
             "limits": to_json_or_none(limits),
+            "since": feed_position(tx),
         }
         tx.connection.execute(insert(members), row)
         tx.connection.execute(_DISINVITE, {"of_plant": plant_id, "to_email": key})
@@ -80,9 +81,11 @@ def set_member_limits(tx: Transaction, plant_id: Id, user_id: Id, limits: Limits
         raise ValueError("the owner of a plant cannot have limits")
     member = and_(members.c.plant_id == plant_id, members.c.user_id == user_id)
     stored = to_json_or_none(limits)
-    if tx.connection.execute(select(members.c.limits).where(member)).scalar() != stored:
+    before = tx.connection.execute(select(members).where(member)).one()
+    if before.limits != stored:
+        since_of = keep_since({user_id: before.limits}, {user_id: before.since}, feed_position(tx))
         with changing_plants(tx, [plant_id]):
-            tx.connection.execute(update(members).where(member).values(limits=stored))
+            tx.connection.execute(update(members).where(member).values(limits=stored, since=since_of(user_id, stored)))
     return True
 
 
@@ -149,20 +152,53 @@ def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invit
         if user_id not in known:
             raise ValueError(f"there is no user {user_id}")
     with changing_plants(tx, [plant_id]):
-        owner = tx.connection.execute(
-            select(members.c.user_id).where(members.c.plant_id == plant_id, members.c.owner.is_(True))
-        ).scalar_one()
+        rows = tx.connection.execute(select(members).where(members.c.plant_id == plant_id)).all()
+        owner = next(row.user_id for row in rows if row.owner)
+        since_of = keep_since(
+            {row.user_id: row.limits for row in rows}, {row.user_id: row.since for row in rows}, feed_position(tx)
+        )
         tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.owner.is_(False)))
         tx.connection.execute(delete(invitations).where(invitations.c.plant_id == plant_id))
-        execute_many(tx.connection, insert(members), member_rows(plant_id, dict.fromkeys((owner, *allowed)))[1:])
+        people = dict.fromkeys((owner, *allowed))
+        execute_many(tx.connection, insert(members), member_rows(plant_id, people, since_of)[1:])
         execute_many(tx.connection, insert(invitations), invitation_rows(plant_id, dict.fromkeys(invited)))
         take_up_invitations(tx, invitations.c.plant_id == plant_id)
 
 
-def member_rows(plant_id: Id, people: Mapping[Id, str | None]) -> list[dict[str, object]]:
+def feed_position(tx: Transaction) -> int:
+    """The cursor of the newest change, with those that this transaction has emitted so far."""
+    return newest_cursor(tx.connection) + len(tx.events)
+
+
+SinceOf = Callable[[Id, str | None], int]
+"""Since when a person with these limits is a member, as a cursor of the change feed."""
+
+
+def keep_since(limits_before: Mapping[Id, str | None], since: Mapping[Id, int], position: int) -> SinceOf:
+    """As before for members who see the same places as before; from `position` on for others."""
+
+    def since_of(user_id: Id, limits: str | None) -> int:
+        stays = user_id in since and _places_in(limits_before[user_id]) == _places_in(limits)
+        return since[user_id] if stays else position
+
+    return since_of
+
+
+def _places_in(limits: str | None) -> Places:
+    return ((), (), ()) if limits is None else decode_limits(limits).places
+
+
+def member_rows(plant_id: Id, people: Mapping[Id, str | None], since_of: SinceOf) -> list[dict[str, object]]:
     """Return the rows of the users, owner first, with the limits of each."""
     return [
-        {"plant_id": plant_id, "user_id": user_id, "owner": position == 0, "position": position, "limits": limits}
+        {
+            "plant_id": plant_id,
+            "user_id": user_id,
+            "owner": position == 0,
+            "position": position,
+            "limits": limits,
+            "since": since_of(user_id, limits),
+        }
         for position, (user_id, limits) in enumerate(people.items())
     ]
 
@@ -191,10 +227,19 @@ def take_up_invitations(tx: Transaction, condition: ColumnElement[bool] | None =
         return set()
     plant_ids = {row.plant_id for row in rows}
     next_position = _next_positions(tx.connection, plant_ids)
+    since = feed_position(tx)
     joining = []
     for plant_id, _, user_id, limits in rows:
-        position = next_position[plant_id]
-        joining.append({"plant_id": plant_id, "user_id": user_id, "owner": False, "position": position, "limits": limits})
+        joining.append(
+            {
+                "plant_id": plant_id,
+                "user_id": user_id,
+                "owner": False,
+                "position": next_position[plant_id],
+                "limits": limits,
+                "since": since,
+            }
+        )
         next_position[plant_id] += 1
     execute_many(tx.connection, tx.database.insert(members).on_conflict_do_nothing(), joining)
     execute_many(tx.connection, _DISINVITE, [{"of_plant": plant_id, "to_email": key} for plant_id, key, _, _ in rows])

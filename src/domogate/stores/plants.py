@@ -23,7 +23,7 @@ HAS_CONTROLLER = exists().where(modules.c.plant_id == plants.c.id, modules.c.kin
 
 # Ordered by position, then by id: positions can repeat after imports without pruning.
 SELECT_MEMBERS = (
-    select(members.c.plant_id, members.c.user_id, members.c.owner, members.c.limits, users.c.email)
+    select(members.c.plant_id, members.c.user_id, members.c.owner, members.c.limits, members.c.since, users.c.email)
     .join(users, users.c.id == members.c.user_id)
     .order_by(members.c.position, members.c.user_id)
 )
@@ -78,13 +78,15 @@ def find_plant(connection: Connection, plant_id: Id) -> StoredPlant | None:
     if not found:
         return None
     module_rows = rows(_MODULES)
-    people = people_from_rows(rows(_MEMBERS), rows(_INVITATIONS))[plant_id]
+    member_rows = rows(_MEMBERS)
+    people = people_from_rows(member_rows, rows(_INVITATIONS))[plant_id]
     return StoredPlant(
         plant=plant_from_row(found[0], people, is_site=any(row.kind == CONTROLLER for row in module_rows)),
         topology=topology_from_rows(rows(_FLOORS), rows(_AMBIENTS), module_rows),
         states={row.id: state_from_row(row) for row in module_rows if row.reported is not None},
         cursor=cursor,
         injections=injections_of(connection, plant_id),
+        joined={row.user_id: row.since for row in member_rows},
     )
 
 

@@ -90,6 +90,7 @@ def _to_row(webhook: Webhook) -> dict[str, Any]:
     return to_row(
         webhook,
         kinds=to_json(webhook.kinds),
+        scopes=to_json(webhook.scopes),
         form=webhook.form.value,
         problem=storable(webhook.problem),
         ended_why=storable(webhook.ended_why),
@@ -100,7 +101,7 @@ def _to_row(webhook: Webhook) -> dict[str, Any]:
 
 def _from_row(row: Row[Any]) -> Webhook:
     kinds = tuple(NoticeKind(kind) for kind in decode_texts(row.kinds))
-    return from_row(Webhook, row, kinds=kinds, form=WebhookFormat(row.form))
+    return from_row(Webhook, row, kinds=kinds, scopes=decode_texts(row.scopes), form=WebhookFormat(row.form))
 
 
 def find_webhook(connection: Connection, webhook_id: Id) -> Webhook | None:

@@ -96,7 +96,7 @@ SURFACE = Surface(
     name="webhooks",
     prefix="/webhooks",
     description="Applications register the URLs to which a plant's events are posted. A request needs a subscription key and a "
-    "token of either kind. The application's grant decides at every delivery which events are sent.",
+    "token of either kind. A delivery has what the scopes of that token show, while the application's grant still has them.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     errors={

@@ -22,6 +22,7 @@ class WebhookOut(OutputModel, frozen=True):
     plant_id: str
     url: str
     kinds: tuple[NoticeKind, ...]
+    scopes: tuple[str, ...]
     form: WebhookFormat
     created_at: datetime
     last_cursor: str

@@ -167,6 +167,7 @@ class Callers:
         webhook = Webhook(
             id=an_id(60), client_id=APP.id, user_id=self.user.id, grant_id=self.principal.grant_id, plant_id=plant_id,
             url="https://receiver.example/", secret="whsec_", created_at=NOW, position=1,
+            scopes=tuple(self.principal.scopes),
         )  # fmt: skip
         try:
             access = await WebhookRights(self.identities, self.read_model, CLOCK).get_access(webhook)

@@ -22,7 +22,7 @@ from support.stores import HOUSE, an_id
 def a_webhook(secret: str) -> Webhook:
     return Webhook(
         id=an_id(1), client_id="app", user_id=an_id(2), grant_id=an_id(3), plant_id=an_id(4), url="https://x.example",
-        secret=secret, created_at=0.0, position=0,
+        secret=secret, created_at=0.0, position=0, scopes=(),
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """After a right is withdrawn nothing more is delivered, neither waiting events nor the rest of a running batch."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -47,6 +48,33 @@ class TestRights:
         found = await house.store.find_webhook(webhook.id)
         assert found is None if how == "user" else found is not None and found.ended_at is not None
         assert house.dispatcher.webhooks == 0
+
+    async def test_a_narrow_token_registers_a_narrow_webhook(self, house: DeliverySetup, sender: RecordingSender) -> None:
+        whole = await house.let_in()
+        narrow = msgspec.structs.replace(whole, scopes=frozenset({"plug.read"}))
+        webhook = await house.register(URL, narrow)
+        assert webhook.scopes == ("plug.read",)
+        await house.report(LAMPS[0])
+        shown = await house.report(PLUG)
+        await house.settle()
+        assert sender.cursors() == [shown], "the grant has light.read, the token that registered it does not"
+
+    async def test_a_member_who_came_back_is_told_only_what_happens_from_then_on(
+        self, house: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        sender.answer = AWAY
+        webhook = await house.register(URL, await house.let_in(GUEST))
+        await house.report()
+        await house.settle()
+        sender.got.clear()
+        sender.answer = 200
+        # In one commit, so that the dispatcher does not see the time between.
+        await asyncio.gather(house.store.withdraw_user(HOME, GUEST.id), house.store.allow_user(HOME, GUEST.id))
+        since = house.changes[-1].cursor
+        shown = await house.report()
+        await house.pass_time(7200)
+        assert (await house.find(webhook)).ended_at is None
+        assert sorted(sender.cursors()) == [since, shown]
 
     async def test_scopes_that_the_client_loses_count_at_the_next_delivery(
         self, house: DeliverySetup, sender: RecordingSender

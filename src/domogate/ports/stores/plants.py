@@ -30,6 +30,8 @@ class StoredPlant(msgspec.Struct, frozen=True):
     states: dict[Id, StoredState]
     cursor: int
     injections: tuple[Injection, ...] = ()
+    joined: dict[Id, int] = {}
+    """The cursor of the newest change when each member joined."""
 
 
 class PlantStore(Protocol):

@@ -236,7 +236,7 @@ class Hub:
                     if plant_id in stream.rights.plants:
                         stream.end(PLANT_LOST)
                 else:
-                    if access.may_see(notice.module_id):
+                    if access.may_get(notice):
                         frame = frame or frame_notice(notice, access, self._context.source)
                         stream.push(notice, frame)
             if number % AT_ONCE == 0 or number == len(streams):

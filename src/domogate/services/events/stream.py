@@ -267,7 +267,7 @@ class Stream:
             except (NoSuchPlant, NotYourPlant):
                 continue
             notice = find_notice(change, access.plant)
-            if notice is not None and self._event_filter.wants(notice.kinds) and access.may_see(notice.module_id):
+            if notice is not None and self._event_filter.wants(notice.kinds) and access.may_get(notice):
                 framed.append((notice, frame_notice(notice, access, self._context.source)))
         return framed
 

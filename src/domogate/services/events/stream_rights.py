@@ -149,4 +149,4 @@ class StreamRights:
             access = await self._context.get_access(self.principal, notice.plant_id)
         except (NoSuchPlant, NotYourPlant):
             return False
-        return access.may_see(notice.module_id)
+        return access.may_get(notice)

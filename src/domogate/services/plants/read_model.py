@@ -73,7 +73,10 @@ class ModuleView:
 class PlantView:
     """A plant with everything a request needs: its members, its modules, and cached encodings by surface."""
 
-    __slots__ = ("ambients", "cursor", "encodings", "injections", "members", "modules", "plant", "topology", "views_of_guests")
+    __slots__ = (
+        *("ambients", "cursor", "encodings", "injections", "joined", "members", "modules", "plant", "topology"),
+        "views_of_guests",
+    )
 
     def __init__(self, stored: StoredPlant) -> None:
         plant = stored.plant
@@ -85,6 +88,7 @@ class PlantView:
         overlay = overlay_of(stored.injections)
         self.members: dict[Id, Member] = {member.user_id: member for member in (plant.owner, *plant.allowed)}
         """The people with rights on the plant. Only the rights module reads it."""
+        self.joined: dict[Id, int] = stored.joined
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
             module.id: ModuleView(plant.id, module, stored.states.get(module.id, _NOTHING_YET), overlay)

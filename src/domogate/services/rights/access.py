@@ -13,6 +13,7 @@ import msgspec
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import KeyRefused, NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, TokenRefused
 from domogate.domain.ids import Id
+from domogate.domain.notices import Notice
 from domogate.domain.people import Principal, Scope, Standing, User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import Admission, Admitted, Verifier
@@ -53,6 +54,14 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     scopes: frozenset[str]
     until: float
     """From this time on the answer may be different, even if nothing changes in the store. It is always in the future."""
+    joined: int = 0
+    """The cursor of the newest change when the person joined the plant (Decision 0056)."""
+    begun: float = 0.0
+    """When the period of a guest began."""
+
+    def may_get(self, notice: Notice) -> bool:
+        """Whether the person may be told: the scopes show it, and it is not from before the membership."""
+        return notice.cursor > self.joined and notice.at >= self.begun and self.may_see(notice.module_id)
 
     def may_see(self, module_id: Id | None) -> bool:
         """Whether the scopes show the state of this module, or the facts of the plant (None)."""
@@ -70,12 +79,13 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     member = plant.members.get(viewer.user_id)
     if member is None:
         raise NotYourPlant(f"the user has no rights on the plant {plant_id}")
-    limits = member.limits
+    limits, joined = member.limits, plant.joined.get(viewer.user_id, 0)
     if limits is None:
-        return Access(plant, viewer.scopes, inf)
+        return Access(plant, viewer.scopes, inf, joined)
     if not limits.holds(now):
         raise NotYourPlant(f"the user has no rights on the plant {plant_id} at this time")
-    return Access(view_for_guest(plant, limits), viewer.scopes, limits.next_change(now))
+    begun = limits.valid_from or 0.0
+    return Access(view_for_guest(plant, limits), viewer.scopes, limits.next_change(now), joined, begun)
 
 
 class PlantList(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ class GuestView(PlantView):
         self.topology = limit_topology(whole.topology, limits)
         self.cursor = whole.cursor
         self.members = {}
+        self.joined = {}
         self.ambients = {ambient.id: ambient for ambient in self.topology.every_ambient()}
         self.modules = {module.id: whole.modules[module.id] for module in self.topology.every_module()}
         self.injections = tuple(it for it in whole.injections if it.module_id is None or it.module_id in self.modules)

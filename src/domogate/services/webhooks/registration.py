@@ -99,6 +99,7 @@ class Webhooks:
             url=url,
             secret=new_webhook_secret(),
             kinds=tuple(sorted(set(kinds))),
+            scopes=tuple(sorted(principal.scopes)),
             form=form,
             created_at=self._clock.now(),
             position=await self._store.newest_cursor(),

@@ -1,5 +1,7 @@
 """May a webhook be told anything now (Decision 0043)? This is checked before every post."""
 
+import msgspec
+
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, sentence
 from domogate.domain.webhooks import Webhook
 from domogate.ports import Clock
@@ -31,7 +33,8 @@ class WebhookRights:
         try:
             holder = await get_grant_holder(self._identities, webhook.grant_id, webhook.user_id, webhook.client_id)
             plant = self._read_model.find_plant(plant_id) or await self._read_model.get_plant(plant_id)
-            access = get_access(holder, plant_id, plant, self._clock.now())
+            viewer = msgspec.structs.replace(holder, scopes=holder.scopes.intersection(webhook.scopes))
+            access = get_access(viewer, plant_id, plant, self._clock.now())
             check_standing(holder.standing)
         except GrantEnded as ended:
             raise WebhookEnded(sentence(str(ended))) from None

@@ -300,7 +300,7 @@ class WebhookWorker:
         webhook = self.webhook
         access = await self._context.rights.get_access(webhook)
         notice = find_notice(delivery.change, access.plant)
-        if notice is None or not access.may_see(notice.module_id):
+        if notice is None or not access.may_get(notice):
             return None
         if webhook.kinds and set(webhook.kinds).isdisjoint(notice.kinds):
             return None

@@ -16,6 +16,7 @@ webhooks = Table(
     *col.texts("url"),
     *col.strings("secret"),
     *col.texts("kinds"),
+    *col.texts("scopes"),
     *col.strings("form"),
     *col.doubles("created_at"),
     *col.cursors("position"),

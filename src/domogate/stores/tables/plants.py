@@ -22,6 +22,8 @@ members = Table(
     col.reference("user_id", "users.id"),
     *col.flags("owner"),
     *col.integers("position"),
+    # The newest change when the person joined. They get the events of later changes only.
+    *col.cursors("since"),
     *col.optional_texts("limits"),
     PrimaryKeyConstraint("plant_id", "user_id"),
     Index("ix_members_user_id", "user_id"),

@@ -5,7 +5,7 @@ from alembic import op
 from domogate.stores import columns as col
 
 revision = "0008"
-down_revision = "0005"
+down_revision = "0007"
 
 
 def upgrade() -> None:

@@ -1,0 +1,139 @@
+"""A person who joins a plant gets no events from before the membership (Decision 0056)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from domogate.domain.events import StateChanged
+from domogate.domain.limits import Limits
+from domogate.services.events.filters import EventFilter
+from support.listening import House, StreamSetup, open_stream_setup
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def setup() -> AsyncIterator[StreamSetup]:
+    async with open_stream_setup() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def house(setup: StreamSetup) -> House:
+    return await House(setup).build()
+
+
+class TestLastEventId:
+    async def test_an_old_one_gives_a_new_member_only_events_since_they_joined(self, setup: StreamSetup, house: House) -> None:
+        await house.switch(3)
+        carla = await setup.add_user("Carla")
+        await setup.store.allow_user(house.plant.id, carla.id)
+        joined = await setup.store.newest_cursor()
+        await house.switch(2)
+        credentials = await setup.let_in(carla)
+        for event_filter in (EventFilter(), EventFilter(plants=frozenset({house.plant.id}))):
+            listener = await setup.listen(credentials, event_filter, b"0")
+            assert [received.event for received in listener.notices] == ["people", "state", "state"]
+            assert min(listener.ids) == joined
+        witness = await setup.listen(house.of_bruno, last_event_id=b"0")
+        assert len(witness.notices) > 5, "the others get them all"
+
+    async def test_who_comes_back_does_not_get_what_happened_between(self, setup: StreamSetup, house: House) -> None:
+        await house.switch()
+        await setup.store.withdraw_user(house.plant.id, house.bruno.id)
+        await house.switch(4)
+        await setup.store.allow_user(house.plant.id, house.bruno.id)
+        listener = await setup.listen(house.of_bruno, last_event_id=b"0")
+        assert [received.event for received in listener.notices] == ["people"]
+
+    async def test_an_invitation_counts_from_the_day_it_is_taken_up(self, setup: StreamSetup, house: House) -> None:
+        await setup.store.invite(house.plant.id, "dora@example.com")
+        await house.switch(3)
+        dora = await setup.add_user("Dora", email="dora@example.com")
+        listener = await setup.listen(await setup.let_in(dora), last_event_id=b"0")
+        assert "state" not in [received.event for received in listener.notices]
+        await house.switch()
+        await setup.quiet()
+        assert listener.notices[-1].event == "state"
+
+    async def test_a_new_list_of_people_keeps_when_the_former_ones_joined(self, setup: StreamSetup, house: House) -> None:
+        await house.switch(2)
+        carla = await setup.add_user("Carla")
+        await setup.store.set_plant_people(house.plant.id, [carla.id, house.bruno.id], [])
+        of_bruno = await setup.listen(house.of_bruno, last_event_id=b"0")
+        assert [received.event for received in of_bruno.notices].count("state") == 2
+        of_carla = await setup.listen(await setup.let_in(carla), last_event_id=b"0")
+        assert [received.event for received in of_carla.notices] == ["people"]
+
+
+class TestGuests:
+    async def test_a_period_hides_the_events_from_before_it(self, setup: StreamSetup, house: House) -> None:
+        carla = await setup.add_user("Carla")
+        begin = setup.clock.now() + 100
+        await setup.store.allow_user(house.plant.id, carla.id, Limits(valid_from=begin))
+        await house.switch(3)
+        setup.clock.at = begin
+        await house.switch()
+        listener = await setup.listen(await setup.let_in(carla), last_event_id=b"0")
+        assert [received.event for received in listener.notices] == ["state"]
+
+    async def test_a_new_room_has_no_past_for_them_but_a_longer_stay_changes_nothing(
+        self, setup: StreamSetup, house: House
+    ) -> None:
+        carla = await setup.add_user("Carla")
+        credentials = await setup.let_in(carla)
+        await setup.store.allow_user(house.plant.id, carla.id, Limits(modules=(house.plug.id,)))
+        await setup.report(house.plant, house.plug)
+        await house.switch(2)
+        longer = Limits(modules=(house.plug.id,), valid_until=setup.clock.now() + 1000)
+        await setup.store.set_member_limits(house.plant.id, carla.id, longer)
+        first = await setup.listen(credentials, last_event_id=b"0")
+        assert [received.event for received in first.notices] == ["people", "state", "people"]
+        await setup.store.set_member_limits(house.plant.id, carla.id, Limits(modules=(house.plug.id, house.lamp.id)))
+        second = await setup.listen(credentials, last_event_id=b"0")
+        assert [received.event for received in second.notices] == ["people"]
+
+
+class TestOpenStream:
+    async def test_a_change_that_is_not_distributed_yet_is_not_given_to_a_new_member(
+        self, setup: StreamSetup, house: House
+    ) -> None:
+        carla = await setup.add_user("Carla")
+        credentials = await setup.let_in(carla)
+        await setup.listen(house.of_anna)  # so that the hub distributes changes of the plant
+        listener = await setup.listen(credentials)
+        await asyncio.gather(house.switch(), setup.store.allow_user(house.plant.id, carla.id))
+        await setup.quiet()
+        (joined,) = [received.id for received in listener.notices if received.event == "people"]
+        assert joined is not None
+        assert all(cursor >= joined for cursor in listener.ids)
+
+    async def test_the_present_state_is_shown_whenever_it_was_reported(self, setup: StreamSetup, house: House) -> None:
+        await house.switch()
+        carla = await setup.add_user("Carla")
+        await setup.store.allow_user(house.plant.id, carla.id)
+        listener = await setup.listen(await setup.let_in(carla), EventFilter(present=True))
+        present = [received.data["data"] for received in listener.received if received.event == "present"]
+        assert [one["state"]["on"] for one in present if one["moduleId"] == house.lamp.id] == [True]
+
+
+class TestEstateFile:
+    async def test_an_import_keeps_when_members_joined(self, setup: StreamSetup, house: House) -> None:
+        await house.switch(2)
+        carla = await setup.add_user("Carla")
+        await setup.store.allow_user(house.plant.id, carla.id)
+        await house.switch()
+        dora = await setup.add_user("Dora")
+        estate = await setup.store.export_estate()
+        await setup.store.allow_user(house.plant.id, dora.id)
+        await setup.store.import_estate(estate, prune=True)
+        stored = await setup.store.find_plant(house.plant.id)
+        assert stored is not None
+        changes = await setup.store.list_changes_of([house.plant.id], 0, 100)
+        seen = {
+            user.id: sum(isinstance(it.event, StateChanged) and it.cursor > stored.joined[user.id] for it in changes)
+            for user in (house.anna, house.bruno, carla)
+        }
+        assert seen == {house.anna.id: 3, house.bruno.id: 3, carla.id: 1}
+        assert dora.id not in stored.joined
