@@ -1,6 +1,7 @@
 """Limits on open connections: in total and per address, and the reserve for health checks."""
 
 import asyncio
+import errno
 import io
 import json
 import logging
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import structlog
 
+from domogate.edge import accepting
 from domogate.edge.connections import RESERVE, Connections, Place
 from domogate.edge.guards import Limits
 from domogate.edge.logs import setup_logs
@@ -114,7 +116,11 @@ class TestCounting:
             opened.add(f"198.51.100.{number}")
         for _ in range(3):
             opened.add("192.0.2.1")
-        assert opened.connections.refused == {("connections_most",): 7, ("connections_most_per_address",): 0}
+        assert opened.connections.refused == {
+            ("connections_most",): 7,
+            ("connections_most_per_address",): 0,
+            ("system",): 0,
+        }
 
     def test_they_are_logged_once_a_minute_with_a_count(self, opened: Opened, json_log: io.StringIO) -> None:
         opened.connections.log_refused(1000.0)
@@ -187,6 +193,43 @@ class TestOverSockets:
             for client in silent:
                 with closing(client):
                     assert await asyncio.to_thread(client.recv, 1) == b""
+
+
+class Full(socket.socket):
+    """A listening socket of a system that has no free file at first."""
+
+    refused = 0
+
+    def accept(self) -> Any:
+        self.refused += 1
+        if self.refused < 3:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().accept()
+
+
+class Greeting(asyncio.Protocol):
+    def connection_made(self, transport: Any) -> None:
+        transport.write(b"hello")
+        transport.close()
+
+
+class TestASystemThatAcceptsNothing:
+    on_both_loops = True
+
+    async def test_is_asked_again_after_a_pause_and_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(accepting, "_PAUSE", 0.01)
+        connections = Connections()
+        with Full() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.setblocking(False)
+            listener.listen()
+            acceptor = accepting.Acceptor(listener, lambda _: Greeting(), connections, None, 1.0)
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            assert await asyncio.wait_for(reader.read(), 10) == b"hello"
+            writer.close()
+            acceptor.close()
+            await acceptor.wait_closed()
+        assert connections.refused[("system",)] == 2
 
 
 @pytest.mark.slow

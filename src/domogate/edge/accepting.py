@@ -35,39 +35,31 @@ class Acceptor:
         self._tls = tls
         self._handshake_deadline = handshake_deadline if tls else None
         self._opening: set[asyncio.Task[None]] = set()
-        self._closed = False
-        self._start()
+        self._accepting = self._loop.create_task(self._accept(), name="accept connections")
 
     def close(self) -> None:
-        self._closed = True
-        if self._listener.fileno() >= 0:
-            self._loop.remove_reader(self._listener)
-        for task in self._opening:
+        for task in (self._accepting, *self._opening):
             task.cancel()
 
     async def wait_closed(self) -> None:
-        if self._opening:
-            await asyncio.wait(self._opening)
+        await asyncio.wait((self._accepting, *self._opening))
 
-    def _start(self) -> None:
-        if not self._closed:
-            self._loop.add_reader(self._listener, self._accept)
-
-    def _accept(self) -> None:
-        for _ in range(_AT_ONCE):
-            try:
-                connection, address = self._listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError:
-                self._loop.remove_reader(self._listener)
-                self._loop.call_later(_PAUSE, self._start)
-                return
-            connection.setblocking(False)
-            place = self._connections.add(connection, address[0])
-            task = self._loop.create_task(self._open(connection, place))
-            self._opening.add(task)
-            task.add_done_callback(self._opening.discard)
+    async def _accept(self) -> None:
+        while True:
+            for _ in range(_AT_ONCE):
+                try:
+                    connection, address = await self._loop.sock_accept(self._listener)
+                except ConnectionAbortedError:
+                    continue  # the client left before
+                except OSError:
+                    self._connections.count_system_error()
+                    await asyncio.sleep(_PAUSE)
+                    continue
+                place = self._connections.add(connection, address[0])
+                task = self._loop.create_task(self._open(connection, place))
+                self._opening.add(task)
+                task.add_done_callback(self._opening.discard)
+            await asyncio.sleep(0)
 
     async def _open(self, connection: socket.socket, place: Place) -> None:
         opened = False

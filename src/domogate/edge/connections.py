@@ -13,6 +13,8 @@ from domogate.common.networks import network_of
 RESERVE = 32
 """Connections beyond the limits on which only health checks are answered. The newest are kept: the oldest is closed."""
 _LOG_INTERVAL = 60.0
+_SYSTEM = "system"
+"""Connections that the system refused to accept, mostly because of too many open files."""
 
 _log = structlog.stdlib.get_logger("domogate.edge")
 
@@ -45,7 +47,7 @@ class Connections:
         self._places: set[Place] = set()
         self._reserved: dict[Place, None] = {}
         self._by_network: Counter[str] = Counter()
-        self._refused = {"connections_most": 0, "connections_most_per_address": 0}
+        self._refused = {"connections_most": 0, "connections_most_per_address": 0, _SYSTEM: 0}
         self._logged = 0
         self._log_after = 0.0
 
@@ -54,7 +56,7 @@ class Connections:
 
     @property
     def refused(self) -> Mapping[tuple[str, ...], float]:
-        """How many connections were beyond a limit, by the setting."""
+        """How many connections were beyond a limit: the setting, or that of the system."""
         return {(setting,): count for setting, count in self._refused.items()}
 
     def add(self, connection: socket.socket, address: str) -> Place:
@@ -87,6 +89,10 @@ class Connections:
             self._by_network[place.network] -= 1
             if not self._by_network[place.network]:
                 del self._by_network[place.network]
+
+    def count_system_error(self) -> None:
+        """The system did not accept a connection."""
+        self._refused[_SYSTEM] += 1
 
     def log_refused(self, now: float) -> None:
         """Log the number of refused connections, at most once a minute."""

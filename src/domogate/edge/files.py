@@ -1,7 +1,6 @@
 """The number of files that the process may open. Each connection is one."""
 
 import contextlib
-import resource
 
 from domogate.edge.connections import RESERVE
 
@@ -17,6 +16,10 @@ def count_allowed_connections(wanted: int) -> int:
 
 def allow_files(needed: int) -> int:
     """Raise the soft limit to `needed` if it is lower. Returns the number of files that the process may now open."""
+    try:
+        import resource
+    except ImportError:  # not available on Windows, which has no such limit
+        return needed
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
