@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from domogate.common.secrets import hash_secret
+from domogate.services.authorization.client_throttle import WRONG_FOR_CLIENT, WRONG_FROM_NETWORK
 from support.oauth import NATIVE, SECRET, VERIFIER, WEB, Browser, Provider, present
 
 
@@ -210,3 +211,29 @@ class TestTheForm:
         answer = await browser.http.request(method, path)
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
         assert answer.json()["error"] == "method_not_allowed"
+
+
+class TestManyWrongSecrets:
+    @pytest.mark.parametrize("path", ["/auth/token", "/auth/introspect", "/auth/revoke"])
+    async def test_are_429_until_a_minute_is_over_and_the_right_secret_is_always_accepted(
+        self, browser: Browser, provider: Provider, path: str
+    ) -> None:
+        form = {"grant_type": "authorization_code", "code": "x", "token": "x", "client_id": "web"}
+        for _ in range(WRONG_FOR_CLIENT):
+            assert (await browser.post_form(path, {**form, "client_secret": "wrong"})).status_code == 401
+        provider.clock.advance(10.5)
+        answer = await browser.post_form(path, {**form, "client_secret": "wrong"})
+        assert (answer.status_code, answer.json()["error"]) == (429, "too_many_requests")
+        assert answer.headers["retry-after"] == "50"
+        assert answer.headers["cache-control"] == "no-store"
+        assert is_through(await exchange(browser, client_id="web", client_secret=SECRET))
+        assert is_through(await exchange(browser, client_id="native"))
+        provider.clock.advance(49.5)
+        assert (await browser.post_form(path, {**form, "client_secret": "wrong"})).status_code == 401
+
+    async def test_for_clients_that_do_not_exist_are_429_too(self, browser: Browser) -> None:
+        answers = [
+            (await exchange(browser, client_id=f"nobody {number}", client_secret="x")).status_code
+            for number in range(WRONG_FROM_NETWORK + 1)
+        ]
+        assert answers == [401] * WRONG_FROM_NETWORK + [429]

@@ -52,6 +52,28 @@ class TestEstateCheck:
         assert "telepathy" in result.stderr
         assert "simulator" in result.stderr
 
+    def test_brokers_are_compared_with_the_settings(self, domogate: CommandLine, tmp_path: Path) -> None:
+        config = tmp_path / "domogate.toml"
+        config.write_text('[[mqtt_brokers]]\nname = "house"\nurl = "mqtt://broker.lan"\n')
+        lamp = "{id: ca5a0001-0001-4000-8000-000000000001, name: L, kind: light, driver: mqtt, options: OPTIONS}"
+        lamp = lamp.replace("OPTIONS", "{dialect: tasmota, topic: l, broker: NAME}")
+        text = (
+            "users: [{email: anna@example.com}]\nplants:\n- id: ca5a0001-0000-4000-8000-000000000000\n  name: Casa\n"
+            f"  type: house\n  owner: anna@example.com\n  modules:\n  - {lamp}\n"
+        )
+        for command in ("check", "import"):
+            wrong = ("estate", command, "-", "--config", str(config))
+            told = domogate.bare(*wrong, *self._data(domogate, command), input=text.replace("NAME", "hose"))
+            assert (told.exit_code, told.stdout) == (1, "")
+            assert "standard input:8:" in told.stderr
+            assert "the settings have no broker 'hose'; there are house" in told.stderr
+            right = domogate.bare(*wrong, *self._data(domogate, command), input=text.replace("NAME", "house"))
+            assert right.exit_code == 0, right.output
+
+    @staticmethod
+    def _data(domogate: CommandLine, command: str) -> tuple[str, ...]:
+        return ("--data", str(domogate.data)) if command == "import" else ()
+
     def test_standard_input_is_a_file(self, domogate: CommandLine) -> None:
         assert domogate.bare("estate", "check", "-", input=SMALL_ESTATE).exit_code == 0
         assert "standard input:1" in domogate.bare("estate", "check", "-", input="users: 7").stderr

@@ -3,7 +3,7 @@
 import pytest
 
 from domogate.domain.devices import DeviceKind
-from domogate.drivers import DRIVERS, OPTION_CHECKS, SETTINGS, build_drivers, make_settings
+from domogate.drivers import DRIVERS, SETTINGS, build_drivers, check_options, make_settings
 from support.devices import StillClock
 
 
@@ -14,9 +14,9 @@ class TestTheList:
         assert all(driver.name == name for name, driver in drivers.items())
 
     def test_has_each_driver_check_the_options_of_its_modules(self) -> None:
-        assert set(OPTION_CHECKS) == set(DRIVERS)
-        assert list(OPTION_CHECKS["simulator"](DeviceKind.LIGHT, {"simulate": "offline"})) == []
-        assert [path for path, _ in OPTION_CHECKS["simulator"](DeviceKind.LIGHT, {"wats": 3})] == [("wats",)]
+        assert set(check_options({})) == set(DRIVERS)
+        assert list(check_options({})["simulator"](DeviceKind.LIGHT, {"simulate": "offline"})) == []
+        assert [path for path, _ in check_options({})["simulator"](DeviceKind.LIGHT, {"wats": 3})] == [("wats",)]
 
 
 class TestSettings:

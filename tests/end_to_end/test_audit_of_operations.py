@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from support.gateway import Gateway, eventually, running, start
@@ -36,6 +37,20 @@ class TestTheAuditLog:
 
         eventually(all_noted, "five entries in the audit log")
         gateway.domogate("audit", "verify")  # fails when the chain is broken
+
+    def test_wrong_secrets_and_passwords_add_few_records_and_are_429_while_the_right_secret_is_accepted(
+        self, gateway: Gateway
+    ) -> None:
+        before = len(entries(gateway))
+        form = {"token": "x", "client_id": "demo-app"}
+        with httpx.Client(base_url=gateway.base_url) as client:
+            answers = [client.post("/auth/introspect", data={**form, "client_secret": f"wrong {n}"}) for n in range(200)]
+            assert {answer.status_code for answer in answers[:10]} == {401}
+            assert {answer.status_code for answer in answers[10:]} == {429}
+            assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+            assert client.post("/auth/introspect", data={**form, "client_secret": "demo-app-secret-0001"}).status_code == 200
+        added = [entry for entry in entries(gateway)[before:] if entry["action"] == "refusal"]
+        assert 1 <= len(added) <= 4
 
     def test_names_nobody(self, gateway: Gateway) -> None:
         said = json.dumps(entries(gateway))

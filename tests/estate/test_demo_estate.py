@@ -13,7 +13,7 @@ from domogate.domain.people import GrantType, Scope, Standing
 from domogate.domain.plants import ControllerDetail, Module, PlantStatus, PlantType, SceneDetail
 from domogate.domain.safety import FailureType, SparePartType, in_failure
 from domogate.domain.states import Battery, ThermostatFunction, ThermostatMode, Unit
-from domogate.drivers import OPTION_CHECKS
+from domogate.drivers import check_options
 from domogate.estate import EstateFile, demo_text, read_estate
 
 S = TypeVar("S")
@@ -21,7 +21,7 @@ S = TypeVar("S")
 
 @pytest.fixture(scope="module")
 def file() -> EstateFile:
-    return read_estate(demo_text(), "demo.yaml", drivers=OPTION_CHECKS)
+    return read_estate(demo_text(), "demo.yaml", drivers=check_options({}))
 
 
 @pytest.fixture(scope="module")

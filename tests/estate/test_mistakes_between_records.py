@@ -2,7 +2,9 @@
 
 import pytest
 
-from domogate.drivers import OPTION_CHECKS
+from domogate.drivers import check_options
+from domogate.drivers.mqtt import MqttBroker, MqttSettings
+from domogate.drivers.openwebnet import OpenWebNetGateway, OpenWebNetSettings
 from domogate.estate import read_estate
 from support.estate_mistakes import LAMP, OTHER, house, mistakes, module, modules, the_mistake
 
@@ -30,30 +32,121 @@ class TestIdentity:
         assert read_estate(module(f"internalId: {LAMP}, kind: light"), "x").estate.plants
 
     def test_a_driver_that_is_not_there(self) -> None:
-        told = the_mistake(module("kind: light, driver: simulatr"), drivers=OPTION_CHECKS)
+        told = the_mistake(module("kind: light, driver: simulatr"), drivers=check_options({}))
         assert (told.problem, told.allowed) == ("there is no driver 'simulatr'", "mqtt, openwebnet, simulator")
         assert told.hint == "Did you mean 'simulator'?"
 
     def test_options_that_a_driver_does_not_know(self) -> None:
-        told = the_mistake(module("kind: light, options: {simulate: sleeping}"), drivers=OPTION_CHECKS)
+        told = the_mistake(module("kind: light, options: {simulate: sleeping}"), drivers=check_options({}))
         assert told.path == "plants[0].modules[0].options.simulate"
         assert told.problem == "must be one of normal, offline, slow, refusing"
 
     @pytest.mark.parametrize("driver", ["mqtt", "openwebnet"])
     def test_a_real_module_without_a_word_on_how_to_reach_it(self, driver: str) -> None:
-        found = mistakes(module(f"kind: light, driver: {driver}"), drivers=OPTION_CHECKS)
+        found = mistakes(module(f"kind: light, driver: {driver}"), drivers=check_options({}))
         assert found
         assert {told.path for told in found} == {"plants[0].modules[0]"}
 
     def test_a_module_of_a_kind_that_a_driver_cannot_drive(self) -> None:
         options = "options: {where: '12'}"
-        assert mistakes(module(f"kind: emergency unit, driver: openwebnet, {options}"), drivers=OPTION_CHECKS)
+        assert mistakes(module(f"kind: emergency unit, driver: openwebnet, {options}"), drivers=check_options({}))
 
     def test_a_unit_under_its_controller_is_a_module_like_any_other_to_its_driver(self) -> None:
         unit = f"{{id: {OTHER}, name: U, driver: openwebnet, options: {{where: '12'}}}}"
-        found = mistakes(module(f"kind: emergency controller, units: [{unit}]"), drivers=OPTION_CHECKS)
+        found = mistakes(module(f"kind: emergency controller, units: [{unit}]"), drivers=check_options({}))
         assert found
         assert all(told.path.startswith("plants[0].modules[0].units[0]") for told in found)
+
+
+class TestConnections:
+    DRIVERS = check_options(
+        {
+            "mqtt": MqttSettings(brokers=tuple(MqttBroker(url=f"mqtt://{name}.lan", name=name) for name in ("house", "shed"))),
+            "openwebnet": OpenWebNetSettings(gateways=(OpenWebNetGateway(host="bus.lan", name="bus"),)),
+        }
+    )
+
+    def test_a_broker_that_is_not_in_the_settings(self) -> None:
+        options = "options: {dialect: tasmota, topic: lamp, broker: hose}"
+        told = the_mistake(module(f"kind: light, driver: mqtt, {options}"), drivers=self.DRIVERS)
+        assert told.path == "plants[0].modules[0].options.broker"
+        assert told.problem == "the settings have no broker 'hose'; there are house, shed"
+
+    def test_no_broker_where_there_are_several(self) -> None:
+        told = the_mistake(module("kind: light, driver: mqtt, options: {dialect: tasmota, topic: lamp}"), drivers=self.DRIVERS)
+        assert told.problem == "the option broker is missing; there are house, shed"
+
+    def test_a_bus_that_is_not_in_the_settings(self) -> None:
+        told = the_mistake(
+            module("kind: light, driver: openwebnet, options: {where: '12', gateway: buss}"), drivers=self.DRIVERS
+        )
+        assert told.path == "plants[0].modules[0].options.gateway"
+        assert "bus" in told.problem
+
+    @pytest.mark.parametrize("gateway", ["", ", gateway: bus"])
+    def test_one_that_is_there_is_no_mistake(self, gateway: str) -> None:
+        text = module(f"kind: light, driver: openwebnet, options: {{where: '12'{gateway}}}")
+        assert read_estate(text, "x", drivers=self.DRIVERS).estate.plants
+
+    def test_without_brokers_in_the_settings_any_name_may_be_right(self) -> None:
+        text = module("kind: light, driver: mqtt, options: {dialect: tasmota, topic: lamp, broker: house}")
+        assert read_estate(text, "x", drivers=check_options({})).estate.plants
+
+
+class TestWeakSecrets:
+    @pytest.mark.parametrize(
+        ("password", "word"),
+        [
+            ("nine char", "10"),
+            ("password123", "easy to guess"),
+            ("Passwordpassword", "easy to guess"),
+            ("1234512345", "easy to guess"),
+            ("aaaaaaaaaaaa", "easy to guess"),
+            ("anna@example.com", "e-mail"),
+        ],
+    )
+    def test_a_weak_password_is_told_with_its_line_and_not_repeated(self, password: str, word: str) -> None:
+        told = the_mistake(f"users:\n  - email: anna@example.com\n    password: {password}\n")
+        assert (told.line, told.path) == (3, "users[0].password")
+        assert word in told.problem + told.allowed
+        assert password not in f"{told.problem}{told.allowed}{told.hint}" or word == "e-mail"
+
+    @pytest.mark.parametrize(
+        "secret", ["a" * 20, "0123456789" * 2, "changeme-changeme", "abcdabcdabcdabcd", "Password-12345678", "x1y2z3w4x1y2z3w4"]
+    )
+    def test_a_weak_secret_or_key_is_told_with_its_line_and_not_repeated(self, secret: str) -> None:
+        text = f"subscriptions:\n  - {{name: A, key: '{secret}'}}\n"
+        text += f"clients:\n  - {{id: app, name: App, scopes: [], secret: '{secret}'}}\n"
+        found = mistakes(text)
+        assert [(told.line, told.path) for told in found] == [(2, "subscriptions[0].key"), (4, "clients[0].secret")]
+        assert all(told.problem == "this is easy to guess" and secret not in told.allowed for told in found)
+
+    @pytest.mark.parametrize(
+        "uri",
+        ["http://app.example/back", "http://192.168.1.5:8123/back", "HTTP://localhost.example/", "http://127.0.0.1.example/"],
+    )
+    @pytest.mark.parametrize("key", ["redirectUris", "postLogoutRedirectUris"])
+    def test_plain_http_to_another_machine_is_told_with_its_line(self, key: str, uri: str) -> None:
+        told = the_mistake(f"clients:\n  - id: app\n    name: App\n    scopes: []\n    {key}:\n      - {uri}\n")
+        assert (told.line, told.path) == (6, f"clients[0].{key}[0]")
+        assert "https" in told.allowed
+
+    @pytest.mark.parametrize(
+        "uri",
+        [
+            *(
+                "http://localhost:8090/back",
+                "http://127.0.0.1/back",
+                "http://127.8.8.8/",
+                "http://[::1]:80/",
+                "http://app.localhost/",
+            ),
+            *("https://app.example/back", "com.example.app:/back"),
+        ],
+    )
+    def test_https_own_schemes_and_loopback_are_allowed(self, uri: str) -> None:
+        text = f"clients:\n  - {{id: app, name: App, scopes: [], redirectUris: ['{uri}']}}\n"
+        assert read_estate(text, "x").estate.clients
 
 
 class TestPeople:

@@ -62,6 +62,8 @@ class TestClients:
             ({"redirectUris": ["https://app.example/back#top"]}, "fragment"),
             ({"redirectUris": ["javascript:alert(1)"]}, "absolute"),
             ({"redirectUris": ["/back"]}, "absolute"),
+            ({"redirectUris": ["http://app.example/back"]}, "https"),
+            ({"postLogoutRedirectUris": ["http://192.168.1.5/"]}, "https"),
             ({"redirectUris": ["https://app.example/a\r\nb"]}, "absolute"),
             ({"redirectUris": ["https://app.example:port/"]}, "absolute"),
             ({"redirectUris": ["https:///back"]}, "absolute"),

@@ -200,7 +200,6 @@ async def entrance_on(url: str) -> AsyncIterator[Entrance]:
             async with opened.http:
                 yield opened
         finally:
-            opened.redemption.stop()
             await opened.driving.stop()
 
 

@@ -204,7 +204,6 @@ class Gateway:
         await self.fault_expiry.stop()
         await self.driving.stop()
         await self.admission.stop()
-        self.redemption.stop()
         await self.audit.stop()
         for issuer in self._issuers:
             await issuer.stop()

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domogate.auth.forms import TooLong
-from domogate.services.authorization import OAuthError, OAuthFault
+from domogate.services.authorization import ClientThrottled, OAuthError, OAuthFault
 
 NO_STORE = {"cache-control": "no-store", "pragma": "no-cache"}
 _CACHED = {"cache-control": "public, max-age=300"}
@@ -18,7 +18,7 @@ _REALM = "domogate"
 _BEARER_STATUSES = {OAuthError.INVALID_TOKEN: 401, OAuthError.INSUFFICIENT_SCOPE: 403}
 
 # Error codes of our own, for statuses that RFC 6749 §5.2 does not cover.
-_WORDS = {404: "not_found", 405: "method_not_allowed", 500: "server_error"}
+_WORDS = {404: "not_found", 405: "method_not_allowed", 429: "too_many_requests", 500: "server_error"}
 
 
 def json_answer(status: int, body: Any, headers: Mapping[str, str] = NO_STORE) -> Response:
@@ -57,6 +57,12 @@ def no_token_answer() -> Response:
     return error_answer(401, OAuthError.INVALID_TOKEN, "An access token is needed: Authorization: Bearer TOKEN.", challenge)
 
 
+async def answer_throttled(_request: Request, throttled: Exception) -> Response:
+    assert isinstance(throttled, ClientThrottled)
+    description = f"There were too many wrong client secrets. Try again in {throttled.seconds} seconds."
+    return error_answer(429, _WORDS[429], description, {"retry-after": str(throttled.seconds)})
+
+
 async def answer_too_long(_request: Request, _fault: Exception) -> Response:
     return error_answer(413, OAuthError.INVALID_REQUEST, "The body is too long.", {"connection": "close"})
 
@@ -77,6 +83,7 @@ async def answer_failure(_request: Request, _failure: Exception) -> Response:
 
 HANDLERS: dict[Any, Any] = {
     OAuthFault: answer_fault,
+    ClientThrottled: answer_throttled,
     TooLong: answer_too_long,
     HTTPException: answer_http,
     Exception: answer_failure,

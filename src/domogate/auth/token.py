@@ -21,7 +21,7 @@ class TokenEndpoints:
         }
 
     async def token(self, request: Request) -> Response:
-        """RFC 6749 §3.2. Without a rate limit: a refused refresh would log a person out."""
+        """RFC 6749 §3.2. Only wrong client secrets have a rate limit: a refused refresh would log a person out."""
         form = await self._read_form(request)
         grant_type = _require(form, "grant_type")
         exchange = self._grants.get(grant_type)

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from domogate.app import open_tools
-from domogate.cli._command import FAILED, Mistake, changing, command, group, plainly
+from domogate.cli._command import FAILED, Mistake, changing, command, group
 from domogate.cli._files import Force, check_free, write_file
 from domogate.cli._help import PlainCommand
 from domogate.cli._output import AsJson, note, print_json
-from domogate.drivers import OPTION_CHECKS
+from domogate.drivers import check_options
 from domogate.estate import EstateFile, EstateMistakes, build_estate, print_estate, read_estate, schema_text
 from domogate.ports import ImportSummary
 from domogate.services.audit import AuditAction
@@ -23,22 +23,21 @@ commands = group("estate", "The estate file: check, import, export, JSON Schema.
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The estate file; - is standard input.")]
 
 
-@commands.command("check", cls=PlainCommand)
-def check_estate(file: File, as_json: AsJson = False) -> None:
+@command(commands, "check", flags=())
+async def check_estate(settings: Settings, file: File, as_json: AsJson = False) -> None:
     """List all mistakes of an estate file, each with its line and what is allowed. Needs no store."""
-    with plainly():
-        try:
-            _read(file)
-        except EstateMistakes as found:
-            if as_json:
-                print_json({"good": False, "mistakes": found.mistakes})
-            else:
-                note(str(found))
-            raise typer.Exit(FAILED) from None
+    try:
+        _read(file, settings)
+    except EstateMistakes as found:
         if as_json:
-            print_json({"good": True, "mistakes": []})
+            print_json({"good": False, "mistakes": found.mistakes})
         else:
-            note(f"{file}: no mistakes.")
+            note(str(found))
+        raise typer.Exit(FAILED) from None
+    if as_json:
+        print_json({"good": True, "mistakes": []})
+    else:
+        note(f"{file}: no mistakes.")
 
 
 @command(commands, "import")
@@ -50,7 +49,7 @@ async def import_estate(
 ) -> None:
     """Import an estate file: all of it, or nothing. Keeps live states and passwords."""
     try:
-        read = _read(file)
+        read = _read(file, settings)
     except EstateMistakes as found:
         raise Mistake(f"nothing was imported, because the file has mistakes:\n{found}") from None
     async with changing(settings) as tools:
@@ -90,16 +89,17 @@ def print_schema() -> None:
     typer.echo(schema_text(), nl=False)
 
 
-def _read(file: Path) -> EstateFile:
+def _read(file: Path, settings: Settings) -> EstateFile:
+    drivers = check_options(settings.drivers)
     if str(file) == "-":
-        return read_estate(sys.stdin.read(), "standard input", drivers=OPTION_CHECKS)
+        return read_estate(sys.stdin.read(), "standard input", drivers=drivers)
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise Mistake(f"{file} is not UTF-8 text.") from None
     except OSError as error:
         raise Mistake(f"{file} cannot be read: {error.strerror}.") from None
-    return read_estate(text, str(file), drivers=OPTION_CHECKS)
+    return read_estate(text, str(file), drivers=drivers)
 
 
 def _told(summary: ImportSummary) -> str:

@@ -1,5 +1,6 @@
 """Formats of e-mail addresses, names, redirect URIs and origins. The estate file and the services share them."""
 
+import ipaddress
 import re
 import unicodedata
 from urllib.parse import urlsplit
@@ -41,6 +42,18 @@ def is_redirect_uri(uri: str) -> bool:
     if parts.scheme in _NOT_A_REDIRECT:
         return False
     return bool(host) if parts.scheme in ("http", "https") else bool(parts.netloc or parts.path)
+
+
+def is_plain_http(uri: str) -> bool:
+    """Whether a code sent to this redirect URI could be read on its way: http, and not to this machine (RFC 8252 §7.3)."""
+    parts = urlsplit(uri)
+    if parts.scheme.lower() != "http":
+        return False
+    host = parts.hostname or ""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost" and not host.endswith(".localhost")
 
 
 def is_origin(text: str) -> bool:

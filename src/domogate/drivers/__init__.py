@@ -11,7 +11,11 @@ _LIST: tuple[DriverDeclaration[Any], ...] = (simulator.DRIVER, mqtt.DRIVER, open
 
 DRIVERS: dict[str, DriverDeclaration[Any]] = {driver.name: driver for driver in _LIST}
 
-OPTION_CHECKS: dict[str, OptionCheck] = {name: driver.find_option_problems for name, driver in DRIVERS.items()}
+
+def check_options(settings: Mapping[str, DriverSettings]) -> dict[str, OptionCheck]:
+    """The check of module options of each driver, with the brokers and gateways of these settings."""
+    return {name: driver.check_options(driver.settings_in(settings)) for name, driver in DRIVERS.items()}
+
 
 SETTINGS: dict[str, DeclaredSetting] = {
     setting.name: setting for driver in DRIVERS.values() for setting in driver.list_settings()

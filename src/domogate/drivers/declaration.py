@@ -47,6 +47,21 @@ class DeclaredSetting(NamedTuple):
 S = TypeVar("S", bound=DriverSettings)
 
 
+class Connections(msgspec.Struct, Generic[S], frozen=True):
+    """The settings name connections, such as brokers, and each module names one of them in an option."""
+
+    option: str
+    names: Callable[[S], Sequence[str]]
+
+    def find_problems(self, settings: S, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+        """Nothing is known to be wrong if the settings have no connection: they may be those of another machine."""
+        names, wanted = self.names(settings), options.get(self.option)
+        if wanted is None and len(names) > 1:
+            yield (), f"the option {self.option} is missing; there are {', '.join(names)}"
+        if names and isinstance(wanted, str) and wanted not in names:
+            yield (self.option,), f"the settings have no {self.option} {wanted!r}; there are {', '.join(names)}"
+
+
 class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     """Everything the rest of the gateway knows about a driver."""
 
@@ -54,6 +69,17 @@ class DriverDeclaration(msgspec.Struct, Generic[S], frozen=True):
     settings: type[S]
     build: Callable[[Clock, S], Driver]
     find_option_problems: OptionCheck
+    connections: Connections[S] | None = None
+
+    def check_options(self, settings: S) -> OptionCheck:
+        """The check of a module's options, with the connections that the settings name."""
+
+        def check(kind: DeviceKind, options: Mapping[str, Any]) -> Iterator[OptionProblem]:
+            yield from self.find_option_problems(kind, options)
+            if self.connections is not None:
+                yield from self.connections.find_problems(settings, options)
+
+        return check
 
     def list_settings(self) -> Iterator[DeclaredSetting]:
         for field in msgspec.structs.fields(self.settings):

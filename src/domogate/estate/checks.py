@@ -8,6 +8,8 @@ from typing import Any
 
 from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
+from domogate.domain.formats import is_plain_http, is_redirect_uri
+from domogate.domain.passwords import PASSWORD_LENGTH, find_password_problem, is_weak_secret
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
@@ -41,6 +43,12 @@ def _users(document: Record) -> Iterator[Finding]:
         yield from emails.see(path, user, "email")
         yield from ids.see(path, user, "id")
         yield from _either(path, user, "password", "passwordHash")
+        password = text(user, "password")
+        # The schema reports a wrong length.
+        if password is not None and PASSWORD_LENGTH[0] <= len(password) <= PASSWORD_LENGTH[1]:
+            problem = find_password_problem(password, text(user, "email") or "")
+            if problem is not None:
+                yield Finding((*path, "password"), f"{problem[0].lower()}{problem[1:].rstrip('.')}")
 
 
 def _subscriptions(document: Record) -> Iterator[Finding]:
@@ -53,6 +61,7 @@ def _subscriptions(document: Record) -> Iterator[Finding]:
             yield Finding(path, "the subscription has no key", "'key', or 'keyHash' as an export writes it")
         if "hint" in subscription and "keyHash" not in subscription:
             yield Finding((*path, "hint"), "'hint' is only allowed with 'keyHash'", at_key=True)
+        yield from _weak_secret(path, subscription, "key")
         key, key_hash = text(subscription, "key"), text(subscription, "keyHash")
         hashed = hash_secret(key) if key is not None else key_hash
         if hashed is not None and (first := first_by_hash.setdefault(hashed, path)) is not path:
@@ -65,6 +74,11 @@ def _clients(document: Record) -> Iterator[Finding]:
     for path, client in records(document, "clients"):
         yield from ids.see(path, client, "id")
         yield from _either(path, client, "secret", "secretHash")
+        yield from _weak_secret(path, client, "secret")
+        for name in ("redirectUris", "postLogoutRedirectUris"):
+            for at, uri in texts(path, client, name):
+                if is_redirect_uri(uri) and is_plain_http(uri):
+                    yield Finding(at, f"{quoted(uri)} is not protected", "https, or http only to this machine (localhost)")
         if client.get("pkceExempt") is True and "secret" not in client and "secretHash" not in client:
             yield Finding((*path, "pkceExempt"), "an application without a secret needs PKCE", at_key=True)
 
@@ -129,6 +143,12 @@ def _spare_parts(document: Record) -> Iterator[Finding]:
     once = _Once("unit reference", fold=False)
     for path, entry in records(document, "spareParts"):
         yield from once.see(path, entry, "unit")
+
+
+def _weak_secret(path: Path, record: Record, key: str) -> Iterator[Finding]:
+    secret = text(record, key)
+    if secret is not None and is_weak_secret(secret):
+        yield Finding((*path, key), "this is easy to guess", "random characters; `openssl rand -hex 32` prints some")
 
 
 def _either(path: Path, record: Record, key: str, other: str) -> Iterator[Finding]:

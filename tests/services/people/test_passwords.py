@@ -145,6 +145,8 @@ class TestWhatAPasswordMustBeLike:
             ("9876543210", "people"),
             ("aaaaaaaaaa", "people"),
             ("1q2w3e4r5t", "people"),
+            ("passwordpassword", "people"),
+            ("123451234512345", "people"),
             ("abcdefghijkl", "people"),
             ("Willkommen1", "people"),
             ("good pass \ud800", "character"),

@@ -1,6 +1,7 @@
 """Explains what is wrong with a new password, as the key of a text. The rules are in `services/people/rules.py`."""
 
-from domogate.services.people import PASSWORD_LENGTH, check_password, is_common
+from domogate.domain.passwords import PASSWORD_LENGTH, is_common
+from domogate.services.people import check_password
 from domogate.services.refusals import Invalid
 
 

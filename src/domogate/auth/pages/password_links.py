@@ -10,8 +10,9 @@ from domogate.auth.pages.context import PageContext
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.routing import route_by_method
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
+from domogate.domain.passwords import PASSWORD_LENGTH
 from domogate.domain.people import User
-from domogate.services.people import PASSWORD_LENGTH, DeadLink
+from domogate.services.people import DeadLink
 from domogate.services.refusals import NotFound, Refused
 
 LINK_PATH = "/auth/password"

@@ -13,7 +13,8 @@ from domogate.auth.pages.enrolment import build_enrolment
 from domogate.auth.pages.new_passwords import find_flaw
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import route_by_method
-from domogate.services.people import PASSWORD_LENGTH, LoggedIn, LoginComplete, LoginThrottled, is_secret
+from domogate.domain.passwords import PASSWORD_LENGTH
+from domogate.services.people import LoggedIn, LoginComplete, LoginThrottled, is_secret
 from domogate.services.refusals import Conflict, Refused
 
 PASSWORD_PATH = f"{ACCOUNT_PATH}/password"

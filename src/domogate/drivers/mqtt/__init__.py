@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting, unique_names
+from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.mqtt.broker import MqttBroker
 from domogate.drivers.mqtt.driver import Mqtt
 from domogate.drivers.mqtt.options import find_option_problems
@@ -17,4 +17,10 @@ class MqttSettings(DriverSettings, frozen=True):
     ] = ()
 
 
-DRIVER = DriverDeclaration(Mqtt.name, MqttSettings, lambda clock, settings: Mqtt(clock, settings.brokers), find_option_problems)
+DRIVER = DriverDeclaration(
+    Mqtt.name,
+    MqttSettings,
+    lambda clock, settings: Mqtt(clock, settings.brokers),
+    find_option_problems,
+    Connections("broker", lambda settings: [broker.name for broker in settings.brokers]),
+)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from domogate.drivers.declaration import DriverDeclaration, DriverSettings, Setting, unique_names
+from domogate.drivers.declaration import Connections, DriverDeclaration, DriverSettings, Setting, unique_names
 from domogate.drivers.openwebnet.driver import OpenWebNet
 from domogate.drivers.openwebnet.gateways import OpenWebNetGateway
 from domogate.drivers.openwebnet.kinds import find_option_problems
@@ -18,5 +18,9 @@ class OpenWebNetSettings(DriverSettings, frozen=True):
 
 
 DRIVER = DriverDeclaration(
-    OpenWebNet.name, OpenWebNetSettings, lambda clock, settings: OpenWebNet(clock, settings.gateways), find_option_problems
+    OpenWebNet.name,
+    OpenWebNetSettings,
+    lambda clock, settings: OpenWebNet(clock, settings.gateways),
+    find_option_problems,
+    Connections("gateway", lambda settings: [gateway.name for gateway in settings.gateways]),
 )

@@ -65,7 +65,7 @@ class AuditResult(StrEnum):
     WRONG = "wrong"
     """A wrong password, code or client secret."""
     SLOWED = "slowed"
-    """Not checked: there were too many attempts before it."""
+    """Refused because there were too many attempts before it."""
     REFUSED = "refused"
     FAILED = "failed"
 

@@ -16,6 +16,7 @@ from domogate.domain.audit import AuditEntry
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.ports import AuditStore, Clock
 from domogate.services.audit.actions import GATEWAY, GONE, AuditAction, AuditResult
+from domogate.services.audit.refusal_counts import RefusalCounts
 from domogate.services.audit.trail import AuditTrail
 
 _log = structlog.get_logger(__name__)
@@ -66,6 +67,7 @@ class AuditLog(AuditTrail):
         self._buffer: deque[AuditEntry] = deque()
         self._dropped = 0
         self._pseudonyms: dict[Id, str] = {}
+        self._refusals = RefusalCounts(self._append, clock)
         self._noted = asyncio.Event()
         self._flushing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -80,6 +82,7 @@ class AuditLog(AuditTrail):
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
+        self._refusals.sum_up()
         for attempt in range(1, _STOP_ATTEMPTS + 1):
             try:
                 await self.flush()
@@ -99,17 +102,25 @@ class AuditLog(AuditTrail):
         address: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Add an entry, which is written soon. A full buffer drops it; the number of dropped entries is noted."""
+        """Add an entry, which is written soon. Repeated refusals are counted; one entry has their number."""
+        details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
+        # The id of a user is a reference too.
+        actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
+        entry = AuditEntry(
+            self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details
+        )
+        if result == AuditResult.OK:
+            self._append(entry)
+        else:
+            self._refusals.add(entry)
+
+    def _append(self, entry: AuditEntry) -> None:
+        """A full buffer drops the entry; the number of dropped entries is noted."""
         if len(self._buffer) >= self._capacity:
             self._dropped += 1
             return
         self._note_dropped()
-        details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
-        # The id of a user is a reference too.
-        actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
-        self._buffer.append(
-            AuditEntry(self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details)
-        )
+        self._buffer.append(entry)
         self._noted.set()
 
     async def find_pseudonym(self, user_id: Id) -> str:

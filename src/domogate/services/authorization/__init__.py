@@ -4,8 +4,8 @@ The implementation is our own (Decision 0026): one call of the store consumes a 
 """
 
 from domogate.services.authorization.authorization import Authorization
-from domogate.services.authorization.faults import OAuthError, OAuthFault
+from domogate.services.authorization.faults import ClientThrottled, OAuthError, OAuthFault
 from domogate.services.authorization.hints import Hint
 from domogate.services.authorization.tokens import TokenSet
 
-__all__ = ["Authorization", "Hint", "OAuthError", "OAuthFault", "TokenSet"]
+__all__ = ["Authorization", "ClientThrottled", "Hint", "OAuthError", "OAuthFault", "TokenSet"]

@@ -23,8 +23,10 @@ class AuditNotes:
         what = "session" if client_id is None else client_ref(client_id)
         self._note(AuditAction.LOGOUT, user_id, what, AuditResult.OK, address)
 
-    def wrong_secret(self, client_id: str, address: str) -> None:
-        self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), AuditResult.WRONG, address, {"of": "client secret"})
+    def wrong_secret(self, client_id: str, address: str, *, slowed: bool) -> None:
+        """`slowed`: after too many wrong secrets."""
+        result = AuditResult.SLOWED if slowed else AuditResult.WRONG
+        self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
         """A wrongly presented code or refresh token, which ended its grant."""

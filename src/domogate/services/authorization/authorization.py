@@ -47,7 +47,7 @@ class Authorization:
         self.clock = clock
         self.notes = notes
         self.login_mac = TextMac(successor_secret, "login since")
-        self.clients = ClientAuthenticator(identities, notes)
+        self.clients = ClientAuthenticator(identities, notes, clock)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
         self.exchange = Exchange(store, identities, clock, mint, lifetimes, notes, successor_secret)
         self.inspection = TokenInspection(store, verifier, clock, notes, issuer)

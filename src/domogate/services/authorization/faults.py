@@ -34,3 +34,11 @@ class OAuthFault(Exception):
         super().__init__(f"{error}: {description}")
         self.error = error
         self.description = description
+
+
+class ClientThrottled(Exception):
+    """Too many wrong client secrets: the application must wait for `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"wait for {seconds} s")
+        self.seconds = seconds

@@ -17,14 +17,13 @@ from domogate.services.people.logins import (
     form_token_of,
 )
 from domogate.services.people.people import Invited, InvitedAs, People
-from domogate.services.people.rules import PASSWORD_LENGTH, check_email, check_name, check_password, is_common
+from domogate.services.people.rules import check_email, check_name, check_password
 from domogate.services.people.second_factor import SecondFactor, is_secret
 from domogate.services.people.sessions import Sessions
 
 __all__ = [
     "COMMAND_LINE",
     "LINK_PATH",
-    "PASSWORD_LENGTH",
     "Actor",
     "Clients",
     "DeadLink",
@@ -46,6 +45,5 @@ __all__ = [
     "check_name",
     "check_password",
     "form_token_of",
-    "is_common",
     "is_secret",
 ]

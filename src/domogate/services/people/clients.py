@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from domogate.common.secrets import hash_secret, new_secret
-from domogate.domain.formats import is_origin, is_redirect_uri
+from domogate.domain.formats import is_origin, is_plain_http, is_redirect_uri
 from domogate.domain.people import KNOWN_SCOPES, Client, GrantType
 from domogate.ports import ClientStore
 from domogate.services.audit import AuditAction, client_ref
@@ -89,6 +89,8 @@ def check_client(client: Client) -> None:
     for uri in (*client.redirect_uris, *client.post_logout_redirect_uris):
         if not is_redirect_uri(uri):
             raise Invalid(f"{uri!r} is not an absolute address without a fragment, such as https://app.example.com/callback.")
+        if is_plain_http(uri):
+            raise Invalid(f"{uri!r} is not protected: use https, or http only to this machine (localhost).")
     for origin in client.origins:
         if not is_origin(origin):
             raise Invalid(f"{origin!r} is not a web origin such as https://app.example.com.")

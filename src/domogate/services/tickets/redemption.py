@@ -64,7 +64,7 @@ class Redemption:
         self._issuer = issuer
         self._picture_lifetime = picture_lifetime
         self._rights = TicketRights(identities, read_model, clock)
-        self._audit = TicketAudit(audit, clock)
+        self._audit = TicketAudit(audit)
         self._limiter = RefusalLimiter(clock)
         self._outcomes: dict[tuple[str, ...], int] = {}
 
@@ -72,10 +72,6 @@ class Redemption:
     def outcomes(self) -> Mapping[tuple[str, ...], int]:
         """For the metrics: the number of each operation (`redeem`, `picture`) and outcome (`done` or a Reason)."""
         return self._outcomes
-
-    def stop(self) -> None:
-        """To be called before the audit log is stopped."""
-        self._audit.sum_up()
 
     # tickets
 

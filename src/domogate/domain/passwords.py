@@ -1,0 +1,58 @@
+"""Rules for passwords and for secrets that people choose. The estate file and the services share them."""
+
+import unicodedata
+
+PASSWORD_LENGTH = (10, 200)
+
+# The most common passwords without their digits and punctuation.
+_STEMS = """
+abc abcd abcdef abcdefghij admin administrator asdf asdfghjkl azerty azertyuiop batman benvenuto bienvenue changeme charlie
+contrasena contraseña default domogate domotica dragon football freedom guest hello home iloveyou jessica letmein login master
+michael monkey motdepasse parola pass passw passwort password princess qazwsx qazwsxedc qwe qweasdzxc qwer qwert qwerty
+qwertyuiop qwertz qwertzuiop root secret smarthome starwars sunshine superman system test testing tiamo trustno user welcome
+whatever willkommen zaqwsx zxcvbnm
+"""
+_COMMON_STEMS = frozenset(_STEMS.split())
+_RUNS = ("01234567890123456789", "98765432109876543210", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm")
+_COMMON = frozenset({"1q2w3e4r5t", "1q2w3e4r5t6y", "q1w2e3r4t5", "q1w2e3r4t5y6", "1qaz2wsx3edc", "zaq12wsxcde3", "a1b2c3d4e5"})
+
+
+def find_password_problem(password: str, email: str) -> str | None:
+    """A sentence, or None. Length matters most (NIST SP 800-63B §5.1.1.2); kinds of characters are not required."""
+    shortest, longest = PASSWORD_LENGTH
+    # The length of what is hashed.
+    length = len(unicodedata.normalize("NFC", password))
+    if length < shortest:
+        return f"The password is too short: it needs at least {shortest} characters. Use a few words."
+    if length > longest:
+        return f"The password is too long: it may have {longest} characters at most."
+    if any(unicodedata.category(character) == "Cs" for character in password):
+        return "The password contains an invalid character."
+    folded = password.casefold().strip()
+    if folded in (email.casefold(), email.casefold().partition("@")[0]):
+        return "The password must not be the e-mail address."
+    if is_common(folded):
+        return "Many people use this password, so it is easy to guess. Choose another."
+    return None
+
+
+def is_weak_secret(secret: str) -> bool:
+    """Whether a client secret or a key is easy to guess: a common word, or the same characters again and again."""
+    return is_common(secret.casefold(), filler=12) or _repeated_part(secret) != secret
+
+
+def is_common(folded: str, *, filler: int = 8) -> bool:
+    """Whether an attacker would try it first. A common word stays common when it is repeated, or with up to `filler` signs."""
+    stem = "".join(character for character in folded if character.isalpha())
+    part = _repeated_part(folded)
+    return (
+        part in _COMMON
+        or len(set(folded)) <= 2
+        or any(part in run for run in _RUNS)
+        or (_repeated_part(stem) in _COMMON_STEMS and len(folded) <= len(stem) + filler)
+    )
+
+
+def _repeated_part(text: str) -> str:
+    """'abc' for 'abcabc'; the text itself if it is not a repetition."""
+    return text[: (text + text).find(text, 1)]

@@ -1,0 +1,78 @@
+"""Counts repeated refusals, so that they cannot flood the audit log.
+
+A refusal costs the sender nothing. So the first of each kind has an entry at once, and its repeats within the same minute have
+one entry together, with their number. An actor has at most `KINDS_NOTED` such entries per minute and action; all its other
+refusals share one entry. People who did not authenticate count as one actor, from all addresses together.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from domogate.common.networks import network_of
+from domogate.domain.audit import AuditEntry
+from domogate.ports import Clock
+
+KINDS_NOTED = 20
+MINUTE = 60.0
+_CAPACITY = 5_000
+"""Kinds that are counted at the same time. When there are more, the minute ends early."""
+
+
+class _Kind:
+    """The refusals that are the same except for their time and the end of their address."""
+
+    __slots__ = ("entry", "repeats")
+
+    def __init__(self, entry: AuditEntry) -> None:
+        self.entry = entry
+        self.repeats = 0
+
+
+class RefusalCounts:
+    """The refusals of the present minute. `append` adds an entry to the log."""
+
+    def __init__(self, append: Callable[[AuditEntry], None], clock: Clock) -> None:
+        self._append = append
+        self._clock = clock
+        self._begun = 0.0
+        self._kinds: dict[tuple[str, ...], _Kind] = {}
+        self._noted: Counter[tuple[str, str]] = Counter()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, entry: AuditEntry) -> None:
+        """Note the refusal, or count it."""
+        if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
+            self.sum_up()
+            self._begun = entry.at
+        actor, network = (entry.action, entry.who), network_of(entry.address)
+        details = tuple(text for pair in sorted(entry.detail.items()) for text in pair)
+        key = (*actor, entry.what, entry.result, network, *details)
+        kind = self._kinds.get(key)
+        if kind is None and self._noted[actor] < KINDS_NOTED:
+            self._noted[actor] += 1
+            self._kinds[key] = _Kind(msgspec.structs.replace(entry, address=network))
+            self._append(entry)
+            return
+        if kind is None:
+            others = AuditEntry(entry.at, entry.action, entry.who, "refusals of other kinds", entry.result)
+            kind = self._kinds.setdefault(actor, _Kind(others))
+        kind.repeats += 1
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
+
+    def sum_up(self) -> None:
+        """Note the number of refusals that have no entry of their own. The next refusal begins a new minute."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        now = self._clock.now()
+        for kind in self._kinds.values():
+            if kind.repeats:
+                detail = {**kind.entry.detail, "repeats": str(kind.repeats)}
+                self._append(msgspec.structs.replace(kind.entry, at=now, detail=detail))
+        self._kinds.clear()
+        self._noted.clear()
+        self._begun = 0.0
