@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import DRIVERS, mqtt, openwebnet
 from domogate.settings import BadSettings, Mistake, Settings, load_settings
-from domogate.settings.descriptions import DECLARED, print_default
+from domogate.settings.descriptions import DECLARED, FILES, list_flags, print_default
 from domogate.settings.rules import KIND_OF_VALUE
 from support.markdown import headings, section, tables
 
@@ -366,7 +366,7 @@ class TestCompleteness:
             (
                 one.setting.panel,
                 f"DOMOGATE_{name.upper()}",
-                f"--{name.replace('_', '-')}",
+                f"--{(name if name in list_flags() else f'{name}_file').replace('_', '-')}",
                 print_default(one.default),
                 one.setting.help,
             )
@@ -376,6 +376,60 @@ class TestCompleteness:
 
 def without_markup(text: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
+
+
+class TestSecrets:
+    def test_each_can_be_given_as_a_file(self, tmp_path: Path) -> None:
+        (tmp_path / "password").write_text("hunter2\n")
+        (tmp_path / "brokers").write_text('[{"url": "mqtt://broker.example"}]\n')
+        (tmp_path / "url").write_text("postgresql://u:hunter2@host/name\r\n")
+        settings = load_settings(
+            {"smtp_password_file": str(tmp_path / "password")},
+            {"DOMOGATE_MQTT_BROKERS_FILE": str(tmp_path / "brokers"), "DOMOGATE_DATABASE_FILE": str(tmp_path / "url")},
+        )
+        assert settings.smtp_password == "hunter2"
+        assert settings.database == "postgresql://u:hunter2@host/name"
+        assert [broker.host for broker in mqtt.DRIVER.settings_in(settings.drivers).brokers] == ["broker.example"]
+        assert set(FILES.values()) >= {"smtp_password", "mqtt_brokers", "openwebnet_gateways", "database", "echo_url"}
+
+    def test_the_file_keeps_the_precedence_of_its_source(self, tmp_path: Path, toml: Path) -> None:
+        (tmp_path / "password").write_text("of the flag")
+        toml.write_text('smtp_password = "of the file"\n')
+        assert load_settings({"smtp_password_file": tmp_path / "password"}, {}, toml).smtp_password == "of the flag"
+        toml.write_text(f"smtp_password_file = {str(tmp_path / 'password')!r}\n")
+        assert load_settings({}, {"DOMOGATE_SMTP_PASSWORD": "of the variable"}, toml).smtp_password == "of the variable"
+
+    def test_the_value_and_the_file_in_one_source_are_a_mistake(self, tmp_path: Path) -> None:
+        (tmp_path / "x").write_text("x")
+        (told,) = mistakes({}, {"DOMOGATE_SMTP_PASSWORD": "hunter2", "DOMOGATE_SMTP_PASSWORD_FILE": str(tmp_path / "x")})
+        assert "give only one" in told
+        assert "hunter2" not in told
+
+    @pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+    def test_a_file_that_cannot_be_read(self, tmp_path: Path, content: bytes | None) -> None:
+        if content is not None:
+            (tmp_path / "x").write_bytes(content)
+        (told,) = mistakes({"smtp_password_file": str(tmp_path / "x")})
+        assert told.startswith("smtp_password_file (flag --smtp-password-file): ")
+        assert "cannot be read" in told
+
+    @pytest.mark.parametrize(
+        ("name", "url"),
+        [
+            ("database", "postgresql://user:hunter2@host/name"),
+            ("database", "postgresql://host/name?user=u&password=hunter2"),
+            ("echo_url", "http://user:hunter2@host/"),
+        ],
+    )
+    def test_a_url_with_a_password_is_refused_as_a_flag_only(self, name: str, url: str) -> None:
+        (told,) = mistakes({name: url})
+        assert f"--{name.replace('_', '-')}-file FILE" in told
+        assert "hunter2" not in told
+        assert getattr(load_settings({}, {f"DOMOGATE_{name.upper()}": url}), name) == url
+        assert load_settings({"database": "postgresql://user@host:5432/name"}, {}).database
+
+    def test_none_is_a_flag(self) -> None:
+        assert not {"smtp_password", "secret_key", "mqtt_brokers", "openwebnet_gateways"} & set(list_flags())
 
 
 class TestTablesOfDrivers:

@@ -1,6 +1,7 @@
 """`domogate openapi`, `domogate backup` and `domogate restore`."""
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
@@ -42,6 +43,8 @@ class TestBackupAndRestore:
         file = tmp_path / "backup.db"
         domogate.good("backup", str(file))
         other = CommandLine(tmp_path / "other")
+        other.data.mkdir()
+        shutil.copy(domogate.data / "secret-key", other.data)
         other.good("restore", str(file))
         assert other.good("estate", "export") == before
 

@@ -8,6 +8,7 @@ import pytest
 
 from domogate.backends.mail import PrintedMail
 from domogate.domain.people import Standing, User
+from domogate.identity.secret_keys import SecretKeys
 from domogate.services.people import People
 from domogate.stores import SqlStore, sqlite_url
 from support.command_line import CommandLine
@@ -31,7 +32,9 @@ def redeem(domogate: CommandLine, link: str) -> User:
     async def whole() -> User:
         import time
 
-        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(time.time()))
+        store = SqlStore(
+            sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(time.time()), sealer=SecretKeys(domogate.data)
+        )
         await store.start()
         try:
             people = People(store, FakeHasher(), HandClock(time.time()), PrintedMail(), base_url="")
@@ -48,7 +51,7 @@ def change(domogate: CommandLine, email: str, **changes: object) -> None:
     async def whole() -> None:
         import msgspec
 
-        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock())
+        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(), sealer=SecretKeys(domogate.data))
         await store.start()
         user = await store.find_user_by_email(email)
         assert user is not None

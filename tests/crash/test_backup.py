@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -104,6 +105,8 @@ class TestBackupUnderWrites:
         then = plugs_as_of(database, backed_up)
 
         database.parent.rename(tmp_path / "original")
+        database.parent.mkdir(mode=0o700)
+        shutil.copy(tmp_path / "original" / "secret-key", database.parent)
         demo.domogate("restore", str(backup))
         check_database(database)
         assert people_and_keys(database) == let_in

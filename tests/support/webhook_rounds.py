@@ -16,6 +16,7 @@ from typing import Any
 
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
+from domogate.identity.secret_keys import SecretKeys
 from domogate.services.webhooks.signing import new_webhook_secret
 from domogate.stores import SqlStore, sqlite_url
 from support.estate_view import EstateView
@@ -72,7 +73,8 @@ class Deliveries:
         asyncio.run(self._add(each))
 
     async def _add(self, each: int) -> None:
-        store = SqlStore(sqlite_url(self.rounds.lives.database), clock=_Clock(), gateway=False)
+        database = self.rounds.lives.database
+        store = SqlStore(sqlite_url(database), clock=_Clock(), gateway=False, sealer=SecretKeys(database.parent))
         await store.start()
         try:
             user = await store.find_user_by_email(OWNER)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from domogate.app.parts import new_subscription
 from domogate.app.tools import Tools, open_tools, openapi_document, restore_backup, rotate_signing_keys
+from domogate.stores import find_key_of_backup
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Gateway",
     "Tools",
+    "find_key_of_backup",
     "new_subscription",
     "open_tools",
     "openapi_document",

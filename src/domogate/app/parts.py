@@ -10,10 +10,11 @@ import msgspec
 from domogate.backends.mail import PrintedMail, SmtpMail
 from domogate.domain.people import Subscription
 from domogate.identity.rotation import KeyPlace, list_key_places, rotate_keys
+from domogate.identity.secret_keys import SecretKeys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.subscriptions import new_key
 from domogate.identity.subscriptions import new_subscription as _new_subscription
-from domogate.ports import Clock, Hasher, Store
+from domogate.ports import Clock, Hasher, Sealer, Store
 from domogate.services.audit import AuditLog
 from domogate.services.people import Mail, People
 from domogate.services.plants.history import History
@@ -34,11 +35,14 @@ def sqlite_file(settings: Settings) -> Path:
 
 
 def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
-    if settings.database is not None:
-        return SqlStore(settings.database, clock=clock, gateway=gateway)
-    # Readable only by its owner, because the store has the signing keys.
+    # Readable only by its owner, because it has the secret key and personal data.
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SqlStore(sqlite_url(sqlite_file(settings)), clock=clock, gateway=gateway)
+    url = settings.database or sqlite_url(sqlite_file(settings))
+    return SqlStore(url, clock=clock, gateway=gateway, sealer=build_sealer(settings))
+
+
+def build_sealer(settings: Settings) -> Sealer:
+    return SecretKeys(settings.data, given=settings.secret_key, file=settings.secret_key_file)
 
 
 def build_keyring(settings: Settings, store: Store, clock: Clock) -> KeyRing:

@@ -15,6 +15,7 @@ from domogate.app.parts import (
     build_history,
     build_keyring,
     build_people,
+    build_sealer,
     build_signer,
     open_store,
     sqlite_file,
@@ -29,7 +30,7 @@ from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.settings import Settings
-from domogate.stores import restore
+from domogate.stores import find_key_of_backup, restore
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -90,9 +91,11 @@ def openapi_document(slug: str, settings: Settings) -> dict[str, Any]:
 
 
 async def restore_backup(settings: Settings, backup: Path) -> None:
-    """Raises ValueError or FileExistsError; the message tells what to do."""
+    """Raises ValueError, FileExistsError or SecretKeyMissing; the message tells what to do."""
     if settings.database is not None:
         raise ValueError("restore is for the embedded store; restore a PostgreSQL database with pg_restore")
+    if (key_id := find_key_of_backup(backup)) is not None:
+        build_sealer(settings).choose_key(key_id)
     target = sqlite_file(settings)
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     await asyncio.to_thread(restore, backup, target)

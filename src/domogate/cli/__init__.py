@@ -21,6 +21,7 @@ from domogate.cli import (
     plant,
     readings,
     safety,
+    secret_key,
     serve,
     signing_key,
     simulate,
@@ -47,7 +48,7 @@ cli = typer.Typer(
 )
 PANELS = {
     "Run a gateway": (serve, demo, init, backup),
-    "Plants, people and access": (estate, plant, user, client, key, token, signing_key, audit),
+    "Plants, people and access": (estate, plant, user, client, key, token, signing_key, secret_key, audit),
     "Devices": (module, order, readings, fault, simulate, discover, webhook, safety),
     "Other": (openapi, version),
 }

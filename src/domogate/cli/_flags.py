@@ -9,15 +9,17 @@ from typing import Annotated
 
 import typer
 
-from domogate.settings.descriptions import DECLARED, print_default
+from domogate.settings.descriptions import DECLARED, FILES, print_default
 
-WHERE = ("data", "database")
+WHERE = ("data", "database", "database_file", "secret_key_file")
 """The flags of every command that opens the store."""
 
 CONFIG_HELP = "TOML file with settings; flags and DOMOGATE_* variables have precedence."
 
 
 def flag_help(name: str) -> str:
+    if name in FILES:
+        return f"File that has {FILES[name]}, which may be secret: {DECLARED[FILES[name]].setting.help}"
     setting = DECLARED[name]
     return f"{setting.setting.help} Default: {print_default(setting.default)}."
 
@@ -29,9 +31,11 @@ def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
         return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, shown])
 
     def of_setting(name: str) -> inspect.Parameter:
-        declared = DECLARED[name].setting
-        spelled = [f"--{name.replace('_', '-')}", *([declared.short_flag] if declared.short_flag else [])]
-        metavar, panel = declared.metavar, declared.panel
+        declared = DECLARED[FILES.get(name, name)].setting
+        spelled = [f"--{name.replace('_', '-')}"]
+        if declared.short_flag and name in DECLARED:
+            spelled.append(declared.short_flag)
+        metavar, panel = "FILE" if name in FILES else declared.metavar, declared.panel
         return option(
             name, typer.Option(*spelled, metavar=metavar, help=flag_help(name), rich_help_panel=panel, show_default=False)
         )

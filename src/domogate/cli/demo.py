@@ -19,7 +19,7 @@ from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
 from domogate.settings import Settings
-from domogate.settings.descriptions import DECLARED
+from domogate.settings.descriptions import list_flags
 
 if TYPE_CHECKING:
     from domogate.app import Gateway
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-@command(commands, "demo", flags=tuple(DECLARED))
+@command(commands, "demo", flags=list_flags())
 async def demo(settings: Settings, given: frozenset[str], ready_file: ReadyFile = None) -> None:
     """Run a gateway with simulated plants and public passwords, and print calls to try.
 

@@ -8,7 +8,7 @@ from domogate.cli._command import command
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, note_address, withdraw, write_ready
 from domogate.settings import Settings
-from domogate.settings.descriptions import DECLARED
+from domogate.settings.descriptions import list_flags
 
 if TYPE_CHECKING:
     from domogate.app import Gateway
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-@command(commands, "serve", flags=tuple(DECLARED))
+@command(commands, "serve", flags=list_flags())
 async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
     """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password."""
 

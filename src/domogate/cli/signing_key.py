@@ -6,6 +6,7 @@ import typer
 
 from domogate.app import open_tools, rotate_signing_keys
 from domogate.cli._command import Yes, changing, command, confirm, group
+from domogate.cli._flags import WHERE
 from domogate.cli._output import AsJson, iso, note, print_json, print_records
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
@@ -32,7 +33,7 @@ async def list_keys(settings: Settings, as_json: AsJson = False) -> None:
     print_records(as_json, shown, ("kid", "algorithm", "state", "signs_from", "retired_at"))
 
 
-@command(commands, "rotate", flags=("data", "database", "signing_algorithm"))
+@command(commands, "rotate", flags=(*WHERE, "signing_algorithm"))
 async def rotate(
     settings: Settings,
     emergency: Annotated[

@@ -7,6 +7,7 @@ from domogate.ports.backends import Delivered, EchoBackend, Undelivered, Webhook
 from domogate.ports.clock import Clock
 from domogate.ports.devices import AttachedModule, DeviceHost, Driver, Fabric, Picture, ReportSink
 from domogate.ports.identity import Admission, Admitted, Audit, Hasher, Signer, Verifier
+from domogate.ports.sealing import SealBroken, Sealer, SecretKeyMissing
 from domogate.ports.stores.audit import AuditStore
 from domogate.ports.stores.authorization import AuthorizationStore, GrantStore, SessionStore, TokenStore
 from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, StateStore
@@ -16,6 +17,7 @@ from domogate.ports.stores.keys import SigningKey, SigningKeyStore, Subscription
 from domogate.ports.stores.people import ClientStore, PeopleStore
 from domogate.ports.stores.plants import MemberStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
+from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
 from domogate.ports.stores.store import Store
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
@@ -49,6 +51,11 @@ __all__ = [
     "PlantStore",
     "ReadingStore",
     "ReportSink",
+    "SealBroken",
+    "Sealer",
+    "SecretKeyMissing",
+    "SecretKeyRotation",
+    "SecretKeyStore",
     "SessionStore",
     "Signer",
     "SigningKey",

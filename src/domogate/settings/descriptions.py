@@ -7,6 +7,7 @@ import msgspec
 from domogate.common.checks import between, positive
 from domogate.drivers import SETTINGS
 from domogate.drivers.declaration import DeclaredSetting, Setting
+from domogate.identity.secret_keys import check_keys
 from domogate.settings.rules import (
     check_ages,
     check_database,
@@ -31,6 +32,13 @@ _PANELS: dict[str, dict[str, Setting]] = {
             check_database,
             secret=True,
         ),
+        "secret_key_file": Setting(
+            "FILE",
+            "File with the key that encrypts the secrets in the database. Without one, the systemd credential "
+            "domogate-secret-key, or the file secret-key in the data folder, which is made at the first start.",
+            check_readable,
+        ),
+        "secret_key": Setting("KEY", "The key itself, instead of a file: 32 bytes in Base64.", check_keys, secret=True),
         "host": Setting("ADDRESS", "Address or name to listen on; 0.0.0.0 or :: is every address of the machine.", check_host),
         "port": Setting("PORT", "Port to listen on; 0 chooses a free port.", between(0, 65_535)),
         "public_url": Setting(
@@ -150,7 +158,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
             one_of("starttls", "tls", "none"),
         ),
         "smtp_user": Setting("NAME", "User name at the mail server."),
-        "smtp_password": Setting("TEXT", "Password at the mail server; better set as DOMOGATE_SMTP_PASSWORD.", secret=True),
+        "smtp_password": Setting("TEXT", "Password at the mail server.", secret=True),
         "smtp_sender": Setting("E-MAIL", "Sender address of the mails.", check_mailbox),
         "terms_url": Setting(
             "URL",
@@ -252,6 +260,20 @@ def _without_none(kind: Any) -> Any:
 
 DECLARED: dict[str, DeclaredSetting] = _declare()
 """Every setting by its name: our own and those of drivers."""
+
+FILES: dict[str, str] = {
+    f"{name}_file": name for name, one in DECLARED.items() if one.setting.secret and f"{name}_file" not in DECLARED
+}
+"""Every secret setting can be given as a file that has its value: `smtp_password_file` gives `smtp_password`."""
+
+
+def list_flags() -> tuple[str, ...]:
+    """The names of all flags. A secret has only a flag for its file, because others can read the command line of a process.
+
+    A URL may have a password, but rarely has one: it has both flags.
+    """
+    hidden = {name for name, one in DECLARED.items() if one.setting.secret and one.setting.metavar != "URL"}
+    return tuple(name for name in (*DECLARED, *FILES) if name not in hidden)
 
 
 def print_default(default: object) -> str:

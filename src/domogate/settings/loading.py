@@ -12,7 +12,8 @@ import msgspec
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import SETTINGS, make_settings
-from domogate.settings.descriptions import DECLARED
+from domogate.identity.secret_keys import CREDENTIAL
+from domogate.settings.descriptions import DECLARED, FILES
 from domogate.settings.rules import KIND_OF_VALUE, OPERATION_OR_FAMILY, TABLES, Wrong
 from domogate.settings.values import Settings
 
@@ -60,13 +61,15 @@ def load_settings(
     Raises BadSettings with all mistakes.
     """
     mistakes: list[Mistake] = []
-    types = {name: one.type for name, one in DECLARED.items()}
+    types = {name: one.type for name, one in DECLARED.items()} | dict.fromkeys(FILES, Path)
     file = file or (Path(environ[_FILE_VARIABLE]) if environ.get(_FILE_VARIABLE) else None)
     given = {
-        **(_from_file(file, types, mistakes) if file is not None else {}),
-        **_from_environ(environ, types, mistakes),
-        **_from_flags(flags, types, mistakes),
+        **_read_secrets(_from_file(file, types, mistakes) if file is not None else {}, mistakes),
+        **_read_secrets(_from_environ(environ, types, mistakes), mistakes),
+        **_read_secrets(_from_flags(flags, types, mistakes), mistakes),
     }
+    if (credential := _find_credential(environ)) and not given.keys() & {"secret_key", "secret_key_file"}:
+        given["secret_key_file"] = _Given(credential, f"systemd credential {CREDENTIAL}", from_text=False)
     values: dict[str, Any] = {}
     for name, (value, source, from_text) in given.items():
         try:
@@ -89,6 +92,7 @@ _PREFIX = "DOMOGATE_"
 _FILE_VARIABLE = "DOMOGATE_CONFIG"
 _NO_SETTINGS = frozenset((_FILE_VARIABLE, "DOMOGATE_TRACEBACK", "DOMOGATE_PYTHON", "DOMOGATE_TEST_PROCESSES"))
 """Variables of the command line and of ./dev. Any other variable with our prefix that is not a setting is a mistake."""
+_MAX_SECRET = 1 << 20
 _ALL_ADDRESSES = frozenset(("0.0.0.0", "::"))  # noqa: S104 - compared with, not bound to
 
 
@@ -100,6 +104,9 @@ def _from_flags(flags: Mapping[str, object], types: Mapping[str, Any], mistakes:
             mistakes.append(Mistake(name, source, f"there is no such setting{_nearest(name, types)}."))
         elif value is not None:
             given[name] = _Given(value, source, isinstance(value, str))
+            if name in DECLARED and DECLARED[name].setting.secret and _has_password(value):
+                others = f"{source.removeprefix('flag ')}-file FILE, or the variable {_PREFIX}{name.upper()}"
+                mistakes.append(Mistake(name, source, f"everybody on this machine can read a password there: use {others}."))
     return given
 
 
@@ -132,6 +139,35 @@ def _from_file(file: Path, types: Mapping[str, Any], mistakes: list[Mistake]) ->
             mistakes.append(Mistake(name, source, f"there is no such setting{_nearest(name, types)}."))
         else:
             given[name] = _Given(value, source, from_text=False)
+    return given
+
+
+def _has_password(value: object) -> bool:
+    return bool(re.search(r"://[^/?#@]*:[^/?#]*@|[?&](ssl)?password=", str(value)))
+
+
+def _find_credential(environ: Mapping[str, str]) -> Path | None:
+    folder = environ.get("CREDENTIALS_DIRECTORY")
+    return path if folder and (path := Path(folder, CREDENTIAL)).is_file() else None
+
+
+def _read_secrets(given: dict[str, _Given], mistakes: list[Mistake]) -> dict[str, _Given]:
+    """Replace the file of a secret by its content, without the line end."""
+    for name in [name for name in FILES if name in given]:
+        value, source, _ = given.pop(name)
+        if FILES[name] in given:
+            mistakes.append(Mistake(name, source, f"{FILES[name]} ({given[FILES[name]].source}) is given too; give only one."))
+            continue
+        try:
+            with _convert(value, Path, from_text=False).open("rb") as file:
+                text = file.read(_MAX_SECRET).decode("utf-8").rstrip("\r\n")
+        except Wrong as wrong:
+            mistakes.append(Mistake(name, source, f"{_shorten(value)} was given; {wrong}."))
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            mistakes.append(Mistake(name, source, f"{_shorten(value)} was given; the file cannot be read: {reason}."))
+        else:
+            given[FILES[name]] = _Given(text, source, from_text=True)
     return given
 
 
@@ -202,6 +238,9 @@ def _check_together(values: Mapping[str, Any], given: Mapping[str, _Given]) -> I
     for one, other in (("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")):
         if one in given and other not in given:
             yield Mistake(one, given[one].source, f"{other} is missing; set both the certificate and its key, or neither.")
+    if "secret_key" in given and "secret_key_file" in given:
+        source = given["secret_key"].source
+        yield Mistake("secret_key", source, f"secret_key_file ({given['secret_key_file'].source}) is given too; give only one.")
     port, metrics_port = values.get("port", 8080), values.get("metrics_port")
     host, metrics_host = values.get("host", "127.0.0.1"), values.get("metrics_host", "127.0.0.1")
     if metrics_port and metrics_port == port and (host == metrics_host or {host, metrics_host} & _ALL_ADDRESSES):

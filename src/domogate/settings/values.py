@@ -19,6 +19,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Where
     data: Path = Path("domogate-data")
     database: str | None = None
+    secret_key_file: Path | None = None
+    secret_key: str | None = None
     host: str = "127.0.0.1"
     port: int = 8080
     public_url: str | None = None

@@ -3,7 +3,8 @@
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from domogate.domain.ids import new_id
@@ -30,6 +31,15 @@ def back_up(database: Database, path: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
+def find_key_of_backup(path: Path) -> str | None:
+    """Return the id of the secret key that a restore needs; None if the secrets in it are not encrypted. Raises ValueError."""
+    with _reading(path) as connection:
+        if "secret_key" not in _list_tables(connection):
+            return None
+        row = connection.execute("SELECT id FROM secret_key").fetchone()
+    return None if row is None else row[0]
+
+
 def restore(backup_path: Path, data_file: Path) -> None:
     """Copy a backup to `data_file`, which must not exist. Raises ValueError if the backup is damaged."""
     for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
@@ -50,16 +60,25 @@ def restore(backup_path: Path, data_file: Path) -> None:
 
 
 def _check(path: Path) -> None:
-    try:
-        with closing(_connect_readonly(path)) as connection:
-            tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not {"alembic_version", "changes", "plants"} <= tables:
-                raise ValueError(f"{path} is not a Domogate database")
-            mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
-    except sqlite3.DatabaseError as error:
-        raise ValueError(f"{path} cannot be read as a database: {error}") from error
+    with _reading(path) as connection:
+        if not {"alembic_version", "changes", "plants"} <= _list_tables(connection):
+            raise ValueError(f"{path} is not a Domogate database")
+        mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
     if mistakes:
         raise ValueError(f"{path} is damaged: {'; '.join(mistakes)}")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(_connect_readonly(path)) as connection:
+            yield connection
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} cannot be read as a database: {error}") from error
+
+
+def _list_tables(connection: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
 def _beside(path: Path) -> Path:

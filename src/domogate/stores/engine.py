@@ -9,6 +9,7 @@ import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -121,6 +122,20 @@ class Database(ABC):
             bulk = self._bulks[statement] = Bulk(statement, self.writing.dialect)
         return bulk
 
+    def set_option(self, name: str, value: object) -> None:
+        """Give every connection this execution option."""
+        if self.writing.get_execution_options().get(name) is not value:
+            self.writing = self.writing.execution_options(**{name: value})
+            self.reading = self.reading.execution_options(**{name: value})
+
+    @abstractmethod
+    def erase_freed(self, connection: Connection) -> None:
+        """Overwrite values on disk that this transaction replaces, if the database can do so."""
+
+    @abstractmethod
+    def forget_log(self) -> None:
+        """Remove former values from the write-ahead log, if nobody else uses it."""
+
     def close(self) -> None:
         self.reading.dispose()
         self.writing.dispose()
@@ -164,6 +179,14 @@ class SqliteDatabase(Database):
     def lock(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE has taken the lock."""
 
+    def erase_freed(self, connection: Connection) -> None:
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
+
+    def forget_log(self) -> None:
+        self.writing.dispose()  # the next connection has the default of `secure_delete`
+        with closing(sqlite3.connect(self.path, timeout=_BUSY_SECONDS)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def news_token(self, connection: Connection) -> object:
         # Executed by the driver itself, because inside a transaction the pragma returns an old value.
         driver = connection.connection.driver_connection
@@ -201,6 +224,12 @@ class PostgresDatabase(Database):
 
     def lock(self, connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
+
+    def erase_freed(self, connection: Connection) -> None:
+        """The server overwrites freed space in its own time."""
+
+    def forget_log(self) -> None:
+        """The log belongs to the server."""
 
     def news_token(self, connection: Connection) -> object:
         with connection.begin():

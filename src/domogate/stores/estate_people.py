@@ -4,7 +4,7 @@ Passwords, second factors, client secrets and revocations in the store are kept.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from sqlalchemy import bindparam, delete, insert, select, update
@@ -20,8 +20,10 @@ from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.keys import list_subscriptions
 from domogate.stores.members import feed_position, invitation_rows, keep_since, member_rows
 from domogate.stores.people import list_users, user_to_row
-from domogate.stores.reconcile import Difference, collect, compare, values_of, write
+from domogate.stores.reconcile import Difference, RowValues, collect, compare, values_of, write
 from domogate.stores.tables import clients, invitations, members, subscriptions, users
+
+_TOTP_SECRET = select(users.c.totp_secret).where(users.c.id == bindparam("of_id"))
 
 
 class ImportedUsers(msgspec.Struct):
@@ -66,7 +68,7 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
         id_of[user.id] = user_now.id
         wanted.append(user_now)
         after[user_now.id] = user_now
-    difference = compare(tx, users, collect("users", (values_of(users, user_to_row(user)) for user in wanted)), prune=prune)
+    difference = compare(tx, users, collect("users", (_user_values(tx, user, by_id) for user in wanted)), prune=prune)
     id_of_email: dict[str, Id] = {}
     for user in after.values():
         if id_of_email.setdefault(email_key(user.email), user.id) != user.id:
@@ -85,6 +87,15 @@ def import_users(tx: Transaction, estate: Estate, *, prune: bool) -> ImportedUse
         active={user.id for user in after.values() if user.active},
         renamed={new[0] for old, new in difference.updated if old[1] != new[1]},
     )
+
+
+def _user_values(tx: Transaction, user: User, stored: Mapping[Id, User]) -> RowValues:
+    row = user_to_row(tx, user)
+    known = stored.get(user.id)
+    if known is not None and user.totp_secret is not None and known.totp_secret == user.totp_secret:
+        # Encrypting it again would give another text, and the user would count as updated.
+        row["totp_secret"] = tx.connection.execute(_TOTP_SECRET, {"of_id": user.id}).scalar_one()
+    return values_of(users, row)
 
 
 def import_clients(tx: Transaction, estate: Estate, *, prune: bool) -> Difference:

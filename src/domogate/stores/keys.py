@@ -11,6 +11,7 @@ from domogate.domain.people import Subscription
 from domogate.ports import SigningKey, Usage
 from domogate.stores.codec import from_row, to_row
 from domogate.stores.engine import Transaction, chunked, execute_many
+from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import signing_keys, subscriptions, usages
 
@@ -81,12 +82,13 @@ def find_usage(connection: Connection, subscription_id: Id, day: str) -> int:
 def list_signing_keys(connection: Connection) -> Sequence[SigningKey]:
     """Return all keys, oldest first."""
     rows = connection.execute(select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.kid))
-    return [from_row(SigningKey, row) for row in rows]
+    jwk = signing_keys.c.jwk
+    return [from_row(SigningKey, row, jwk=unseal(connection, jwk, row.kid, row.jwk)) for row in rows]
 
 
 def add_signing_key(tx: Transaction, key: SigningKey) -> None:
     """Add the key or replace it. A key is retired by replacing it."""
-    tx.connection.execute(tx.upsert(signing_keys), to_row(key))
+    tx.connection.execute(tx.upsert(signing_keys), to_row(key, jwk=seal(tx, signing_keys.c.jwk, key.kid, key.jwk)))
     tx.emit(SigningKeysChanged())
 
 

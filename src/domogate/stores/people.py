@@ -13,6 +13,7 @@ from domogate.stores.codec import NUL, email_key, from_row, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations
+from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import grants, invitations, members, plants, users
 
@@ -21,29 +22,32 @@ _USER_BY_EMAIL = select(users).where(users.c.email_key == bindparam("key"))
 _OPERATORS = select(users.c.id).where(users.c.operator.is_(True), users.c.id != bindparam("but")).limit(1)
 
 
-def user_to_row(user: User) -> dict[str, Any]:
-    return to_row(user, email_key=email_key(user.email), standing=user.standing.value)
+def user_to_row(tx: Transaction, user: User) -> dict[str, Any]:
+    totp_secret = seal(tx, users.c.totp_secret, user.id, user.totp_secret)
+    return to_row(user, email_key=email_key(user.email), standing=user.standing.value, totp_secret=totp_secret)
 
 
-def _from_row(row: Row[Any]) -> User:
-    return from_row(User, row, standing=Standing(row.standing))
+def _from_row(connection: Connection, row: Row[Any]) -> User:
+    totp_secret = unseal(connection, users.c.totp_secret, row.id, row.totp_secret)
+    return from_row(User, row, standing=Standing(row.standing), totp_secret=totp_secret)
 
 
 def find_user(connection: Connection, user_id: Id) -> User | None:
     row = connection.execute(_USER, {"user_id": user_id}).first()
-    return None if row is None else _from_row(row)
+    return None if row is None else _from_row(connection, row)
 
 
 def find_user_by_email(connection: Connection, email: str) -> User | None:
     if NUL in email:
         return None
     row = connection.execute(_USER_BY_EMAIL, {"key": email_key(email)}).first()
-    return None if row is None else _from_row(row)
+    return None if row is None else _from_row(connection, row)
 
 
 def list_users(connection: Connection) -> Sequence[User]:
     """Return all users, ordered by e-mail."""
-    return sorted(map(_from_row, connection.execute(select(users))), key=lambda user: email_key(user.email))
+    found = [_from_row(connection, row) for row in connection.execute(select(users))]
+    return sorted(found, key=lambda user: email_key(user.email))
 
 
 def save_user(tx: Transaction, user: User) -> None:
@@ -94,7 +98,7 @@ def _write_user(tx: Transaction, former: User | None, user: User) -> User:
     if user.active:
         plant_ids_changed.update(list_plants_inviting(tx.connection, user.email))
     with changing_plants(tx, plant_ids_changed):
-        tx.connection.execute(tx.upsert(users), user_to_row(user))
+        tx.connection.execute(tx.upsert(users), user_to_row(tx, user))
         if user.active:
             take_up_invitations(tx, invitations.c.email_key == email_key(user.email))
     tx.emit(UserChanged(user_id=user.id))

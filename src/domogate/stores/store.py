@@ -18,6 +18,7 @@ from domogate.stores.orders import SqlOrders
 from domogate.stores.people import SqlPeople
 from domogate.stores.plants import SqlPlants
 from domogate.stores.retention import SqlRetention
+from domogate.stores.sealing import find_secret_key_id, rotate_secret_key
 from domogate.stores.sessions import SqlSessions
 from domogate.stores.spare_parts import SqlSpareParts
 from domogate.stores.subject import reads, writes
@@ -47,6 +48,8 @@ class SqlStore(
 
     import_estate = writes(import_estate)
     export_estate = reads(export_estate)
+    find_secret_key_id = reads(find_secret_key_id)
+    rotate_secret_key = writes(rotate_secret_key)
 
     async def backup(self, path: Path) -> None:
         assert self._database is not None, "the store is not started"

@@ -11,10 +11,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
-from domogate.ports import Clock, Listener
+from domogate.ports import Clock, Listener, Sealer
 from domogate.stores.engine import READERS, Database, Transaction, open_database
 from domogate.stores.migrate import migrate
 from domogate.stores.presence import Presence
+from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer
 
 P = ParamSpec("P")
@@ -24,9 +25,22 @@ T = TypeVar("T")
 class SqlSubject:
     """Reads run on reader threads, writes on the writer thread. No SQL runs on the event loop's thread."""
 
-    def __init__(self, url: str, *, clock: Clock, poll: float = 0.1, gateway: bool = True, max_batch: int = 256) -> None:
-        """`gateway=False` is for a command line: other processes do not wait until it has applied changes."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Clock,
+        poll: float = 0.1,
+        gateway: bool = True,
+        max_batch: int = 256,
+        sealer: Sealer | None = None,
+    ) -> None:
+        """`gateway=False` is for a command line: other processes do not wait until it has applied changes.
+
+        Without a sealer the secrets of a new database are not encrypted, and an encrypted database is not opened.
+        """
         self._url = url
+        self._sealer = sealer
         self._clock = clock
         self._poll = poll
         self._gateway = gateway
@@ -45,7 +59,10 @@ class SqlSubject:
         self.commits += 1
 
     async def start(self) -> None:
-        """Open the database, migrate it to the tables of this version, and start the writer. Raises DatabaseTooNew."""
+        """Open the database, migrate it to the tables of this version, and start the writer.
+
+        Raises DatabaseTooNew or SecretKeyMissing.
+        """
         if self._writer is not None:
             raise RuntimeError("the store is started already")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="domogate-store-reader")
@@ -53,6 +70,7 @@ class SqlSubject:
         try:
             self._database = await loop.run_in_executor(self._readers, open_database, self._url)
             await loop.run_in_executor(self._readers, migrate, self._database)
+            await loop.run_in_executor(self._readers, open_seals, self._database, self._sealer)
             self._presence = Presence(self._database, self._clock) if self._gateway else None
             writer = Writer(
                 self._database,

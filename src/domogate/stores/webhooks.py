@@ -11,6 +11,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores.codec import decode_event, decode_texts, from_row, storable, to_json, to_row
 from domogate.stores.engine import Transaction, chunked
+from domogate.stores.sealing import seal, unseal
 from domogate.stores.subject import SqlSubject, reads, repeats, writes
 from domogate.stores.tables import parked, plants, users, webhooks
 
@@ -82,13 +83,14 @@ def add_webhook(tx: Transaction, webhook: Webhook, *, most: int | None = None) -
     if tx.connection.execute(select(webhooks.c.id).where(theirs, alike, _ACTIVE)).first() is not None:
         return False
     tx.connection.execute(delete(webhooks).where(theirs, alike))
-    tx.connection.execute(_INSERT, _to_row(webhook))
+    tx.connection.execute(_INSERT, _to_row(tx, webhook))
     return True
 
 
-def _to_row(webhook: Webhook) -> dict[str, Any]:
+def _to_row(tx: Transaction, webhook: Webhook) -> dict[str, Any]:
     return to_row(
         webhook,
+        secret=seal(tx, webhooks.c.secret, webhook.id, webhook.secret),
         kinds=to_json(webhook.kinds),
         scopes=to_json(webhook.scopes),
         form=webhook.form.value,
@@ -99,14 +101,21 @@ def _to_row(webhook: Webhook) -> dict[str, Any]:
     )
 
 
-def _from_row(row: Row[Any]) -> Webhook:
+def _from_row(connection: Connection, row: Row[Any]) -> Webhook:
     kinds = tuple(NoticeKind(kind) for kind in decode_texts(row.kinds))
-    return from_row(Webhook, row, kinds=kinds, scopes=decode_texts(row.scopes), form=WebhookFormat(row.form))
+    return from_row(
+        Webhook,
+        row,
+        kinds=kinds,
+        scopes=decode_texts(row.scopes),
+        form=WebhookFormat(row.form),
+        secret=unseal(connection, webhooks.c.secret, row.id, row.secret),
+    )
 
 
 def find_webhook(connection: Connection, webhook_id: Id) -> Webhook | None:
     row = connection.execute(_FIND, {"of_id": webhook_id}).first()
-    return None if row is None else _from_row(row)
+    return None if row is None else _from_row(connection, row)
 
 
 def list_webhooks(
@@ -115,11 +124,12 @@ def list_webhooks(
     given = {webhooks.c.client_id: client_id, webhooks.c.user_id: user_id, webhooks.c.plant_id: plant_id}
     wanted = [column == value for column, value in given.items() if value is not None]
     rows = connection.execute(select(webhooks).where(*wanted).order_by(webhooks.c.created_at, webhooks.c.id))
-    return [_from_row(row) for row in rows]
+    return [_from_row(connection, row) for row in rows]
 
 
 def set_webhook_secret(tx: Transaction, webhook_id: Id, secret: str) -> bool:
-    changing = update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(secret=secret)
+    sealed = seal(tx, webhooks.c.secret, webhook_id, secret)
+    changing = update(webhooks).where(webhooks.c.id == webhook_id, _ACTIVE).values(secret=sealed)
     return tx.connection.execute(changing).rowcount == 1
 
 

@@ -11,6 +11,7 @@ from domogate.ports.stores.keys import SigningKeyStore, SubscriptionStore
 from domogate.ports.stores.people import ClientStore, PeopleStore
 from domogate.ports.stores.plants import MemberStore, PlantStore
 from domogate.ports.stores.safety import LogbookStore, SparePartStore
+from domogate.ports.stores.sealing import SecretKeyStore
 from domogate.ports.stores.tickets import TicketStore
 from domogate.ports.stores.webhooks import WebhookStore
 
@@ -33,6 +34,7 @@ class Store(
     SubscriptionStore,
     SigningKeyStore,
     FeedStore,
+    SecretKeyStore,
     EstateStore,
     Protocol,
 ):

@@ -38,6 +38,7 @@ class AuditAction(StrEnum):
     KEY_ISSUED = "key issued"
     KEY_REVOKED = "key revoked"
     SIGNING_KEYS_ROTATED = "signing keys rotated"
+    SECRET_KEY_ROTATED = "secret key rotated"
     TICKET_ISSUED = "ticket issued"
     TICKET_REDEEMED = "ticket redeemed"
     PICTURE_TAKEN = "picture taken"

@@ -156,6 +156,9 @@ usages = Table(
     PrimaryKeyConstraint("subscription_id", "day"),
 )
 
+# One row: the id of the key that encrypts the secrets in this database. The key itself is not in the database.
+secret_key = Table("secret_key", metadata, col.key("id"))
+
 signing_keys = Table(
     "signing_keys",
     metadata,

@@ -1,0 +1,40 @@
+"""`domogate secret-key …`: the key that encrypts the secrets in the database."""
+
+import typer
+
+from domogate.app import open_tools
+from domogate.cli._command import changing, command, group
+from domogate.cli._output import AsJson, note, print_json
+from domogate.services.audit import AuditAction
+from domogate.services.people import COMMAND_LINE
+from domogate.settings import Settings
+
+commands = group("secret-key", "The key that encrypts secrets in the database: show its id, rotate.")
+
+
+@command(commands, "show-id")
+async def show_id(settings: Settings, as_json: AsJson = False) -> None:
+    """Print the id of the key that encrypts signing keys, second factors and webhook secrets. It is not secret."""
+    async with open_tools(settings) as tools:
+        key_id = await tools.store.find_secret_key_id()
+    if as_json:
+        print_json({"key_id": key_id})
+    else:
+        typer.echo(key_id)
+
+
+@command(commands, "rotate")
+async def rotate(settings: Settings, as_json: AsJson = False) -> None:
+    """Encrypt all secrets again, under a new key. Gateways may run meanwhile.
+
+    The new key is written to the key file, before the former one. A key that is given as a variable or as a systemd
+    credential cannot be changed by this command: write a new key before the former one, and restart the gateways first.
+    """
+    async with changing(settings) as tools:
+        rotation = await tools.store.rotate_secret_key()
+        tools.people.note(AuditAction.SECRET_KEY_ROTATED, COMMAND_LINE, f"secret key:{rotation.current}")
+    if as_json:
+        print_json({"key_id": rotation.current, "former_key_id": rotation.former, "secrets": rotation.secrets})
+        return
+    note(f"{rotation.secrets} secrets are encrypted under the new key {rotation.current}. Keep a copy of it in a safe place.")
+    note(f"Keep the former key {rotation.former} as long as there are backups from before: they need it.")

@@ -1,0 +1,176 @@
+"""Encrypts secrets for the store: AES-256-GCM under a key that is not in the database (Decision 0063)."""
+
+import base64
+import binascii
+import hashlib
+import os
+import re
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from domogate.ports import SealBroken, SecretKeyMissing
+
+KEY_FILE = "secret-key"
+"""The name of the key file in the data folder."""
+CREDENTIAL = "domogate-secret-key"
+"""The name of the systemd credential."""
+
+_KEY_BYTES = 32
+_NONCE_BYTES = 12
+_MAX_FILE = 65_536
+_PREFIX = "sealed:1:"
+_COMMENT = "# Secret key of a Domogate gateway. Keep a copy in a safe place: without it the gateway does not start.\n"
+_EXPLAINED = "a secret key is 32 random bytes in Base64, as `openssl rand -base64 32` prints them"
+
+
+def parse_keys(text: str) -> dict[str, bytes]:
+    """Return the keys by id, in their order. Lines that begin with # are comments. Raises ValueError without the text."""
+    words = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    keys = {}
+    for word in re.findall(r"[^\s,]+", words):
+        try:
+            key = base64.b64decode(word.translate(str.maketrans("-_", "+/")), validate=True)
+        except (binascii.Error, ValueError):
+            key = b""
+        if len(key) != _KEY_BYTES:
+            raise ValueError(_EXPLAINED)
+        keys[key_id_of(key)] = key
+    return keys
+
+
+def check_keys(text: str) -> str:
+    """The check of the setting `secret_key`."""
+    if not parse_keys(text):
+        raise ValueError(_EXPLAINED)
+    return text
+
+
+def key_id_of(key: bytes) -> str:
+    return hashlib.sha256(b"domogate secret key id\0" + key).hexdigest()[:16]
+
+
+class SecretKeys:
+    """Sealer. A file may hold several keys: rotation puts the new key first, and backups may need the others."""
+
+    def __init__(self, data: Path, *, given: str | None = None, file: Path | None = None) -> None:
+        """`given`: the keys as text. Otherwise they are in `file`, or in a file in the folder `data`, which is made."""
+        self._given = given
+        self._file = file or data / KEY_FILE
+        self._may_create = given is None and file is None
+        self._ciphers: dict[str, AESGCM] = {}
+
+    def choose_key(self, stored: str | None) -> str:
+        self._load()
+        if stored is None and not self._ciphers and self._may_create:
+            self._write(_COMMENT + _new_key())
+        found = next(iter(self._ciphers), None) if stored is None else stored
+        if found is None:
+            raise SecretKeyMissing(f"there is no secret key in {self._source()}.\n{_EXPLAINED}.")
+        self._cipher(found)
+        return found
+
+    def choose_next_key(self, current: str) -> str:
+        self._load()
+        first = next(iter(self._ciphers), current)
+        if first != current:
+            return first
+        if self._given is not None:
+            raise SecretKeyMissing(
+                "the first key in secret_key (DOMOGATE_SECRET_KEY) is in use already. Write a new key before it, separated "
+                f"by a space, restart all gateways with both, and repeat this command: {_EXPLAINED}."
+            )
+        try:
+            self._write(f"{_COMMENT}{_new_key()}{_read(self._file).removeprefix(_COMMENT)}")
+        except OSError as error:
+            raise SecretKeyMissing(
+                f"a new secret key cannot be written to {self._file}: {error.strerror}. Write a new key as its first line, "
+                f"restart all gateways, and repeat this command: {_EXPLAINED}."
+            ) from None
+        return next(iter(self._ciphers))
+
+    def seal(self, key_id: str, place: str, secret: str) -> str:
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = nonce + self._cipher(key_id).encrypt(nonce, secret.encode(), place.encode())
+        return f"{_PREFIX}{key_id}:{base64.b64encode(sealed).decode()}"
+
+    def unseal(self, place: str, sealed: str) -> str:
+        if not sealed.startswith(_PREFIX):
+            raise SealBroken(f"a secret in the database is not encrypted: {_words(place)}")
+        key_id, _, text = sealed.removeprefix(_PREFIX).partition(":")
+        cipher = self._cipher(key_id)
+        try:
+            data = base64.b64decode(text, validate=True)
+            return cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], place.encode()).decode()
+        except (InvalidTag, ValueError):
+            raise SealBroken(f"a secret in the database was changed or moved: {_words(place)}") from None
+
+    def _cipher(self, key_id: str) -> AESGCM:
+        if key_id not in self._ciphers:
+            self._load()  # the command line may have rotated the key
+        cipher = self._ciphers.get(key_id)
+        if cipher is None:
+            raise SecretKeyMissing(
+                f"the secrets in this database are encrypted under the secret key {key_id}, which is not there. Looked in "
+                f"{self._source()}: found {', '.join(self._ciphers) or 'no key'}.\n"
+                f"Give this key with --secret-key-file FILE, as the systemd credential {CREDENTIAL}, as the variable "
+                f"DOMOGATE_SECRET_KEY, or as the file {KEY_FILE} in the data folder."
+            )
+        return cipher
+
+    def _source(self) -> str:
+        if self._given is not None:
+            return "secret_key (DOMOGATE_SECRET_KEY)"
+        if not self._may_create:
+            return f"secret_key_file {self._file}"
+        return f"secret_key, secret_key_file, the systemd credential {CREDENTIAL} (all not set) and the file {self._file}"
+
+    def _load(self) -> None:
+        try:
+            keys = parse_keys(_read(self._file) if self._given is None else self._given)
+        except FileNotFoundError:
+            keys = {}
+        except OSError as error:
+            raise SecretKeyMissing(f"the secret key file {self._file} cannot be read: {error.strerror}.") from None
+        except ValueError as error:
+            raise SecretKeyMissing(f"{self._source()} has a wrong secret key: {error}.") from None
+        self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
+
+    def _write(self, text: str) -> None:
+        """Write the file with mode 0600. It is complete and on disk when it gets its name."""
+        handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=f".{KEY_FILE}.")
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            with suppress(OSError):  # the gateway may run as another user than this command
+                former = self._file.stat()
+                os.chown(name, former.st_uid, former.st_gid)
+            Path(name).replace(self._file)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        with suppress(OSError):  # not every system can sync a folder
+            folder = os.open(self._file.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        self._load()
+
+
+def _read(file: Path) -> str:
+    with file.open("rb") as opened:
+        return opened.read(_MAX_FILE).decode("ascii", "replace")
+
+
+def _new_key() -> str:
+    return base64.b64encode(os.urandom(_KEY_BYTES)).decode() + "\n"
+
+
+def _words(place: str) -> str:
+    return place.replace("\0", " ")

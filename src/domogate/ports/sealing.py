@@ -1,0 +1,31 @@
+"""Encryption of the secrets in the store (Decision 0063)."""
+
+from typing import Protocol
+
+
+class SecretKeyMissing(RuntimeError):
+    """The key of the sealed secrets was not found. The message names the key and the places that were searched."""
+
+
+class SealBroken(RuntimeError):
+    """A sealed secret was changed, or moved to another row."""
+
+
+class Sealer(Protocol):
+    """Encrypts secrets under keys that are not in the database. `place` names the table, column and row of a secret."""
+
+    def choose_key(self, stored: str | None) -> str:
+        """Return the id of the key to use: `stored`, or the first key if the database has none yet.
+
+        Raise SecretKeyMissing.
+        """
+        ...
+
+    def choose_next_key(self, current: str) -> str:
+        """Return the id of the key that replaces `current`. Raise SecretKeyMissing."""
+        ...
+
+    def seal(self, key_id: str, place: str, secret: str) -> str: ...
+    def unseal(self, place: str, sealed: str) -> str:
+        """Raise SecretKeyMissing or SealBroken."""
+        ...

@@ -1,0 +1,105 @@
+"""Secrets in the database are encrypted. The table `secret_key` names the key, which is not in the database (Decision 0063).
+
+The sealer is an execution option of the engines, so every connection has it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Column, Connection, bindparam, insert, select, update
+
+from domogate.domain.events import SigningKeysChanged
+from domogate.ports import Sealer, SecretKeyMissing, SecretKeyRotation
+from domogate.stores.engine import Database, Transaction, execute_many
+from domogate.stores.tables import secret_key, signing_keys, users, webhooks
+
+SECRETS: Mapping[Column[Any], Column[Any]] = {
+    signing_keys.c.jwk: signing_keys.c.kid,
+    users.c.totp_secret: users.c.id,
+    webhooks.c.secret: webhooks.c.id,
+}
+"""Every column with secrets, and the column that identifies its row."""
+
+_OPTION = "sealer"
+_KEY_ID = select(secret_key.c.id)
+
+
+def find_secret_key_id(connection: Connection) -> str | None:
+    """Return None if the secrets are not encrypted yet."""
+    found: str | None = connection.execute(_KEY_ID).scalar()
+    return found
+
+
+def seal(tx: Transaction, column: Column[Any], row_id: str, secret: str | None) -> str | None:
+    """Encrypt under the key of the database. Only one process writes at a time, so a rotation misses nothing."""
+    sealer = _sealer_of(tx.connection)
+    if secret is None or sealer is None:
+        return secret
+    return sealer.seal(tx.connection.execute(_KEY_ID).scalar_one(), _place(column, row_id), secret)
+
+
+def unseal(connection: Connection, column: Column[Any], row_id: str, stored: str | None) -> str | None:
+    sealer = _sealer_of(connection)
+    return stored if stored is None or sealer is None else sealer.unseal(_place(column, row_id), stored)
+
+
+def open_seals(database: Database, sealer: Sealer | None) -> None:
+    """Find the key of the secrets. If they are not encrypted yet, encrypt them. Raises SecretKeyMissing."""
+    with database.reading.begin() as connection:
+        key_id = find_secret_key_id(connection)
+    if sealer is not None and key_id is None:
+        _seal_all(database, sealer)
+    elif sealer is not None:
+        sealer.choose_key(key_id)
+    elif key_id is not None:
+        raise SecretKeyMissing(f"the secrets in this database are encrypted under the secret key {key_id}")
+    database.set_option(_OPTION, sealer)
+
+
+def _seal_all(database: Database, sealer: Sealer) -> None:
+    with database.writing.begin() as connection:
+        database.lock(connection)
+        database.erase_freed(connection)
+        former = find_secret_key_id(connection)
+        key_id = sealer.choose_key(former)  # in the transaction, so that only one of several new gateways makes a key
+        if former is not None:
+            return
+        sealed = _reseal(connection, key_id, sealer, is_sealed=False)
+        connection.execute(insert(secret_key), {"id": key_id})
+    if sealed:
+        database.forget_log()
+
+
+def rotate_secret_key(tx: Transaction) -> SecretKeyRotation:
+    sealer = _sealer_of(tx.connection)
+    assert sealer is not None, "the store has no sealer"
+    former = tx.connection.execute(_KEY_ID).scalar_one()
+    current = sealer.choose_next_key(former)
+    secrets = _reseal(tx.connection, current, sealer, is_sealed=True)
+    tx.connection.execute(update(secret_key).values(id=current))
+    tx.emit(SigningKeysChanged())  # running gateways read the keys again
+    return SecretKeyRotation(former, current, secrets)
+
+
+def _reseal(connection: Connection, key_id: str, sealer: Sealer, *, is_sealed: bool) -> int:
+    """Return the number of secrets."""
+    number = 0
+    for column, identity in SECRETS.items():
+        rows = []
+        for row_id, stored in connection.execute(select(identity, column).where(column.is_not(None))).all():
+            place = _place(column, row_id)
+            secret = sealer.unseal(place, stored) if is_sealed else stored
+            rows.append({"row_id": row_id, "sealed": sealer.seal(key_id, place, secret)})
+        change = update(column.table).where(identity == bindparam("row_id")).values({column.name: bindparam("sealed")})
+        execute_many(connection, change, rows)
+        number += len(rows)
+    return number
+
+
+def _sealer_of(connection: Connection) -> Sealer | None:
+    found: Sealer | None = connection.get_execution_options().get(_OPTION)
+    return found
+
+
+def _place(column: Column[Any], row_id: str) -> str:
+    return f"{column.table.name}\0{column.name}\0{row_id}"

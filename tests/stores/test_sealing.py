@@ -1,0 +1,168 @@
+"""Secrets in the database: encrypted under a key that is not in it."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+from sqlalchemy import text
+
+from domogate.domain.webhooks import Webhook
+from domogate.identity.secret_keys import KEY_FILE, SecretKeys
+from domogate.ports import SealBroken, SecretKeyMissing, SigningKey
+from domogate.stores import SqlStore, find_key_of_backup, sqlite_url
+from support.stores import ANNA, APP, BRUNO, HOUSE, NOW, SMALL, HandClock, OpenStore, an_id
+
+SEED, JWK, SECRET = "JBSWY3DPEHPK3PXP", '{"kty":"EC","d":"a-private-number"}', "whsec_a2V5IG9mIGEgd2ViaG9vaw=="
+SIGNING_KEY = SigningKey("kid", "ES256", JWK, NOW)
+WEBHOOK = Webhook(
+    id=an_id(700), client_id=APP.id, user_id=ANNA.id, grant_id=an_id(5), plant_id=HOUSE.id,
+    url="https://receiver.example/", secret=SECRET, scopes=("light.read",), created_at=NOW, position=0,
+)  # fmt: skip
+
+
+async def fill(store: SqlStore) -> None:
+    await store.import_estate(SMALL, prune=False)
+    await store.save_user(msgspec.structs.replace(ANNA, totp_secret=SEED))
+    await store.add_signing_key(SIGNING_KEY)
+    await store.add_webhook(WEBHOOK)
+
+
+async def read_all(store: SqlStore) -> tuple[str | None, str, str]:
+    user, webhook = await store.find_user(ANNA.id), await store.find_webhook(WEBHOOK.id)
+    assert user is not None
+    assert webhook is not None
+    assert [one.secret for one in await store.list_webhooks()] == [webhook.secret]
+    assert user in await store.list_users()
+    (key,) = await store.list_signing_keys()
+    return user.totp_secret, key.jwk, webhook.secret
+
+
+async def stored_texts(store: SqlStore) -> list[str]:
+    """The columns as they are in the database."""
+    query = "SELECT totp_secret FROM users WHERE totp_secret IS NOT NULL UNION ALL SELECT jwk FROM signing_keys"
+    return await store._read(lambda on: list(on.execute(text(f"{query} UNION ALL SELECT secret FROM webhooks")).scalars()))
+
+
+async def test_the_database_has_only_ciphertext(open_store: OpenStore, database_url: str, tmp_path: Path) -> None:
+    store = await open_store(database_url, sealer=SecretKeys(tmp_path))
+    await fill(store)
+    assert await read_all(store) == (SEED, JWK, SECRET)
+    key_id = await store.find_secret_key_id()
+    texts = await stored_texts(store)
+    assert len(texts) == 3
+    assert all(one.startswith(f"sealed:1:{key_id}:") for one in texts)
+    changed = "whsec_b3RoZXI="
+    assert await store.set_webhook_secret(WEBHOOK.id, changed)
+    assert await read_all(store) == (SEED, JWK, changed)
+    assert changed not in await stored_texts(store)
+
+
+async def test_plain_values_of_an_earlier_version_are_encrypted_at_the_first_start(
+    open_store: OpenStore, empty_database_url: str, tmp_path: Path
+) -> None:
+    plain = await open_store(empty_database_url)
+    await fill(plain)
+    assert sorted(await stored_texts(plain)) == sorted((SEED, JWK, SECRET))
+    await plain.stop()
+    store = await open_store(empty_database_url, sealer=SecretKeys(tmp_path))
+    assert await read_all(store) == (SEED, JWK, SECRET)
+    assert not {SEED, JWK, SECRET} & set(await stored_texts(store))
+
+
+async def test_plain_values_do_not_stay_in_the_files(open_store: OpenStore, tmp_path: Path) -> None:
+    url = sqlite_url(tmp_path / "domogate.db")
+    plain = await open_store(url)
+    await fill(plain)
+    await plain.stop()
+    assert SEED.encode() in (tmp_path / "domogate.db").read_bytes()
+    await open_store(url, sealer=SecretKeys(tmp_path))
+    for path in tmp_path.glob("domogate.db*"):
+        content = path.read_bytes()
+        assert not [secret for secret in (SEED, "a-private-number", SECRET) if secret.encode() in content], path.name
+
+
+class TestAnotherKey:
+    async def test_the_store_does_not_start_and_says_which_key_it_needs(
+        self, open_store: OpenStore, database_url: str, tmp_path: Path
+    ) -> None:
+        store = await open_store(database_url, sealer=SecretKeys(tmp_path))
+        key_id = await store.find_secret_key_id()
+        assert key_id is not None
+        await store.stop()
+        (tmp_path / KEY_FILE).unlink()
+        with pytest.raises(SecretKeyMissing, match=key_id):
+            await SqlStore(database_url, clock=HandClock(), sealer=SecretKeys(tmp_path)).start()
+        assert not (tmp_path / KEY_FILE).exists()
+
+    async def test_an_encrypted_database_is_not_opened_without_a_sealer(
+        self, open_store: OpenStore, database_url: str, tmp_path: Path
+    ) -> None:
+        await (await open_store(database_url, sealer=SecretKeys(tmp_path))).stop()
+        with pytest.raises(SecretKeyMissing):
+            await SqlStore(database_url, clock=HandClock()).start()
+
+    async def test_gateways_that_start_together_agree_on_one_key(
+        self, open_store: OpenStore, empty_database_url: str, tmp_path: Path
+    ) -> None:
+        stores = await asyncio.gather(*(open_store(empty_database_url, sealer=SecretKeys(tmp_path)) for _ in range(3)))
+        await stores[0].add_signing_key(SIGNING_KEY)
+        assert [await store.list_signing_keys() for store in stores] == [[SIGNING_KEY]] * 3
+
+
+async def test_a_secret_copied_to_another_row_is_refused(open_store: OpenStore, database_url: str, tmp_path: Path) -> None:
+    store = await open_store(database_url, sealer=SecretKeys(tmp_path))
+    await fill(store)
+    copying = "UPDATE users SET totp_secret = (SELECT totp_secret FROM users WHERE id = :anna) WHERE id = :bruno"
+    await store._write(lambda tx: tx.connection.execute(text(copying), {"anna": ANNA.id, "bruno": BRUNO.id}))
+    with pytest.raises(SealBroken, match=BRUNO.id):
+        await store.find_user(BRUNO.id)
+
+
+async def test_importing_the_same_estate_again_changes_nothing(
+    open_store: OpenStore, database_url: str, tmp_path: Path
+) -> None:
+    store = await open_store(database_url, sealer=SecretKeys(tmp_path))
+    await fill(store)
+    exported = await store.export_estate()
+    summary = await store.import_estate(exported, prune=False)
+    assert (sum(summary.added.values()), sum(summary.updated.values())) == (0, 0)
+    assert await store.export_estate() == exported
+
+
+class TestRotation:
+    async def test_all_secrets_are_encrypted_again_while_another_store_runs(
+        self, open_store: OpenStore, database_url: str, tmp_path: Path
+    ) -> None:
+        running = await open_store(database_url, sealer=SecretKeys(tmp_path))
+        await fill(running)
+        before = await stored_texts(running)
+        other = await open_store(database_url, sealer=SecretKeys(tmp_path), gateway=False)
+        rotation = await other.rotate_secret_key()
+        assert rotation.secrets == 3
+        assert rotation.former != rotation.current == await running.find_secret_key_id()
+        assert await read_all(running) == (SEED, JWK, SECRET)
+        # The running store has not read the key file since: its next write uses the new key all the same.
+        assert await running.set_webhook_secret(WEBHOOK.id, SECRET)
+        after = await stored_texts(running)
+        assert all(one.startswith(f"sealed:1:{rotation.current}:") for one in after)
+        assert not set(before) & set(after)
+
+    async def test_without_a_new_key_nothing_changes(self, open_store: OpenStore, database_url: str, tmp_path: Path) -> None:
+        given = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        store = await open_store(database_url, sealer=SecretKeys(tmp_path, given=given))
+        await fill(store)
+        before = await stored_texts(store)
+        with pytest.raises(SecretKeyMissing, match="Write a new key"):
+            await store.rotate_secret_key()
+        assert await stored_texts(store) == before
+        assert await read_all(store) == (SEED, JWK, SECRET)
+
+
+async def test_a_backup_names_its_key(open_store: OpenStore, tmp_path: Path) -> None:
+    store = await open_store(sqlite_url(tmp_path / "domogate.db"), sealer=SecretKeys(tmp_path))
+    await store.backup(tmp_path / "backup.db")
+    assert find_key_of_backup(tmp_path / "backup.db") == await store.find_secret_key_id()
+    plain = await open_store(sqlite_url(tmp_path / "plain.db"))
+    await plain.backup(tmp_path / "plain-backup.db")
+    assert find_key_of_backup(tmp_path / "plain-backup.db") is None
