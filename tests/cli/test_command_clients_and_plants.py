@@ -6,10 +6,11 @@ import json
 import pytest
 
 from support.command_line import CommandLine
-from support.small_estate import CLIENT, EMAIL, INVITED, PLANT, SMALL_ESTATE
+from support.small_estate import CLIENT, EMAIL, INVITED, LIGHT, PLANT, SMALL_ESTATE
 
 BACK = "https://app.example.com/back"
 HEX = PLANT.replace("-", "")
+DESK = "Desk"
 
 
 @pytest.fixture
@@ -143,6 +144,39 @@ class TestPlants:
         assert small.read("plant", "show", PLANT)["allowed"] == []
         assert "owns" in small.refused("plant", "withdraw", PLANT, EMAIL)
         assert "user list" in small.refused("plant", "allow", PLANT, "nobody@example.com")
+
+    def test_a_guest_gets_rooms_and_a_period(self, small: CommandLine) -> None:
+        period = ("--from", "2100-01-01T14:00:00+01:00", "--until", "2100-01-03")
+        small.good("plant", "invite", PLANT, "dora@example.com", "--module", DESK, *period)
+        limits = small.read("plant", "show", PLANT)["limits"]
+        assert limits == {
+            "dora@example.com": {
+                "floors": [],
+                "ambients": [],
+                "modules": [LIGHT],
+                "valid_from": "2100-01-01T13:00:00+00:00",
+                "valid_until": "2100-01-03T00:00:00+00:00",
+            }
+        }
+        shown = small.good("plant", "show", PLANT)
+        assert f"dora@example.com ({DESK}; from 2100-01-01T13:00:00+00:00; until 2100-01-03T00:00:00+00:00)" in shown
+
+    def test_the_limits_of_a_member_are_replaced_and_lifted(self, small: CommandLine) -> None:
+        small.good("plant", "allow", PLANT, INVITED, "--module", LIGHT)
+        assert small.read("plant", "show", PLANT)["limits"][INVITED]["modules"] == [LIGHT]
+        small.good("plant", "limit", PLANT, INVITED, "--until", "2100-01-01")
+        assert small.read("plant", "show", PLANT)["limits"][INVITED]["modules"] == []
+        small.good("plant", "limit", PLANT, INVITED)
+        assert small.read("plant", "show", PLANT)["limits"] == {}
+
+    def test_limits_that_make_no_sense_are_refused(self, small: CommandLine) -> None:
+        small.good("plant", "allow", PLANT, INVITED)
+        assert "no room" in small.refused("plant", "limit", PLANT, INVITED, "--room", "nowhere")
+        assert "future" in small.refused("plant", "limit", PLANT, INVITED, "--until", "2001-01-01")
+        assert "after" in small.refused(
+            "plant", "limit", PLANT, INVITED, "--from", "2100-01-02", "--until", "2100-01-01", code=2
+        )
+        assert "owns" in small.refused("plant", "limit", PLANT, EMAIL, "--until", "2100-01-01")
 
     def test_one_is_removed_and_restored(self, small: CommandLine) -> None:
         small.good("plant", "remove", PLANT)

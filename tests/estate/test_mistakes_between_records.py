@@ -2,6 +2,8 @@
 
 import pytest
 
+from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.drivers import check_options
 from domogate.drivers.mqtt import MqttBroker, MqttSettings
 from domogate.drivers.openwebnet import OpenWebNetGateway, OpenWebNetSettings
@@ -147,6 +149,39 @@ class TestWeakSecrets:
     def test_https_own_schemes_and_loopback_are_allowed(self, uri: str) -> None:
         text = f"clients:\n  - {{id: app, name: App, scopes: [], redirectUris: ['{uri}']}}\n"
         assert read_estate(text, "x").estate.clients
+
+
+GUEST = "email: bruno@example.com"
+
+
+class TestGuests:
+    def test_have_limits_in_any_spelling_of_ids(self) -> None:
+        text = (
+            module("kind: light")
+            + f"    allowed: [{{{GUEST}, modules: [{LAMP.upper()}], validUntil: 2026-11-22T11:00:00+01:00}}]\n"
+        )
+        (guest,) = read_estate(text, "x").estate.plants[0].plant.allowed
+        assert guest.limits == Limits(modules=(Id(LAMP),), valid_until=1_795_341_600.0)
+
+    def test_without_limits_are_members(self) -> None:
+        (member,) = read_estate(house(f"allowed: [{{{GUEST}}}]"), "x").estate.plants[0].plant.allowed
+        assert member.limits is None
+
+    @pytest.mark.parametrize("key", ["floors", "ambients", "modules"])
+    @pytest.mark.parametrize("people", ["allowed", "invited"])
+    def test_places_are_in_the_plant(self, people: str, key: str) -> None:
+        told = the_mistake(house(f"{people}: [{{{GUEST}, {key}: [{OTHER}]}}]"))
+        assert told.path == f"plants[0].{people}[0].{key}[0]"
+        assert told.problem == f"this plant has no {key[:-1]} '{OTHER}'"
+
+    def test_a_period_ends_after_it_begins(self) -> None:
+        told = the_mistake(house(f"allowed: [{{{GUEST}, validFrom: 2026-11-22, validUntil: 2026-11-20}}]"))
+        assert told.path == "plants[0].allowed[0].validUntil"
+
+    def test_are_users_and_named_once(self) -> None:
+        assert the_mistake(house("allowed: [{email: nobody@example.com}]")).path == "plants[0].allowed[0].email"
+        assert the_mistake(house(f"allowed: [bruno@example.com, {{{GUEST}}}]")).path == "plants[0].allowed[1].email"
+        assert the_mistake(house("invited: [{email: Anna@example.com}]")).problem.endswith("is already the owner")
 
 
 class TestPeople:

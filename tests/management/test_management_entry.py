@@ -42,6 +42,7 @@ BODIES: dict[str, Any] = {
     "changeClient": {"redirectUris": ["https://eve.example/"]},
     "changePlant": {"status": "removed"},
     "invite": {"email": "eve@example.com"},
+    "changeMember": {"limits": {"modules": [LAMP.id]}},
     "createSubscription": {"name": "eve"},
     "rotateSigningKeys": {"emergency": True},
     "commandModule": {"do": "set light", "on": False},

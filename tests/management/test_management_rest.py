@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from domogate.domain.plants import PlantStatus
+from domogate.wire import to_datetime
 from support.management import ManagementApi
 from support.people import GOOD_PASSWORD, token_of
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, an_id
+from support.stores import ANNA, APP, BRUNO, CARLA, GROUND, HOUSE, KEY, KITCHEN, LAMP, NOW, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -107,8 +108,8 @@ class TestPlants:
     async def test_a_plant_is_shown_with_its_people(self, api: ManagementApi) -> None:
         (listed,) = (await api.ok("GET", "/plants"))["items"]
         assert listed == await api.ok("GET", f"/plants/{HOUSE.id}")
-        assert listed["owner"] == {"userId": ANNA.id, "email": ANNA.email}
-        assert listed["allowed"] == [{"userId": BRUNO.id, "email": BRUNO.email}]
+        assert listed["owner"] == {"userId": ANNA.id, "email": ANNA.email, "limits": None}
+        assert listed["allowed"] == [{"userId": BRUNO.id, "email": BRUNO.email, "limits": None}]
         assert listed["invited"] == ["Carla@Example.com"]
 
     async def test_pages_go_by_id(self, api: ManagementApi) -> None:
@@ -133,6 +134,51 @@ class TestPlants:
         await api.ok("DELETE", f"/plants/{HOUSE.id}/invitations/{CARLA.email}", status=204)
         assert (await api.ok("GET", f"/plants/{HOUSE.id}"))["invited"] == []
         await api.refused("DELETE", f"/plants/{HOUSE.id}/invitations/{CARLA.email}", status=404)
+
+    async def test_a_guest_is_invited_to_a_room_for_a_period(self, api: ManagementApi) -> None:
+        begin, end = (to_datetime(NOW + hours * 3600).isoformat().replace("+00:00", "Z") for hours in (1, 2))
+        limits = {"ambients": [KITCHEN.id], "validFrom": begin, "validUntil": end}
+        body = {"email": "dora@example.com", "limits": limits}
+        await api.ok("POST", f"/plants/{HOUSE.id}/invitations", body, status=201)
+        shown = {"floors": [], "ambients": [KITCHEN.id], "modules": [], "validFrom": begin, "validUntil": end}
+        invitations = (await api.ok("GET", f"/plants/{HOUSE.id}"))["invitations"]
+        assert invitations[-1] == {"email": "dora@example.com", "limits": shown}
+
+    async def test_the_limits_of_a_member_are_set_and_lifted(self, api: ManagementApi) -> None:
+        path = f"/plants/{HOUSE.id}/allowed/{BRUNO.id}"
+        changed = await api.ok("PATCH", path, {"limits": {"floors": [GROUND.id], "modules": [LAMP.id]}})
+        assert changed == await api.ok("GET", f"/plants/{HOUSE.id}")
+        limits = changed["allowed"][0]["limits"]
+        assert (limits["floors"], limits["ambients"], limits["modules"]) == ([GROUND.id], [], [LAMP.id])
+        nothing: list[dict[str, Any] | None] = [None, {}]
+        for lifted in nothing:
+            assert (await api.ok("PATCH", path, {"limits": lifted}))["allowed"][0]["limits"] is None
+        await api.refused("PATCH", path, {}, status=400)
+        await api.refused("PATCH", f"/plants/{HOUSE.id}/allowed/{CARLA.id}", {"limits": None}, status=404)
+
+    @pytest.mark.parametrize(
+        ("limits", "status"),
+        [
+            ({"ambients": [an_id(404)]}, 422),
+            ({"floors": [KITCHEN.id]}, 422),
+            ({"modules": ["x"]}, 400),
+            ({"validUntil": "2001-01-01T00:00:00Z"}, 422),
+            ({"validFrom": "2100-01-02T00:00:00Z", "validUntil": "2100-01-01T00:00:00Z"}, 422),
+            ({"validUntil": "9999-12-31T23:59:59-14:00"}, 400),
+            ({"validFrom": "1901-01-01T00:00:00Z"}, 422),
+            ({"validUntil": "2100-01-01T00:00:00"}, 400),
+            ({"rooms": []}, 400),
+        ],
+    )
+    async def test_limits_that_make_no_sense_are_refused(self, api: ManagementApi, limits: Any, status: int) -> None:
+        await api.refused("PATCH", f"/plants/{HOUSE.id}/allowed/{BRUNO.id}", {"limits": limits}, status=status)
+        body = {"email": "dora@example.com", "limits": limits}
+        await api.refused("POST", f"/plants/{HOUSE.id}/invitations", body, status=status)
+        assert (await api.ok("GET", f"/plants/{HOUSE.id}"))["allowed"][0]["limits"] is None
+
+    async def test_the_owner_has_no_limits(self, api: ManagementApi) -> None:
+        body = {"limits": {"floors": [GROUND.id]}}
+        await api.refused("PATCH", f"/plants/{HOUSE.id}/allowed/{ANNA.id}", body, status=409)
 
     async def test_a_user_is_allowed_and_withdrawn_but_never_the_owner(self, api: ManagementApi) -> None:
         for _ in range(2):

@@ -10,6 +10,7 @@ from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.domain.people import MANAGE_SCOPE, Client, GrantType, Scope, Standing, Subscription, User
 from domogate.domain.plants import (
     Ambient,
@@ -236,6 +237,22 @@ class _PlantMaker:
         return Topology(floors, self.ambients(), self.modules())
 
 
+def _limits(draw: Draw, topology: Topology) -> Limits | None:
+    def some(places: list[Id]) -> tuple[Id, ...]:
+        return tuple(draw(st.lists(st.sampled_from(places), unique=True, max_size=3))) if places else ()
+
+    begin = draw(st.none() | times)
+    end = draw(st.none() | times.filter(lambda at: begin is None or at > begin)) if begin != 4_000_000_000 else None
+    limits = Limits(
+        some([floor.id for floor in topology.floors]),
+        some([ambient.id for ambient in topology.every_ambient()]),
+        some([module.id for module in topology.every_module()]),
+        begin,
+        end,
+    )
+    return None if limits == Limits() else limits
+
+
 def _plant(draw: Draw, ids: "count[int]", users: list[User]) -> EstatePlant:
     maker = _PlantMaker(draw, ids)
     topology = maker.topology()
@@ -256,8 +273,8 @@ def _plant(draw: Draw, ids: "count[int]", users: list[User]) -> EstatePlant:
         address=draw(st.none() | texts(500)),
         emergency_lighting=draw(yes_or_no)
         or any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in topology.every_module()),
-        allowed=tuple(members[1:]),
-        invited=tuple(map(Invitation, invited)),
+        allowed=tuple(Member(one.user_id, one.email, _limits(draw, topology)) for one in members[1:]),
+        invited=tuple(Invitation(email, _limits(draw, topology)) for email in invited),
     )
     first_states = tuple(maker.states[module.id] for module in topology.every_module() if module.id in maker.states)
     return EstatePlant(plant, topology, first_states)

@@ -16,6 +16,7 @@ from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.events import Change, Event
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
 from domogate.domain.plants import (
     Ambient,
@@ -226,6 +227,11 @@ def _topologies(draw: st.DrawFn) -> Topology:
     return Topology(floors, some_ambients(), some_modules())
 
 
+_limits = st.none() | st.builds(
+    Limits, st.lists(_ids(), max_size=2).map(tuple), valid_from=_numbers, valid_until=st.none() | _numbers
+)
+
+
 @st.composite
 def _estate_plants(draw: st.DrawFn, users: Sequence[User]) -> EstatePlant:
     owner, *others = draw(st.permutations(users))
@@ -238,8 +244,8 @@ def _estate_plants(draw: st.DrawFn, users: Sequence[User]) -> EstatePlant:
         status, draw(_numbers) if status is PlantStatus.REMOVED else None,
         draw(st.none() | _words), draw(st.none() | _words), draw(st.none() | _words),
         draw(st.booleans()) or any(module.kind is DeviceKind.EMERGENCY_CONTROLLER for module in modules),
-        tuple(Member(user.id, user.email) for user in allowed),
-        draw(st.sampled_from([(), (Invitation("Nobody@example.com"),)])),
+        tuple(Member(user.id, user.email, draw(_limits)) for user in allowed),
+        draw(st.just(()) | st.tuples(st.builds(Invitation, st.just("Nobody@example.com"), _limits))),
     )  # fmt: skip
     stated = draw(st.lists(st.sampled_from(modules), unique_by=lambda module: module.id)) if modules else []
     states = {module.id: FirstState(module.id, draw(st.none() | _states), draw(st.booleans())) for module in stated}

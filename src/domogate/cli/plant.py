@@ -6,11 +6,21 @@ import typer
 
 from domogate.app import open_tools
 from domogate.cli._command import changing, command, group
+from domogate.cli._guests import (
+    FloorNames,
+    ModuleNames,
+    RoomNames,
+    ValidFrom,
+    ValidUntil,
+    describe_limits,
+    limits_as_json,
+    read_limits,
+)
 from domogate.cli._links import LINK_FLAGS, ShowLink, tell_link
 from domogate.cli._names import Email, PlantName, find_plant, find_user, list_plants
 from domogate.cli._output import AsJson, iso, note, print_fields, print_json, print_list
 from domogate.cli._ready import at_noted_address
-from domogate.domain.plants import Plant
+from domogate.domain.plants import Invitation, Member, Plant, Topology
 from domogate.settings import Settings
 
 commands = group("plant", "Plants: list, show, give and withdraw access, remove, restore.")
@@ -33,6 +43,8 @@ async def show(settings: Settings, plant: PlantName, as_json: AsJson = False) ->
     """Show a plant and who may use it."""
     async with open_tools(settings) as tools:
         found = await find_plant(tools, plant)
+        stored = await tools.store.find_plant(found.id)
+    topology = Topology() if stored is None else stored.topology
     if as_json:
         print_json(_shown(found))
         return
@@ -40,23 +52,35 @@ async def show(settings: Settings, plant: PlantName, as_json: AsJson = False) ->
     typer.echo(f"{found.name}, {found.type}, {found.status}{removed}\nid {found.id}\nowner: {found.owner.email}")
     print_fields(
         (
-            ("allowed", ", ".join(member.email for member in found.allowed)),
-            ("invited", ", ".join(invitation.email for invitation in found.invited)),
+            ("allowed", ", ".join(one.email + describe_limits(one.limits, topology) for one in found.allowed)),
+            ("invited", ", ".join(one.email + describe_limits(one.limits, topology) for one in found.invited)),
         )
     )
 
 
 @command(commands, "invite", flags=LINK_FLAGS)
 async def invite(
-    settings: Settings, plant: PlantName, email: Email, show_link: ShowLink = False, as_json: AsJson = False
+    settings: Settings,
+    plant: PlantName,
+    email: Email,
+    floor: FloorNames = None,
+    room: RoomNames = None,
+    module: ModuleNames = None,
+    valid_from: ValidFrom = None,
+    valid_until: ValidUntil = None,
+    show_link: ShowLink = False,
+    as_json: AsJson = False,
 ) -> None:
     """Invite a person to a plant. An active user gets access at once; anyone else gets a link to set a password first.
 
-    The link is printed, or mailed where a mail server is set.
+    The link is printed, or mailed where a mail server is set. The flags limit a guest to some places and to a period.
+
+    Example: `domogate plant invite "Hotel Sole" guest@example.com --room 203 --until 2026-11-22T11:00:00+01:00`
     """
     async with changing(at_noted_address(settings)) as tools:
         found = await find_plant(tools, plant)
-        invited = await tools.people.invite(found.id, email, show_link=show_link)
+        limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
+        invited = await tools.people.invite(found.id, email, limits=limits, show_link=show_link)
         if invited.link is not None:
             tell_link(invited.link, email, as_json, {"outcome": invited.outcome})
         elif as_json:
@@ -75,12 +99,41 @@ async def withdraw(settings: Settings, plant: PlantName, email: Email) -> None:
 
 
 @command(commands, "allow")
-async def allow(settings: Settings, plant: PlantName, email: Email) -> None:
-    """Give a user access to a plant."""
+async def allow(
+    settings: Settings,
+    plant: PlantName,
+    email: Email,
+    floor: FloorNames = None,
+    room: RoomNames = None,
+    module: ModuleNames = None,
+    valid_from: ValidFrom = None,
+    valid_until: ValidUntil = None,
+) -> None:
+    """Give a user access to a plant. The flags limit a guest to some places and to a period."""
     async with changing(settings) as tools:
         found, user = await find_plant(tools, plant), await find_user(tools, email)
-        await tools.people.allow(found.id, user.id)
+        limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
+        await tools.people.allow(found.id, user.id, limits=limits)
     note(f"{user.email} now has access to {found.name}.")
+
+
+@command(commands, "limit")
+async def limit(
+    settings: Settings,
+    plant: PlantName,
+    email: Email,
+    floor: FloorNames = None,
+    room: RoomNames = None,
+    module: ModuleNames = None,
+    valid_from: ValidFrom = None,
+    valid_until: ValidUntil = None,
+) -> None:
+    """Replace the limits of a user who has access to a plant. Without flags the user may use all of it at any time."""
+    async with changing(settings) as tools:
+        found, user = await find_plant(tools, plant), await find_user(tools, email)
+        limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
+        await tools.people.set_limits(found.id, user.id, limits)
+    note(f"The limits of {user.email} in {found.name} are changed.")
 
 
 @command(commands, "remove")
@@ -102,6 +155,7 @@ async def restore(settings: Settings, plant: PlantName) -> None:
 
 
 def _shown(plant: Plant) -> dict[str, Any]:
+    people: list[Member | Invitation] = [*plant.allowed, *plant.invited]
     return {
         "id": plant.id,
         "name": plant.name,
@@ -111,4 +165,5 @@ def _shown(plant: Plant) -> dict[str, Any]:
         "owner": plant.owner.email,
         "allowed": [member.email for member in plant.allowed],
         "invited": [invitation.email for invitation in plant.invited],
+        "limits": {one.email: limits_as_json(one.limits) for one in people if one.limits is not None},
     }

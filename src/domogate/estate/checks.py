@@ -13,7 +13,7 @@ from domogate.domain.passwords import PASSWORD_LENGTH, find_password_problem, is
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
 from domogate.estate.plant_checks import check_plant
-from domogate.estate.records import every_module, kind_of, records, text, texts
+from domogate.estate.records import every_module, kind_of, people_of, records, text, texts
 
 Record = dict[str, Any]
 Drivers = Mapping[str, Callable[[DeviceKind, Mapping[str, Any]], Iterator[tuple[tuple[str | int, ...], str]]]]
@@ -89,12 +89,12 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
     if owner is not None:
         yield from _is_user((*path, "owner"), owner, emails)
         members[owner.lower()] = "the owner"
-    for at, email in texts(path, plant, "allowed"):
+    for at, email in people_of(path, plant, "allowed"):
         yield from _is_user(at, email, emails)
         if role := members.get(email.lower()):
             yield Finding(at, f"{quoted(email)} is already {role}")
         members[email.lower()] = "allowed here"
-    for at, email in texts(path, plant, "invited"):
+    for at, email in people_of(path, plant, "invited"):
         if role := members.get(email.lower()):
             yield Finding(at, f"{quoted(email)} is already {role}")
         members[email.lower()] = "invited"

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 from domogate.domain import commands, states
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.domain.people import Client, GrantType, Standing, Subscription, User
 from domogate.domain.plants import (
     ControllerDetail,
+    Invitation,
+    Member,
     Module,
     Plant,
     PlantStatus,
@@ -91,6 +94,15 @@ PLANT = Shape(
     zip_code=AS_IS,
     address=AS_IS,
 )
+LIMITS = Shape(
+    Limits,
+    floors=many(IDENTITY),
+    ambients=many(IDENTITY),
+    modules=many(IDENTITY),
+    valid_from=TIME,
+    valid_until=TIME,
+)
+"""Beside the e-mail address of a guest."""
 METRIC = Shape(Metric, label=AS_IS, type=word(MetricType))
 CAPABILITY = Shape(Capability, name=AS_IS, command=AS_IS, request=AS_IS, notification=AS_IS)
 MODULE = Shape(
@@ -202,6 +214,20 @@ def _read_step(step: dict[str, Any]) -> commands.SceneStep:
 def _write_step(step: commands.SceneStep) -> dict[str, Any]:
     found = next(one for one in STEP_KINDS if isinstance(step.command, one.command))
     return {"module": step.module_id, "do": found.word, **found.shape.write(step.command)}
+
+
+def email_of(person: Any) -> Any:
+    """The e-mail address of an entry under `allowed` or `invited`."""
+    return person.get("email") if isinstance(person, dict) else person
+
+
+def read_limits(person: Any) -> Limits | None:
+    limits = LIMITS.read(person) if isinstance(person, dict) else Limits()
+    return None if limits == Limits() else limits
+
+
+def write_person(person: Member | Invitation) -> Any:
+    return person.email if person.limits is None else {"email": person.email, **LIMITS.write(person.limits)}
 
 
 STEPS = many(Codec(_read_step, _write_step))

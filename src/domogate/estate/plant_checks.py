@@ -7,7 +7,8 @@ from domogate.domain.devices import DeviceKind
 from domogate.estate.explain import Finding
 from domogate.estate.format import STEP_KINDS
 from domogate.estate.mistakes import Path, listed, quoted
-from domogate.estate.records import every_module, kind_of, records, text
+from domogate.estate.records import every_module, kind_of, records, text, texts
+from domogate.estate.times import parse_time
 
 Record = dict[str, Any]
 
@@ -27,6 +28,9 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
         yield Finding((*path, "removedAt"), "the plant is not removed", "'removedAt' only with status removed", at_key=True)
     if plant.get("emergencyLighting") is False and any(it.kind is DeviceKind.EMERGENCY_CONTROLLER for it in modules):
         yield Finding((*path, "emergencyLighting"), "the plant holds emergency controllers", "true, or leave it out")
+    for key in ("allowed", "invited"):
+        for at, guest in records(plant, key, path):
+            yield from _guest(at, guest, path, plant)
     for module in modules:
         if module.kind is DeviceKind.SCENE:
             for step_path, step in records(module.record, "steps", module.path):
@@ -35,6 +39,21 @@ def check_plant(path: Path, plant: Record) -> Iterator[Finding]:
             yield from _thermostat(module.path, module.record)
         elif module.kind is DeviceKind.EMERGENCY_UNIT:
             yield from _unit(module, by_id)
+
+
+def _guest(path: Path, guest: Record, plant_path: Path, plant: Record) -> Iterator[Finding]:
+    """The places are in the plant, and the period ends after it begins."""
+    floors = [floor for _, floor in records(plant, "floors")]
+    ambients = [ambient for holder in (*floors, plant) for _, ambient in records(holder, "ambients")]
+    modules = [module for _, module in every_module(plant_path, plant)]
+    for key, noun, existing in (("floors", "floor", floors), ("ambients", "ambient", ambients), ("modules", "module", modules)):
+        known = {identity.lower() for record in existing if (identity := text(record, "id"))}
+        for at, identity in texts(path, guest, key):
+            if identity.lower() not in known:
+                yield Finding(at, f"this plant has no {noun} {quoted(identity)}", f"the id of a {noun} of the same plant")
+    begin, end = (parse_time(text(guest, key) or "") for key in ("validFrom", "validUntil"))
+    if begin is not None and end is not None and end <= begin:
+        yield Finding((*path, "validUntil"), "the access ends before it begins", "a time after validFrom")
 
 
 def _unit(unit: _Placed, by_id: dict[str, _Placed]) -> Iterator[Finding]:

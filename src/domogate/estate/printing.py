@@ -70,8 +70,8 @@ def _plant(described: EstatePlant) -> Record:
         record["emergencyLighting"] = True
     record["owner"] = plant.owner.email
     record |= _if_any(
-        allowed=[member.email for member in plant.allowed],
-        invited=[invitation.email for invitation in plant.invited],
+        allowed=[words.write_person(member) for member in plant.allowed],
+        invited=[words.write_person(invitation) for invitation in plant.invited],
         floors=[_floor(floor, states) for floor in topology.floors],
         ambients=_ambients(topology.ambients, states),
         modules=_modules(topology.modules, states),

@@ -142,11 +142,14 @@ class _Builder:
             record,
             **_ids(record),
             owner=self._members[record["owner"].lower()],
-            allowed=tuple(self._members[email.lower()] for email in record.get("allowed", ())),
-            invited=tuple(map(Invitation, record.get("invited", ()))),
+            allowed=tuple(map(self._member, record.get("allowed", ()))),
+            invited=tuple(Invitation(words.email_of(one), words.read_limits(one)) for one in record.get("invited", ())),
             emergency_lighting=is_site or record.get("emergencyLighting", False),
         )
         return EstatePlant(plant, topology, tuple(states))
+
+    def _member(self, person: Any) -> Member:
+        return msgspec.structs.replace(self._members[words.email_of(person).lower()], limits=words.read_limits(person))
 
 
 def _ambients(holder: Record, states: list[FirstState]) -> tuple[Ambient, ...]:

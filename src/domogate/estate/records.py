@@ -24,6 +24,14 @@ def texts(path: Path, parent: Record, key: str) -> Iterator[tuple[Path, str]]:
             yield (*path, key, index), item
 
 
+def people_of(path: Path, plant: Record, key: str) -> Iterator[tuple[Path, str]]:
+    """The e-mail addresses under the key, of guests too."""
+    yield from texts(path, plant, key)
+    for at, guest in records(plant, key, path):
+        if (email := text(guest, "email")) is not None:
+            yield (*at, "email"), email
+
+
 def text(record: Record, key: str) -> str | None:
     value = record.get(key)
     return value if isinstance(value, str) else None

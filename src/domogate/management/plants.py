@@ -1,11 +1,15 @@
 """Plants: whether they are served, and who may use them. The estate file says which modules they have."""
 
 from datetime import datetime
+from typing import Annotated
 
+from msgspec import Meta
+
+from domogate.domain.limits import Limits
 from domogate.domain.plants import Plant, PlantStatus, PlantType
 from domogate.http_api.operations import OperationTable
 from domogate.http_api.paging import Listing, Page, first_page
-from domogate.http_api.requests import read_optional_id
+from domogate.http_api.requests import read_id, read_optional_id, read_time
 from domogate.management.services import ManagementServices, OperatorCall
 from domogate.services.people import InvitedAs
 from domogate.wire import InputModel, OutputModel
@@ -13,9 +17,29 @@ from domogate.wire import InputModel, OutputModel
 OPERATIONS = OperationTable("plants")
 
 
+class LimitsOut(OutputModel, frozen=True):
+    """The places of the plant that a guest may use, and the period. Without places: all of the plant."""
+
+    floors: tuple[str, ...]
+    ambients: tuple[str, ...]
+    modules: tuple[str, ...]
+    valid_from: datetime | None
+    valid_until: datetime | None
+
+
 class MemberOut(OutputModel, frozen=True):
+    """`limits` is null for a member who may use all of the plant at any time."""
+
     user_id: str
     email: str
+    limits: LimitsOut | None
+
+
+class WaitingOut(OutputModel, frozen=True):
+    """An invitation that was not accepted yet."""
+
+    email: str
+    limits: LimitsOut | None
 
 
 class PlantOut(OutputModel, frozen=True):
@@ -31,19 +55,45 @@ class PlantOut(OutputModel, frozen=True):
     owner: MemberOut
     allowed: tuple[MemberOut, ...]
     invited: tuple[str, ...]
+    invitations: tuple[WaitingOut, ...]
 
 
 def plant_out(plant: Plant) -> PlantOut:
-    return PlantOut.of(plant, invited=tuple(invitation.email for invitation in plant.invited))
+    return PlantOut.of(plant, invited=tuple(invitation.email for invitation in plant.invited), invitations=plant.invited)
 
 
 class PlantChange(InputModel, frozen=True):
     status: PlantStatus
 
 
+class NewLimits(InputModel, frozen=True):
+    """Ids of places of the plant, and the period. All are optional; without places: all of the plant."""
+
+    floors: tuple[str, ...] = ()
+    ambients: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    valid_from: Annotated[datetime, Meta(tz=True)] | None = None
+    valid_until: Annotated[datetime, Meta(tz=True)] | None = None
+
+    def read(self) -> Limits:
+        """Raises Problem."""
+        return Limits(
+            floors=tuple(read_id("body", "floors", text) for text in self.floors),
+            ambients=tuple(read_id("body", "ambients", text) for text in self.ambients),
+            modules=tuple(read_id("body", "modules", text) for text in self.modules),
+            valid_from=read_time("validFrom", self.valid_from),
+            valid_until=read_time("validUntil", self.valid_until),
+        )
+
+
 class NewInvitation(InputModel, frozen=True):
     email: str
     show_link: bool = False
+    limits: NewLimits | None = None
+
+
+class MemberChange(InputModel, frozen=True):
+    limits: NewLimits | None
 
 
 class LinkOut(OutputModel, frozen=True):
@@ -91,7 +141,13 @@ async def change_plant(services: ManagementServices, call: OperatorCall, body: P
 )
 async def invite(services: ManagementServices, call: OperatorCall, body: NewInvitation) -> InvitationOut:
     return InvitationOut.of(
-        await services.people.invite(call.id_of("plantId"), body.email, show_link=body.show_link, by=call.caller)
+        await services.people.invite(
+            call.id_of("plantId"),
+            body.email,
+            limits=None if body.limits is None else body.limits.read(),
+            show_link=body.show_link,
+            by=call.caller,
+        )
     )
 
 
@@ -103,6 +159,18 @@ async def withdraw_invitation(services: ManagementServices, call: OperatorCall) 
 @OPERATIONS.add("PUT", "/plants/{plantId}/allowed/{userId}", "Allow a user to use the plant")
 async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.allow(call.id_of("plantId"), call.id_of("userId"), by=call.caller)
+
+
+@OPERATIONS.add(
+    "PATCH",
+    "/plants/{plantId}/allowed/{userId}",
+    "Replace the limits of a member; null lifts them",
+    errors=(409, 422),
+)
+async def change_member(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
+    plant_id, limits = call.id_of("plantId"), None if body.limits is None else body.limits.read()
+    await services.people.set_limits(plant_id, call.id_of("userId"), limits, by=call.caller)
+    return plant_out(await services.people.get_plant(plant_id))
 
 
 @OPERATIONS.add(

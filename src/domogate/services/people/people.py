@@ -8,11 +8,14 @@ import msgspec
 
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
 from domogate.domain.plants import Plant, PlantStatus
+from domogate.ports import StoredPlant
 from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.accounts import Accounts
-from domogate.services.people.actors import COMMAND_LINE, Actor
+from domogate.services.people.actors import COMMAND_LINE, Actor, yes_or_no
 from domogate.services.people.clients import Clients
+from domogate.services.people.guests import check_limits
 from domogate.services.people.links import IssuedLink, report_failure
 from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, Forbidden, NotFound
@@ -42,20 +45,37 @@ class People(Accounts):
 
     async def get_plant(self, plant_id: Id) -> Plant:
         """Also a removed one. Raises NotFound."""
+        return (await self._get_stored(plant_id)).plant
+
+    async def _get_stored(self, plant_id: Id) -> StoredPlant:
         found = await self._store.find_plant(plant_id)
         if found is None:
             raise NotFound(f"There is no plant {plant_id}.")
-        return found.plant
+        return found
 
-    async def invite(self, plant_id: Id, email: str, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> Invited:
-        """An active user becomes a member at once. Anybody else gets an account and a link to set its password."""
-        plant = await self.get_plant(plant_id)
+    async def invite(
+        self,
+        plant_id: Id,
+        email: str,
+        *,
+        limits: Limits | None = None,
+        show_link: bool = False,
+        link: bool = True,
+        by: Actor = COMMAND_LINE,
+    ) -> Invited:
+        """An active user becomes a member at once. Anybody else gets an account and a link to set its password.
+
+        Without `link` no link is made: the operator has to give the person one.
+        """
+        stored = await self._get_stored(plant_id)
+        plant = stored.plant
         check_email(email)
-        if not await self._store.invite(plant_id, email):
+        limits = check_limits(limits, stored.topology, self._clock.now())
+        if not await self._store.invite(plant_id, email, limits):
             raise Conflict(f"{email} is in the plant or invited to it already.")
         user = await self._store.find_user_by_email(email)
         outcome = InvitedAs.MEMBER if user is not None and user.active else InvitedAs.INVITED
-        self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome)
+        self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome, limits=yes_or_no(limits is not None))
         if user is not None and user.active:
             if not show_link:
                 await report_failure(self._mail.send_invitation(email, plant.name, None, self.links.lifetime))
@@ -65,13 +85,15 @@ class People(Accounts):
                 user = await self._add(email, "", operator=False, by=by)
             except Conflict:  # another request has just created the account
                 user = await self.get_user_by_email(email)
+        if not link:
+            return Invited(InvitedAs.INVITED)
         invited = user
 
         def send(url: str) -> Awaitable[bool]:
             return self._mail.send_invitation(invited.email, plant.name, url, self.links.lifetime)
 
-        link = await self.links.issue(invited, LinkPurpose.PASSWORD, by, None if show_link else send)
-        return Invited(InvitedAs.INVITED, link)
+        issued = await self.links.issue(invited, LinkPurpose.PASSWORD, by, None if show_link else send)
+        return Invited(InvitedAs.INVITED, issued)
 
     async def withdraw_invitation(self, plant_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> None:
         await self.get_plant(plant_id)
@@ -79,12 +101,28 @@ class People(Accounts):
             raise NotFound(f"{email} has no open invitation to this plant.")
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), invitation="yes")
 
-    async def allow(self, plant_id: Id, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
+    async def allow(self, plant_id: Id, user_id: Id, *, limits: Limits | None = None, by: Actor = COMMAND_LINE) -> None:
         """Make a user a member of the plant, active or not. Does nothing for a member."""
-        await self.get_plant(plant_id)
+        stored = await self._get_stored(plant_id)
         await self.get_user(user_id)
-        if await self._store.allow_user(plant_id, user_id):
-            self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id))
+        limits = check_limits(limits, stored.topology, self._clock.now())
+        if await self._store.allow_user(plant_id, user_id, limits):
+            self._note_allowed(plant_id, user_id, limits, by)
+
+    async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
+        """Replace the limits of a member; None lifts them. They count from the next request on."""
+        stored = await self._get_stored(plant_id)
+        if user_id == stored.plant.owner.user_id:
+            raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.")
+        limits = check_limits(limits, stored.topology, self._clock.now())
+        if not await self._store.set_member_limits(plant_id, user_id, limits):
+            raise NotFound("The user is not allowed in this plant.")
+        member = stored.plant.find_member(user_id)
+        if member is None or member.limits != limits:
+            self._note_allowed(plant_id, user_id, limits, by)
+
+    def _note_allowed(self, plant_id: Id, user_id: Id, limits: Limits | None, by: Actor) -> None:
+        self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id), limits=yes_or_no(limits is not None))
 
     async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
         """The user has no right on the plant from the next request on."""

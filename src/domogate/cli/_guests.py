@@ -1,0 +1,83 @@
+"""Limits of guests on the command line: places by name or id, and a period."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from domogate.app import Tools
+from domogate.cli._command import WrongUsage
+from domogate.cli._names import choose, parse_either_id
+from domogate.cli._output import iso
+from domogate.cli._words import TIME_HELP, optional_moment
+from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
+from domogate.domain.plants import Ambient, Floor, Module, Plant, Topology
+
+_REPEAT = "by name or id; repeat it for several."
+
+FloorNames = Annotated[list[str] | None, typer.Option("--floor", metavar="FLOOR", help=f"Only this floor, {_REPEAT}")]
+RoomNames = Annotated[list[str] | None, typer.Option("--room", metavar="ROOM", help=f"Only this room (ambient), {_REPEAT}")]
+ModuleNames = Annotated[list[str] | None, typer.Option("--module", metavar="MODULE", help=f"Only this module, {_REPEAT}")]
+ValidFrom = Annotated[str | None, typer.Option("--from", metavar="TIME", help=f"Not before {TIME_HELP}. Default: at once.")]
+ValidUntil = Annotated[str | None, typer.Option("--until", metavar="TIME", help="The end, written as --from. Default: no end.")]
+
+
+async def read_limits(
+    tools: Tools,
+    plant: Plant,
+    floors: list[str] | None,
+    rooms: list[str] | None,
+    modules: list[str] | None,
+    valid_from: str | None,
+    valid_until: str | None,
+) -> Limits:
+    stored = await tools.store.find_plant(plant.id)
+    topology = Topology() if stored is None else stored.topology
+    begin, end = optional_moment(valid_from), optional_moment(valid_until)
+    if begin is not None and end is not None and end <= begin:
+        raise WrongUsage("--until is not after --from.")
+    return Limits(
+        floors=_find("floor", floors, topology.floors),
+        ambients=_find("room", rooms, tuple(topology.every_ambient())),
+        modules=_find("module", modules, tuple(topology.every_module())),
+        valid_from=begin,
+        valid_until=end,
+    )
+
+
+def _find(noun: str, wanted: list[str] | None, places: Sequence[Floor | Ambient | Module]) -> tuple[Id, ...]:
+    def find(one: str) -> Id:
+        matching = [place for place in places if place.id == parse_either_id(one) or place.name == one]
+        hint = "`domogate estate export` shows all of the plant"
+        return choose(matching, one, noun, hint, lambda place: f"{place.id}  {place.name}").id
+
+    return tuple(map(find, wanted or ()))
+
+
+def limits_as_json(limits: Limits | None) -> dict[str, Any] | None:
+    if limits is None:
+        return None
+    return {
+        "floors": limits.floors,
+        "ambients": limits.ambients,
+        "modules": limits.modules,
+        "valid_from": iso(limits.valid_from),
+        "valid_until": iso(limits.valid_until),
+    }
+
+
+def describe_limits(limits: Limits | None, topology: Topology) -> str:
+    """For example ' (Room 203; from 2026-11-20T14:00:00+00:00)'; empty without limits."""
+    return "" if limits is None else f" ({'; '.join(_parts(limits, topology))})"
+
+
+def _parts(limits: Limits, topology: Topology) -> Iterator[str]:
+    places: list[Floor | Ambient | Module] = [*topology.floors, *topology.every_ambient(), *topology.every_module()]
+    names = {place.id: place.name for place in places}
+    if not limits.everywhere:
+        yield ", ".join(names.get(place, place) for group in limits.places for place in group)
+    if limits.valid_from is not None:
+        yield f"from {iso(limits.valid_from)}"
+    if limits.valid_until is not None:
+        yield f"until {iso(limits.valid_until)}"
