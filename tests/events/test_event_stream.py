@@ -305,6 +305,17 @@ class TestRefusals:
             await self.refused(answer, 503)
             assert int(answer.headers["retry-after"]) > 0
 
+    async def test_of_one_stream_too_many_of_a_user_are_429_while_others_get_theirs(self) -> None:
+        async with open_served(most_per_user=1) as served, served.listening() as events:
+            await anext(events)
+            answer = await served.get()
+            assert "user" in (await self.refused(answer, 429))["detail"]
+            assert int(answer.headers["retry-after"]) > 0
+            bruno = await served.setup.add_user("Bruno")
+            credentials = await served.setup.let_in(bruno)
+            async with served.http.stream("GET", "/events", headers=served.headers(credentials)) as other:
+                assert other.status_code == 200
+
 
 class TestTheDocument:
     async def test_is_valid_openapi_and_needs_no_credentials(self, served: Served) -> None:

@@ -151,7 +151,7 @@ class StreamSetup:
             self.verifier,
             self.admission,
             clock,
-            **{"source": SOURCE, "most": 100, "heartbeat": 60.0, **hub_options},
+            **{"source": SOURCE, "most": 200, "most_per_user": 100, "most_per_key": 100, "heartbeat": 60.0, **hub_options},
         )
         self.before: list[Callable[[Sequence[Change]], None]] = []
         """Listeners of the store that are called first."""

@@ -164,6 +164,7 @@ def behind_broker(directory: Path, estate: dict[str, Any]) -> Iterator[tuple[Gat
             "DOMOGATE_ACCESS_TOKEN_LIFETIME": "86400",
             "DOMOGATE_ID_TOKEN_LIFETIME": "86400",
             "DOMOGATE_CONNECTIONS_MOST_PER_ADDRESS": "6000",
+            "DOMOGATE_STREAMS_MOST_PER_USER": "2500",
         }
         with running(serve_estate(estate, directory, settings)) as gateway:
             yield let_in(gateway, KEY), broker

@@ -103,6 +103,8 @@ class Gateway:
             self.clock,
             source=settings.base_url,
             most=settings.streams_most,
+            most_per_user=settings.streams_most_per_user,
+            most_per_key=settings.streams_most_per_key,
         )
         drivers = build_drivers(self.clock, settings.drivers)
         self.driving = Driving(self.store, drivers, self.clock, simulated_plants=settings.simulator_awake_plants)

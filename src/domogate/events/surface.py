@@ -18,7 +18,7 @@ from domogate.services.events.cloud_events import ModuleData, PlantData
 from domogate.services.events.endings import MEANING_OF, End
 from domogate.services.events.filters import EventFilter, scopes_for
 from domogate.services.events.frames import Ready, Reset
-from domogate.services.events.hub import Hub, Unavailable
+from domogate.services.events.hub import Hub, TooManyStreams, Unavailable
 from domogate.services.rights.access import Caller
 from domogate.wire.openapi import Schemas
 
@@ -63,6 +63,7 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errors={
         403: "A plant is not the user's",
         404: "There is no such plant",
+        429: "The key's rate or quota is used up, or the user or the key has too many open streams; see Retry-After",
         503: "Too many streams are open, or the gateway stops; see Retry-After",
     },
 )
@@ -70,8 +71,9 @@ async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
     last_event_id = None if call.header is None else call.header.encode("latin-1").strip()
     try:
         return EventStreamResponse(await hub.open(call.caller, query.to_filter(), last_event_id))
-    except Unavailable as unavailable:
-        raise Problem(503, str(unavailable), {"retry-after": str(unavailable.retry_after)}) from None
+    except Unavailable as refused:
+        status = 429 if isinstance(refused, TooManyStreams) else 503
+        raise Problem(status, str(refused), {"retry-after": str(refused.retry_after)}) from None
 
 
 def _describe_events(document: dict[str, Any]) -> None:

@@ -180,6 +180,16 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "How many event streams may be open at the same time; one more is 503.",
             between(0, 1_000_000),
         ),
+        "streams_most_per_user": Setting(
+            "NUMBER",
+            "The same for one user, with all applications; one more is 429. Never more than half of streams_most.",
+            between(1, 1_000_000),
+        ),
+        "streams_most_per_key": Setting(
+            "NUMBER",
+            "The same for one subscription key, with all users; one more is 429. Never more than half of streams_most.",
+            between(1, 1_000_000),
+        ),
         "webhook_networks": Setting(
             "LIST",
             "Private addresses and networks, separated by commas, that webhooks may call, also without TLS. The demo "

@@ -78,6 +78,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # Events
     streams_most: int = 5_000
+    streams_most_per_user: int = 50
+    streams_most_per_key: int = 2_500
     webhook_networks: tuple[str, ...] = ()
     webhook_deadline: float = 15.0
     webhook_given_up_days: float = 3.0

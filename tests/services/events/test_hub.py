@@ -1,8 +1,10 @@
 """Which events a stream gives out."""
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 from unittest.mock import Mock
 
 import msgspec
@@ -18,7 +20,7 @@ from domogate.domain.states import LockState, Report
 from domogate.services.events import frames
 from domogate.services.events import hub as hubs
 from domogate.services.events.filters import EventFilter
-from domogate.services.events.hub import Unavailable
+from domogate.services.events.hub import TooManyStreams, Unavailable
 from support.listening import SOURCE, House, Listener, ReceivedEvent, StreamSetup, a_module, open_stream_setup, until
 
 
@@ -215,6 +217,32 @@ class TestTheHub:
             await until(lambda: first.ended, "the end")
             await setup.listen(house.of_anna)
             assert setup.hub.open_streams == 2
+
+    @pytest.mark.parametrize("bound", ["most_per_user", "most_per_key"])
+    async def test_gives_one_user_or_key_only_its_share(self, bound: str) -> None:
+        bounds: dict[str, Any] = {bound: 2}
+        async with open_stream_setup(**bounds) as setup:
+            house = await House(setup).build()
+            # With the key of Anna, so that the users or the keys differ.
+            shared = dataclasses.replace(house.of_bruno, key=house.of_anna.key)
+            again = await setup.let_in(house.anna) if bound == "most_per_user" else shared
+            first, _ = await setup.listen(house.of_anna), await setup.listen(again)
+            with pytest.raises(TooManyStreams) as refused:
+                await setup.listen(again)
+            assert refused.value.retry_after > 0
+            await setup.listen(house.of_bruno)
+            first.stream.close()
+            await until(lambda: first.ended, "the end")
+            await setup.listen(again)
+
+    async def test_gives_nobody_more_than_half_of_the_streams(self) -> None:
+        async with open_stream_setup(most=4) as setup:
+            house = await House(setup).build()
+            for _ in range(2):
+                await setup.listen(house.of_anna)
+            with pytest.raises(TooManyStreams):
+                await setup.listen(house.of_anna)
+            await setup.listen(house.of_bruno)
 
     async def test_forgets_a_listener_that_is_gone(self, setup: StreamSetup, house: House) -> None:
         listener = await setup.listen(house.of_anna, EventFilter(plants=frozenset({house.plant.id})))

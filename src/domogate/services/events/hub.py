@@ -22,6 +22,7 @@ from domogate.services.events.stream_rights import (
     StreamContext,
     StreamRights,
     find_dependency,
+    key_dependency,
     plant_dependency,
     user_dependency,
 )
@@ -44,6 +45,10 @@ class Unavailable(Exception):
         self.retry_after = retry_after
 
 
+class TooManyStreams(Unavailable):
+    """The user or the key has its share of the streams; others can still open some."""
+
+
 class Hub:
     """All open streams of this process. `apply` is to be a listener of the store, after the read model."""
 
@@ -57,13 +62,20 @@ class Hub:
         *,
         source: str,
         most: int,
+        most_per_user: int,
+        most_per_key: int,
         heartbeat: float = HEARTBEAT_EVERY,
         queue_events: int = 2_000,
         queue_bytes: int = 1_000_000,
     ) -> None:
-        """`source` is the gateway's own URL, `most` the number of streams that may be open."""
+        """`source` is the gateway's own URL, `most` the number of streams that may be open.
+
+        A user or key never gets more than half of them, so that nobody can take all (Decision 0057).
+        """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
+        half = max(1, most // 2)
+        self._most_per_user, self._most_per_key = min(most_per_user, half), min(most_per_key, half)
         self._heartbeat = heartbeat
         self._limits = QueueLimits(queue_events, queue_bytes)
         self._streams: dict[Stream, set[Dependency]] = {}
@@ -117,7 +129,7 @@ class Hub:
     # streams
 
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
-        """Raises ScopeMissing, NoSuchPlant, NotYourPlant, Unavailable."""
+        """Raises ScopeMissing, NoSuchPlant, NotYourPlant, Unavailable, TooManyStreams."""
         scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(caller.principal.scopes):
             named = tuple(sorted(scopes))
@@ -128,6 +140,8 @@ class Hub:
             raise Unavailable("The gateway is stopping; connect again later.")
         if len(self._streams) >= self._most:
             raise Unavailable(f"{self._most} event streams are open, and the gateway is configured for no more.")
+        self._check_share("user", user_dependency(caller.principal.user_id), self._most_per_user)
+        self._check_share("subscription key", key_dependency(caller.key), self._most_per_key)
         stream = Stream(
             self._context,
             StreamRights(self._context, caller, event_filter),
@@ -141,6 +155,10 @@ class Hub:
         self._streams[stream] = set()
         self._index(stream)
         return stream
+
+    def _check_share(self, of: str, dependency: Dependency, most: int) -> None:
+        if len(self._by_dependency.get(dependency, ())) >= most:
+            raise TooManyStreams(f"The {of} has {most} open event streams, and may not have more. Close one first.")
 
     def _index(self, stream: Stream) -> None:
         """By its present dependencies, and by nothing else."""

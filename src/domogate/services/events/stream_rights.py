@@ -29,6 +29,10 @@ def user_dependency(user_id: Id) -> Dependency:
     return "user", user_id
 
 
+def key_dependency(key: bytes) -> Dependency:
+    return "key", digest_secret(key).hex()
+
+
 def find_dependency(event: Event) -> Dependency | None:
     """The identity that this event changes; None for events of plants and modules."""
     if isinstance(event, UserChanged):
@@ -98,7 +102,7 @@ class StreamRights:
             user_dependency(principal.user_id),
             ("client", principal.client_id),
             ("grant", principal.grant_id),
-            ("key", digest_secret(self._key).hex()),
+            key_dependency(self._key),
             *map(plant_dependency, self.plants),
         ]
 
