@@ -150,8 +150,9 @@ def _invalid(description: str) -> OAuthFault:
 
 
 def _guess_mode(pairs: Pairs) -> ResponseMode:
-    """Before the request is checked: errors are sent in the same mode as the response would be. A response with a token is
-    never sent in a query (OAuth 2.0 Multiple Response Type Encoding Practices §3).
+    """Return the mode for errors that are found before the response mode is checked: the mode that the response would have.
+
+    A response with a token is never sent in a query (OAuth 2.0 Multiple Response Type Encoding Practices §3).
     """
     types = {word for name, value in pairs if name == "response_type" for word in value.split(" ")}
     fragment = types & {"token", "id_token"} or ("response_mode", ResponseMode.FRAGMENT.value) in pairs

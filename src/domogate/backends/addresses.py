@@ -61,7 +61,7 @@ def _is_public(address: Address) -> bool:
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A URL that can be called. `literal` is its host if that is an address, not a name."""
+    """A URL that can be called. If the host is an IP address, `literal` is this address; if the host is a name, it is None."""
 
     url: URL
     host: str

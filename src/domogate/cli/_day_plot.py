@@ -93,7 +93,7 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def draw_day(moments: Sequence[DaySample], title: str) -> str:
-    """Room temperature and set point at the top, then the load, then the weather, over the hours of the day."""
+    """Draw three panels over the hours of a day, from top to bottom: room temperature and set point, the load, the weather."""
     inside = _Panel(96, 326, [value for one in moments for value in (one.room, one.set_point)], 1, "°C")
     outside = _Panel(436, 516, [one.outdoors for one in moments], 4, "°C")
     parts = [

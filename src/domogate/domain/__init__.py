@@ -1,5 +1,5 @@
 """The domain: plants, people, devices and faults. It uses only the standard library and msgspec.
 
-Classes with many instances have gc=False: frozen values have no reference cycles, and the garbage collector then does not
-delay requests by visiting hundreds of thousands of them.
+Classes with many instances have gc=False, so the garbage collector ignores these instances. Otherwise it would check hundreds
+of thousands of them and delay requests. This is safe because frozen values have no reference cycles.
 """

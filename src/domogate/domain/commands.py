@@ -80,7 +80,7 @@ class Order(msgspec.Struct, frozen=True, gc=False):
     deadline: float
 
     def repeats(self, other: "Order") -> bool:
-        """Whether both ask for the same command on the same module."""
+        """Whether this order and `other` have the same command for the same module."""
         return (self.plant_id, self.module_id, self.command) == (other.plant_id, other.module_id, other.command)
 
 

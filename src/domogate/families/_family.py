@@ -52,7 +52,7 @@ DEPRECATED = Lifecycle("deprecated", date(2026, 11, 15))
 
 
 def any_of(*scopes: Scope) -> tuple[Scope, ...]:
-    """A token needs one of these scopes (Spec 5.3)."""
+    """Declare that a token needs at least one of these scopes (Spec 5.3)."""
     if not scopes:
         raise DeclarationError("any_of() needs at least one scope; use NO_SCOPE for an operation without scopes")
     return scopes

@@ -120,7 +120,7 @@ class FamilyApp:
         await send({"type": "http.response.body", "body": answer.body})
 
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
-        """Token kind and grant (Spec 5.2), scope (5.3), standing (469 before 470)."""
+        """Check kind and grant of the token (Spec 5.2), then scopes (Spec 5.3), then the user's standing (469 before 470)."""
         family = self._family
         if principal.kind not in family.tokens and not (
             principal.access_token_everywhere and principal.kind is TokenKind.ACCESS

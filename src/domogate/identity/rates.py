@@ -20,7 +20,7 @@ class Rate(NamedTuple):
 
 
 def parse_rate(text: str) -> Rate:
-    """'10/second', '600/minute', '5000/hour' or '20000/day'. Raises ValueError for anything else."""
+    """Read a rate such as '10/second', '600/minute', '5000/hour' or '20000/day'. Raises ValueError for any other text."""
     match = _RATE(text)
     if match is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Drivers: the health of each in this process."""
+"""The health of each driver in this process."""
 
 from datetime import datetime
 

@@ -19,7 +19,7 @@ class WebhookPage(Page, frozen=True, forbid_unknown_fields=True, rename="camel")
 
 
 def _administration(services: ManagementServices) -> WebhookAdministration:
-    """The process that delivers, this or another one, notices a change within seconds."""
+    """A change may be made in a process that does not deliver the webhook. The delivering process notices it within seconds."""
     return WebhookAdministration(services.store, services.clock, services.audit)
 
 

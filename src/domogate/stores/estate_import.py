@@ -122,7 +122,7 @@ def _follow_moves(tx: Transaction, differences: dict[str, Difference]) -> None:
 
 
 def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowValues], difference: Difference) -> set[Id]:
-    """Write first states of modules without a stored state. Return the changed plants."""
+    """If a module has no stored state, store the state that the estate gives for it. Return the changed plants."""
     kind, driver, options = _COLUMN["kind"], _COLUMN["driver"], _COLUMN["options"]
     replaced = [{"of_module": new[0]} for old, new in difference.updated if old[kind] != new[kind]]
     # A module of another kind: the stored state and injected faults do not apply to it.

@@ -55,7 +55,7 @@ def list_grants(connection: Connection, user_id: Id) -> Sequence[Grant]:
 
 
 def revoke_grant(tx: Transaction, grant_id: Id, at: float) -> bool:
-    """Return False if the grant does not exist. The time of an earlier revocation stays."""
+    """Return False if the grant does not exist. If it was revoked before, the time of that revocation does not change."""
     return bool(_revoke(tx, grants.c.id == grant_id, at)) or find_grant(tx.connection, grant_id) is not None
 
 

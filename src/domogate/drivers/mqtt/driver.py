@@ -86,7 +86,7 @@ class Mqtt:
         self._plants.clear()
 
     async def wait_failed(self) -> Exception:
-        """A lost broker is not a failure of the driver; only an unexpected error in one of its tasks is."""
+        """Return the first unexpected error in a task of the driver. A lost connection to a broker is not such an error."""
         while self._failure is None:
             await self._failed.wait()
         return self._failure

@@ -42,12 +42,12 @@ class CameraPictures:
         self.notify()
 
     def notify(self) -> None:
-        """Let all callers check again."""
+        """Wake all callers of `wait`, so that they check again whether there is a picture."""
         self._changed.set()
         self._changed = asyncio.Event()
 
     async def wait(self) -> None:
-        """Until there may be a new picture."""
+        """Return when there may be a new picture."""
         await self._changed.wait()
 
     @property

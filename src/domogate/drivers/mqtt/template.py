@@ -32,7 +32,7 @@ def _steps(path: str) -> tuple[str | int, ...] | None:
 
 
 def _format(value: object) -> str:
-    """A value as in the left column of a table and in payloads: true, 21.5, open."""
+    """The text of a value, as it is written in the keys of `map` and in payloads: true, 21.5, open."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

@@ -117,11 +117,11 @@ class PointDevice(Device):
 
 
 def to_number(text: str) -> int | None:
-    """None when it is not digits only."""
+    """Return None if the text contains anything but digits, or more than 12 digits."""
     return int(text) if text.isdigit() and len(text) <= 12 else None
 
 
 def to_numbers(texts: Iterable[str]) -> tuple[int, ...] | None:
-    """None when one of them is not a number."""
+    """Return None if one of the texts is not a number."""
     numbers = tuple(to_number(text) for text in texts)
     return None if None in numbers else tuple(number for number in numbers if number is not None)

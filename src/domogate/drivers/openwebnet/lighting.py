@@ -79,7 +79,7 @@ class Actuator(PointDevice):
 
 
 class Light(Actuator):
-    """A lamp: on and off, dimmed in steps of ten or of one, or with colours."""
+    """A lamp. It can be switched, it may have 10 or 100 levels, and it may have colours."""
 
     @property
     def levels(self) -> int:

@@ -15,7 +15,7 @@ class AuditStore(Protocol):
         ...
 
     async def list_audit(self, after: int, limit: int) -> Sequence[AuditRecord]:
-        """Raise UnreadableRecord."""
+        """Return up to `limit` records with numbers above `after`. Raise UnreadableRecord if one of them cannot be decoded."""
         ...
 
     async def prune_audit(self, before: float) -> None:

@@ -15,7 +15,7 @@ class FeedStore(Protocol):
     def listen(self, listener: Listener, *, states: bool = True) -> None:
         """Call `listener` with every change that is committed from now on by any process, in cursor order.
 
-        `states=False`: without changes of states, which are nearly all.
+        With `states=False`, the listener gets no changes of states. Nearly all changes are changes of states.
         """
         ...
 

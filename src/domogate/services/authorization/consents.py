@@ -84,14 +84,14 @@ class Consents:
     async def grant_tokens(
         self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
     ) -> TokenSet:
-        """The implicit flow with an access token (OpenID Connect Core §3.2.2.5), without a refresh token."""
+        """Issue the tokens of the implicit flow: an access token, but no refresh token (OpenID Connect Core §3.2.2.5)."""
         grant = await self._grant_implicit(user, session, asked, scopes, address)
         return await self._mint.mint(user, asked.client, grant, nonce=asked.nonce)
 
     async def grant_id_token(
         self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
     ) -> str:
-        """The implicit flow without an access token."""
+        """Issue the token of the implicit flow if no access token is asked for."""
         grant = await self._grant_implicit(user, session, asked, scopes, address)
         return await self._mint.mint_id_token(user, asked.client, grant, nonce=asked.nonce)
 

@@ -102,7 +102,7 @@ class People(Accounts):
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), invitation="yes")
 
     async def allow(self, plant_id: Id, user_id: Id, *, limits: Limits | None = None, by: Actor = COMMAND_LINE) -> None:
-        """Make a user a member of the plant, active or not. Does nothing for a member."""
+        """Make a user, who need not be active, a member of the plant. Does nothing if the user is a member already."""
         stored = await self._get_stored(plant_id)
         await self.get_user(user_id)
         limits = check_limits(limits, stored.topology, self._clock.now())

@@ -1,4 +1,4 @@
-"""Injected faults: what they make of the state of a module, for readers and for drivers (Decision 0035)."""
+"""Injected faults: the changed states that clients see, and the real states that drivers get (Decision 0035)."""
 
 from collections.abc import Sequence
 
