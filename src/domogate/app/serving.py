@@ -46,6 +46,7 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
                 drain=settings.drain,
                 tls=_tls(settings),
                 trusted_proxies=settings.trusted_proxies,
+                only_https=settings.only_https,
                 metrics=gateway.metrics.app,
                 on_ready=tell,
                 on_drain=gateway.drain,

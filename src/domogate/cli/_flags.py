@@ -27,18 +27,19 @@ def flag_help(name: str) -> str:
 def flag_parameters(names: Sequence[str]) -> list[inspect.Parameter]:
     """Typer options for these settings, and --config."""
 
-    def option(name: str, shown: object) -> inspect.Parameter:
-        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, shown])
+    def option(name: str, shown: object, kind: type = str) -> inspect.Parameter:
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, shown])
 
     def of_setting(name: str) -> inspect.Parameter:
         declared = DECLARED[FILES.get(name, name)].setting
         spelled = [f"--{name.replace('_', '-')}"]
         if declared.short_flag and name in DECLARED:
             spelled.append(declared.short_flag)
-        metavar, panel = "FILE" if name in FILES else declared.metavar, declared.panel
-        return option(
-            name, typer.Option(*spelled, metavar=metavar, help=flag_help(name), rich_help_panel=panel, show_default=False)
+        metavar = "FILE" if name in FILES else None if declared.bare_flag else declared.metavar
+        shown = typer.Option(
+            *spelled, metavar=metavar, help=flag_help(name), rich_help_panel=declared.panel, show_default=False
         )
+        return option(name, shown, bool if declared.bare_flag else str)
 
     config = typer.Option(metavar="FILE", help=CONFIG_HELP, rich_help_panel="Where", show_default=False)
     return [*map(of_setting, names), option("config", config)]

@@ -7,7 +7,7 @@ import typer
 from domogate.cli._command import command
 from domogate.cli._output import note
 from domogate.cli._ready import Ready, ReadyFile, note_address, withdraw, write_ready
-from domogate.settings import Settings
+from domogate.settings import Settings, check_exposure
 from domogate.settings.descriptions import list_flags
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ commands = typer.Typer()
 @command(commands, "serve", flags=list_flags())
 async def serve(settings: Settings, ready_file: ReadyFile = None) -> None:
     """Run the gateway until SIGTERM or Ctrl-C. There is no default user, key or password."""
+    check_exposure(settings)
 
     async def on_ready(gateway: "Gateway") -> None:
         note_address(gateway.settings)

@@ -28,6 +28,8 @@ class Setting(msgspec.Struct, frozen=True):
     check: Callable[[Any], Any] | None = None
     """Returns the value, or raises ValueError that says what is allowed."""
     short_flag: str | None = None
+    bare_flag: bool = False
+    """The flag has no value: it means true."""
     secret: bool = False
     """It may hold a password: messages do not repeat it."""
     panel: str = "Devices"

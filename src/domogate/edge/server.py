@@ -84,6 +84,7 @@ async def run(
     drain: float = 10.0,
     tls: Tls | None = None,
     trusted_proxies: Sequence[str] = (),
+    only_https: bool = False,
     metrics: ASGIApp | None = None,
     on_ready: Callable[[Listening], Awaitable[None]] | None = None,
     on_drain: Callable[[], None] | None = None,
@@ -93,7 +94,7 @@ async def run(
     """Serve until SIGTERM, SIGINT or `stop`, then drain: finish running requests and close idle connections.
 
     After `drain` seconds, or at a second signal, all connections are aborted. `on_ready` is called when requests are
-    accepted. Raises CannotListen before that.
+    accepted. With `only_https` every answer tells browsers to use HTTPS only (RFC 6797). Raises CannotListen before that.
     """
     limits = limits or Limits()
     config = GuardedConfig(
@@ -104,6 +105,7 @@ async def run(
         timeout_graceful_shutdown=drain,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
+        headers=[_HSTS] if only_https else [],
         **_COMMON,
     )
     _load(config)
@@ -119,6 +121,9 @@ async def run(
     with _stopped_by_signals(server):
         await _serve_together(server, listening, metrics_server, stop)
 
+
+_HSTS = ("strict-transport-security", "max-age=31536000")
+"""A year. Without includeSubDomains: other hosts of the domain are not ours."""
 
 _COMMON: dict[str, Any] = {
     "lifespan": "off",

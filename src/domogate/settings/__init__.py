@@ -1,6 +1,7 @@
 """What can be set, and how."""
 
+from domogate.settings.exposure import check_exposure
 from domogate.settings.loading import BadSettings, Mistake, load_settings
 from domogate.settings.values import Settings
 
-__all__ = ["BadSettings", "Mistake", "Settings", "load_settings"]
+__all__ = ["BadSettings", "Mistake", "Settings", "check_exposure", "load_settings"]

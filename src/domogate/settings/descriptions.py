@@ -44,7 +44,7 @@ _PANELS: dict[str, dict[str, Setting]] = {
         "public_url": Setting(
             "URL",
             "Address that clients use, an http(s) URL without query. It is part of every token. Without one, "
-            "http(s)://host:port.",
+            "http(s)://host:port; required if host is every address of the machine.",
             check_public_url,
         ),
         "tls_certificate": Setting(
@@ -58,6 +58,12 @@ _PANELS: dict[str, dict[str, Setting]] = {
             "Addresses and networks, separated by commas, whose X-Forwarded-For and X-Forwarded-Proto headers are "
             "used; others are ignored.",
             check_networks,
+        ),
+        "insecure_http": Setting(
+            "true|false",
+            "Serve other addresses than loopback without TLS and without a trusted proxy. Tokens and passwords are then sent "
+            "unencrypted.",
+            bare_flag=True,
         ),
         "metrics_host": Setting("ADDRESS", "Address on which /metrics (Prometheus) listens.", check_host),
         "metrics_port": Setting(

@@ -27,6 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     trusted_proxies: tuple[str, ...] = ()
+    insecure_http: bool = False
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = None
 
@@ -106,6 +107,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             return self.public_url.rstrip("/")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls_certificate else 'http'}://{host}:{self.port}"
+
+    @property
+    def only_https(self) -> bool:
+        """Whether clients always use HTTPS: with the gateway, or with a trusted proxy before it."""
+        return self.tls_certificate is not None or (bool(self.trusted_proxies) and self.base_url.startswith("https://"))
 
     @property
     def auth_url(self) -> str:

@@ -1,0 +1,44 @@
+"""What `domogate serve` requires before it listens on other addresses than loopback (Decision 0064)."""
+
+import socket
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from domogate.settings.loading import BadSettings, Mistake
+from domogate.settings.values import Settings
+
+
+def check_exposure(settings: Settings) -> None:
+    """Tokens and passwords do not cross a network unencrypted by accident. Raises BadSettings."""
+    if mistakes := list(_find_mistakes(settings)):
+        raise BadSettings(mistakes)
+
+
+def _find_mistakes(settings: Settings) -> Iterator[Mistake]:
+    addresses = _resolve(settings.host)
+    source = f"the gateway would listen on {settings.host}"
+    encrypted = settings.tls_certificate is not None or bool(settings.trusted_proxies)
+    if not encrypted and not settings.insecure_http and not all(ip_address(one).is_loopback for one in addresses):
+        yield Mistake(
+            "host",
+            source,
+            "tokens and passwords would cross the network unencrypted. Set tls_certificate and tls_key; or set "
+            "trusted_proxies to the address of a proxy with TLS; or, in a network that you trust completely, add "
+            "--insecure-http.",
+        )
+    if settings.public_url is None and any(ip_address(one).is_unspecified for one in addresses):
+        yield Mistake(
+            "public_url",
+            source,
+            "this is every address of the machine, so the address in tokens and links is not known. Set public_url to the "
+            "address that clients use, such as https://gateway.example.com.",
+        )
+
+
+def _resolve(host: str) -> list[str]:
+    """The addresses of a name. A name that cannot be resolved stops the start later, with its own message."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(address[0]).partition("%")[0] for *_, address in found]
