@@ -227,6 +227,39 @@ class TestErrorsPage:
         assert shown == OUTSIDE | {400, 408, 501, 503}  # from the protocol guards and the health check alone
 
 
+class TestSecurityPage:
+    PAGE = (DOCS / "security.md").read_text()
+    SECTIONS = {"V6": 8, "V7": 6, "V8": 4, "V9": 2, "V10": 7}
+
+    def rows(self, heading: str) -> list[dict[str, str]]:
+        (table,) = tables(section(self.PAGE, heading))
+        return table
+
+    def test_every_test_that_it_names_exists(self) -> None:
+        named = set(re.findall(r"\btests/[\w./-]*\w", self.PAGE))
+        assert named
+        assert {path for path in named if not (ROOT / path).is_file()} == set()
+
+    def test_every_file_of_the_code_that_it_names_exists(self) -> None:
+        assert missing_code(self.PAGE) == []
+
+    def test_it_has_every_risk_of_the_api_top_10_in_order(self) -> None:
+        shown = [row["risk"].split(" ")[0] for row in self.rows("OWASP API Security Top 10 2023")]
+        assert shown == [f"API{number}" for number in range(1, 11)]
+
+    @pytest.mark.parametrize("chapter", SECTIONS)
+    def test_it_has_every_section_of_the_asvs_chapters_in_order(self, chapter: str) -> None:
+        (heading,) = [heading.text for heading in headings(self.PAGE) if heading.text.startswith(f"{chapter} ")]
+        shown = [row["section"].split(" ")[0] for row in self.rows(heading)]
+        assert shown == [f"{chapter}.{number}" for number in range(1, self.SECTIONS[chapter] + 1)]
+
+    def test_every_row_names_a_test_or_says_why_there_is_none(self) -> None:
+        rows = [row for table in tables(self.PAGE) for row in table if "test" in row]
+        without = [row for row in rows if "tests/" not in row["test"]]
+        assert {row["test"] for row in without if not row["test"].startswith("[")} <= {"does not apply", "none"}
+        assert all("**Not done:**" in " ".join(row.values()) for row in without if row["test"] == "none")
+
+
 class TestExamples:
     def calls(self) -> list[str]:
         """The curl commands of all documents, each as one line."""
