@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import TypeVar
 
 import pytest
@@ -45,6 +46,7 @@ class ModelGrant:
     user: Id
     client: str
     revoked: bool = False
+    revoked_at: float = inf
 
 
 @dataclass
@@ -103,7 +105,8 @@ class AuthorizationMachine(RuleBasedStateMachine):
         return self._stores[next(self._names) % len(self._stores)]
 
     def _revoke(self, grant_id: Id) -> None:
-        self._grants[grant_id].revoked = True
+        grant = self._grants[grant_id]
+        grant.revoked, grant.revoked_at = True, min(grant.revoked_at, self._now)
 
     @initialize()
     def people(self) -> None:
@@ -258,6 +261,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
         for name in self._tokens.keys() - kept.keys():
             self._made[self._tokens[name].grant] -= 1
         self._tokens = kept
+        self._drop({grant_id for grant_id, grant in self._grants.items() if grant.revoked_at + REMEMBERED <= self._now})
 
     @precondition(lambda self: len(self._grants) > 3)
     @rule(user=EITHER)
@@ -267,7 +271,9 @@ class AuthorizationMachine(RuleBasedStateMachine):
         assert person is not None
         self._do(self._store().delete_user(user_id))
         self._do(self._store().save_user(person))
-        gone = {grant_id for grant_id, grant in self._grants.items() if grant.user == user_id}
+        self._drop({grant_id for grant_id, grant in self._grants.items() if grant.user == user_id})
+
+    def _drop(self, gone: set[Id]) -> None:
         self._grants = {grant_id: grant for grant_id, grant in self._grants.items() if grant_id not in gone}
         self._codes = {name: code for name, code in self._codes.items() if code.grant not in gone}
         self._tokens = {name: token for name, token in self._tokens.items() if token.grant not in gone}

@@ -234,15 +234,18 @@ class TestListing:
 
 
 class TestPruning:
-    async def test_old_ones_that_ended_go_and_open_ones_stay(self, store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_old_ones_that_ended_or_are_long_past_their_deadline_go_and_open_ones_stay(
+        self, store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(orders, "PRUNE_CHUNK", 2)
         await store.add_orders([an_order(f"{n}") for n in range(5)], NOW, sent=True)
+        await store.add_orders([an_order("open", deadline=NOW + 60)], NOW, sent=True)
         await store.add_orders([an_order("new")], NOW + 100, sent=True)
         for n in range(1, 5):
             await store.end_order(confirmed(f"{n}"))
         await store.end_order(confirmed("new", NOW + 101))
         await store.prune_orders(NOW + 50)
-        assert {record.order.id for record in await store.list_orders(None, None, None, None, 9)} == {"0", "new"}
+        assert {record.order.id for record in await store.list_orders(None, None, None, None, 9)} == {"open", "new"}
 
 
 class TestMerging:

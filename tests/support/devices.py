@@ -306,7 +306,7 @@ class FakeStore:
         found = [(what, reading) for what, reading in self.readings.get(module_id, ()) if since <= reading.at <= until]
         return found[:limit]
 
-    async def prune_authorization(self, at: float) -> None:
+    async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         self.forgot_authorization_at = at
 
     async def prune_orders(self, before: float) -> None:

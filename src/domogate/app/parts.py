@@ -97,6 +97,7 @@ def build_history(settings: Settings, store: Store, clock: Clock) -> History:
         orders_kept=settings.orders_kept_days * DAY,
         most_readings=settings.readings_most,
         audit_kept=None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
+        token_lifetime=max(settings.access_token_lifetime, settings.id_token_lifetime),
     )
 
 

@@ -3,9 +3,11 @@
 Only one process writes at a time, so that exactly one of several concurrent callers consumes it.
 """
 
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Column, Connection, Row, Table, and_, bindparam, delete, exists, insert, or_, select, update
 
 from domogate.domain.authorization import (
     AuthorizationCode,
@@ -20,7 +22,7 @@ from domogate.stores.codec import decode_text, from_row, to_json_or_none, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import SqlGrants, add_grant, find_grant, grant_from_row, revoke_grant
 from domogate.stores.subject import reads, writes
-from domogate.stores.tables import attempts, grants, links, refresh_tokens, sessions
+from domogate.stores.tables import attempts, grants, links, refresh_tokens, sessions, usages, webhooks
 from domogate.stores.tables import authorization_codes as codes
 
 PRUNE_CHUNK = 1_000
@@ -142,28 +144,61 @@ def _is_newest(row: Row[Any]) -> bool:
 
 # --- Pruning ----------------------------------------------------------------------------------------------------------
 
-_KEPT_FOR: dict[Table, float] = {sessions: 0.0, links: 0.0, attempts: 0.0, codes: REMEMBERED, refresh_tokens: REMEMBERED}
+_EXPIRING = (sessions, links, attempts)
+_WITH_TOKENS = (codes, refresh_tokens)
+_USAGES_KEPT = 31
+"""Days."""
 
 
-def prune_unredeemed(tx: Transaction, at: float) -> bool:
+def prune_unredeemed(tx: Transaction, expired_by: float) -> bool:
     """Remove some of the grants whose code expired unredeemed; return True if there are more.
 
     No event is emitted, because these grants never had a token.
     """
     unredeemed = (
         select(codes.c.grant_id)
-        .where(codes.c.used_at.is_(None), codes.c.expires_at <= at - _KEPT_FOR[codes])
+        .where(codes.c.used_at.is_(None), codes.c.expires_at <= expired_by)
         .order_by(codes.c.expires_at)
         .limit(PRUNE_CHUNK)
     )
     return tx.connection.execute(delete(grants).where(grants.c.id.in_(unredeemed))).rowcount == PRUNE_CHUNK
 
 
-def prune_expired(tx: Transaction, table: Table, at: float) -> bool:
-    """Remove some rows that expired long enough ago; return True if there are more."""
+def prune_expired(tx: Transaction, table: Table, expired_by: float) -> bool:
+    """Remove some rows that expired by then; return True if there are more."""
     key: Column[Any] = next(iter(table.primary_key))
-    oldest = select(key).where(table.c.expires_at <= at - _KEPT_FOR[table]).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
+    oldest = select(key).where(table.c.expires_at <= expired_by).order_by(table.c.expires_at).limit(PRUNE_CHUNK)
     return tx.connection.execute(delete(table).where(key.in_(oldest))).rowcount == PRUNE_CHUNK
+
+
+def find_finished_grants(connection: Connection, ended_by: float) -> Sequence[str]:
+    """Some of the grants that have no valid token any more and can be removed.
+
+    They were revoked, or a later grant gives the same rights: the last one shows what the person agreed to. A grant by an
+    operator (without `auth_time`) may have tokens of any lifetime, so it stays until it is revoked.
+    """
+    later = grants.alias("later")
+    same = [later.c[name] == grants.c[name] for name in ("user_id", "client_id", "flow", "scopes")]
+    is_newest = [later.c.revoked_at.is_(None), later.c.auth_time.is_not(None), later.c.created_at > grants.c.created_at]
+    is_replaced = [
+        grants.c.auth_time.is_not(None),
+        grants.c.created_at <= ended_by,
+        ~exists().where(codes.c.grant_id == grants.c.id),
+        ~exists().where(refresh_tokens.c.grant_id == grants.c.id),
+        exists().where(*same, *is_newest, ~exists().where(codes.c.grant_id == later.c.id, codes.c.used_at.is_(None))),
+    ]
+    finished = or_(grants.c.revoked_at <= ended_by, and_(*is_replaced))
+    unused = ~exists().where(webhooks.c.grant_id == grants.c.id, webhooks.c.ended_at.is_(None))
+    return connection.execute(select(grants.c.id).where(finished, unused).limit(PRUNE_CHUNK)).scalars().all()
+
+
+def remove_finished_grants(tx: Transaction, ids: Sequence[str]) -> None:
+    """No event is emitted: none of their tokens is valid."""
+    tx.connection.execute(delete(grants).where(grants.c.id.in_(ids)))
+
+
+def prune_usages(tx: Transaction, before_day: str) -> None:
+    tx.connection.execute(delete(usages).where(usages.c.day < before_day))
 
 
 class SqlTokens(SqlGrants):
@@ -175,8 +210,17 @@ class SqlTokens(SqlGrants):
     find_refresh_token = reads(find_refresh_token)
     rotate_refresh_token = writes(rotate_refresh_token)
 
-    async def prune_authorization(self, at: float) -> None:
-        await self._repeat(prune_unredeemed, at)
+    async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
+        # Until then a token of the code, of the refresh token or of the grant may be valid.
+        ended_by = at - max(REMEMBERED, token_lifetime)
+        await self._repeat(prune_unredeemed, ended_by)
         await self._repeat(counted.prune_surplus, counted.MOST_KEPT)
-        for table in _KEPT_FOR:
+        for table in _EXPIRING:
             await self._repeat(prune_expired, table, at)
+        for table in _WITH_TOKENS:
+            await self._repeat(prune_expired, table, ended_by)
+        # Found by a reader, because the search takes longer than a write should.
+        while finished := await self._read(find_finished_grants, ended_by):
+            await self._write(remove_finished_grants, finished)
+        day = datetime.fromtimestamp(at, UTC).date() - timedelta(days=_USAGES_KEPT)
+        await self._write(prune_usages, day.isoformat())

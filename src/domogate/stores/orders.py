@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
 from domogate.domain.commands import Order, OrderEnd, OrderRecord, OrderState
 from domogate.domain.ids import Id
@@ -86,8 +86,9 @@ def list_orders(
 
 
 def prune_orders(tx: Transaction, before: float) -> bool:
-    """Remove some of the orders that were queued before this time and have ended."""
-    oldest = select(orders.c.id).where(orders.c.queued_at < before, orders.c.ended_at.is_not(None))
+    """Remove some of the orders that were queued before this time and have ended, or whose deadline is before it."""
+    ended = or_(orders.c.ended_at.is_not(None), orders.c.deadline < before)
+    oldest = select(orders.c.id).where(orders.c.queued_at < before, ended)
     piece = oldest.order_by(orders.c.queued_at).limit(PRUNE_CHUNK)
     return tx.connection.execute(delete(orders).where(orders.c.id.in_(piece))).rowcount == PRUNE_CHUNK
 

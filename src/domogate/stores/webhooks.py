@@ -247,7 +247,8 @@ def replay_dead(tx: Transaction, webhook_id: Id, cursors: Collection[int] | None
 
 
 def prune_pending(tx: Transaction, dead_before: float) -> bool:
-    """Remove some; return True if there are more."""
+    """Remove webhooks that ended before, with all that was kept for them, and some dead letters; True if there are more."""
+    tx.connection.execute(delete(webhooks).where(webhooks.c.ended_at < dead_before))
     oldest = select(parked.c.webhook_id, parked.c.cursor).where(parked.c.dead_at < dead_before).limit(PRUNE_CHUNK)
     gone = [{"of_id": row.webhook_id, "at": row.cursor} for row in tx.connection.execute(oldest)]
     removing = delete(parked).where(parked.c.webhook_id == bindparam("of_id"), parked.c.cursor == bindparam("at"))

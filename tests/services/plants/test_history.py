@@ -61,9 +61,9 @@ class PrunedStore(SqlStore):
         self.told.append(Pruning("readings", {"before": before, "most": most}))
         await super().prune_readings(before, most)
 
-    async def prune_authorization(self, at: float) -> None:
+    async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         self.told.append(Pruning("authorization", {"at": at}))
-        await super().prune_authorization(at)
+        await super().prune_authorization(at, token_lifetime)
 
 
 @pytest.fixture

@@ -50,8 +50,12 @@ class TokenStore(GrantStore, Protocol):
         """Replace the token by `successor`. Exactly one caller rotates; others repeat the result within `grace` seconds."""
         ...
 
-    async def prune_authorization(self, at: float) -> None:
-        """Remove expired sessions, codes, refresh tokens, links and counted attempts, and grants that were never redeemed."""
+    async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
+        """Remove expired sessions, codes, refresh tokens, links, counted attempts and usages.
+
+        Also grants that were never redeemed, were revoked, or were replaced by a later one, once no token of theirs is valid.
+        `token_lifetime`: the longest lifetime of an access token or an id token.
+        """
         ...
 
 

@@ -45,8 +45,9 @@ class History:
         orders_kept: float,
         most_readings: int,
         audit_kept: float | None = None,
+        token_lifetime: float = 0.0,
     ) -> None:
-        """All times in seconds. `audit_kept` None: audit records are never removed."""
+        """All times in seconds. `audit_kept` None: audit records are never removed. `token_lifetime`: the longest one."""
         self._store = store
         self._clock = clock
         self._changes_kept = changes_kept
@@ -55,6 +56,7 @@ class History:
         self._orders_kept = orders_kept
         self._most_readings = most_readings
         self._audit_kept = audit_kept
+        self._token_lifetime = token_lifetime
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -124,7 +126,7 @@ class History:
         yield self._store.prune_changes(now - self._changes_kept)
         yield self._store.prune_orders(now - self._orders_kept)
         yield self._store.prune_readings(now - self._readings_kept, self._most_readings)
-        yield self._store.prune_authorization(now)
+        yield self._store.prune_authorization(now, self._token_lifetime)
         # One hour after they expire: the clock of another gateway may be slow.
         yield self._store.prune_tickets(now - _HOUR)
         if self._audit_kept is not None:

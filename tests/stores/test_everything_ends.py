@@ -1,0 +1,177 @@
+"""Every table that grows by use has an end: it is filled, time passes, and the pruning of a gateway leaves nothing over."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import func, select
+
+from domogate.domain.attempts import Attempt, Limit
+from domogate.domain.authorization import LinkPurpose, OneTimeLink
+from domogate.domain.commands import Order, SetLight
+from domogate.domain.events import Change, StateChanged
+from domogate.domain.people import GrantType
+from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
+from domogate.domain.webhooks import PendingDelivery, Webhook
+from domogate.ports import Usage
+from domogate.services.plants.history import History
+from domogate.stores import SqlStore
+from domogate.stores.tables import metadata
+from support.stores import (
+    ANNA,
+    APP,
+    CARLA,
+    HOUSE,
+    KEY,
+    LAMP,
+    NOW,
+    PLUG,
+    HandClock,
+    a_code,
+    a_grant,
+    a_refresh_token,
+    a_session,
+    an_id,
+)
+
+DAY = 86_400.0
+TOKEN_LIFETIME = 2 * 3600.0
+LATER = NOW + 400 * DAY
+
+KEPT = {
+    # what people and operators set up, until they remove it
+    *("users", "clients", "subscriptions", "plants", "members", "invitations", "floors", "ambients", "modules", "states"),
+    *("spare_parts", "series", "injections"),
+    # one row for each user, removed with the user
+    *("pseudonyms", "totp_steps"),
+    # as long as the law or the operator says
+    *("audit", "logbook"),
+    # one row for each rotation: the successor of a refresh token is derived from the oldest one
+    "signing_keys",
+    # removed by other running gateways
+    "gateways",
+}
+"""Tables that have no end by time, and why."""
+ENDING = set(metadata.tables) - KEPT - {"alembic_version"}
+
+
+def a_webhook(**fields: Any) -> Webhook:
+    told: dict[str, Any] = {
+        "id": an_id(700), "client_id": APP.id, "user_id": ANNA.id, "grant_id": an_id(5), "plant_id": HOUSE.id,
+        "url": "https://receiver.example/hook", "secret": "whsec_AAAA", "created_at": NOW, "position": 3,
+        "scopes": ("light.read",),
+    }  # fmt: skip
+    return Webhook(**{**told, **fields})
+
+
+async def count(store: SqlStore) -> dict[str, int]:
+    def rows(connection: Any) -> dict[str, int]:
+        tables = (metadata.tables[name] for name in sorted(ENDING))
+        return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
+
+    return await store._read(rows)
+
+
+async def fill(store: SqlStore) -> None:
+    implicit = {"flow": GrantType.IMPLICIT, "auth_time": NOW}
+    for number in (50, 51):  # a code that is never redeemed, and one that is
+        await store.add_code(a_grant(number), a_code(a_grant(number), name=f"code {number}"))
+    await store.redeem_code("hash of code 51", NOW)
+    await store.revoke_grant(an_id(51), NOW + 5)
+    for number in (60, 61, 62):  # an application renews its tokens without a refresh token
+        await store.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, **implicit))
+    await store.revoke_grant(an_id(62), NOW + 90)
+    await store.add_grant(msgspec.structs.replace(a_grant(63), auth_time=NOW))
+    await store.add_refresh_token(a_refresh_token(a_grant(63), "left alone"))
+    await store.revoke_grant(an_id(63), NOW + 99)
+    await store.add_session(a_session(70))
+    await store.add_link(OneTimeLink("link", CARLA.id, LinkPurpose.PASSWORD, NOW + 60))
+    limit = Limit(5, 1.0, 900.0, 900.0)
+    await store.admit_attempt(Attempt("account", "address", "familiar", limit, limit, 90 * DAY), NOW)
+    await store.use_ticket("ticket", NOW + 60)
+    await store.add_usage([Usage(KEY.id, "2027-01-15", 5)])
+    orders = [Order(name, HOUSE.id, LAMP.id, SetLight(on=True), deadline=NOW + 5) for name in ("forgotten", "done")]
+    await store.add_orders(orders, NOW, sent=True)
+    readings = (("power", Reading(3.0, Unit.WATT, NOW)),)
+    await store.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=True), readings=readings)])
+    await store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True))])
+    webhook = a_webhook()
+    await store.add_webhook(webhook)
+    event = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
+    change = Change(1, NOW, event)
+    dead = PendingDelivery(
+        webhook_id=webhook.id,
+        change=change,
+        module_id=LAMP.id,
+        attempts=9,
+        next_at=NOW,
+        problem="It answered 500.",
+        dead_at=NOW,
+    )
+    await store.save_pending(dead)
+    await store.end_webhook(webhook.id, "It answered 410.", NOW)
+
+
+@pytest.mark.slow
+async def test_nothing_that_has_ended_is_left(house: SqlStore) -> None:
+    clock = HandClock(LATER)
+    history = History(
+        house,
+        clock,
+        changes_kept=DAY,
+        readings_raw=7 * DAY,
+        readings_kept=365 * DAY,
+        orders_kept=30 * DAY,
+        most_readings=1_000_000,
+        token_lifetime=TOKEN_LIFETIME,
+    )
+    await fill(house)
+    filled = await count(house)
+    assert {name for name, rows in filled.items() if not rows} == {"hourly_readings"}
+    await history.prune()
+    await house.prune_pending(LATER - 30 * DAY)
+    left = {name: rows for name, rows in (await count(house)).items() if rows}
+    # The newest change gives the next cursor; the last grant shows what the person agreed to.
+    assert left == {"changes": 1, "grants": 1}
+    assert [grant.id for grant in await house.list_grants(ANNA.id)] == [an_id(61)]
+
+
+class TestGrants:
+    async def test_stay_while_one_of_their_tokens_may_be_valid(self, house: SqlStore) -> None:
+        for number in (60, 61):
+            grant = msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=NOW, flow=GrantType.IMPLICIT)
+            await house.add_grant(grant)
+        await house.prune_authorization(NOW + 60 + TOKEN_LIFETIME - 1, TOKEN_LIFETIME)
+        assert await house.find_grant(an_id(60)) is not None
+        await house.prune_authorization(NOW + 60 + TOKEN_LIFETIME, TOKEN_LIFETIME)
+        assert await house.find_grant(an_id(60)) is None
+        assert await house.find_grant(an_id(61)) is not None
+
+    async def test_stay_while_they_have_a_refresh_token_or_a_webhook(self, house: SqlStore) -> None:
+        for number in (60, 61, 62):
+            await house.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=NOW))
+        await house.add_refresh_token(a_refresh_token(a_grant(60), "long", expires_at=LATER))
+        await house.add_webhook(a_webhook(grant_id=an_id(61)))
+        await house.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert len(await house.list_grants(ANNA.id)) == 3
+
+    async def test_of_operators_and_with_other_rights_stay(self, house: SqlStore) -> None:
+        first = msgspec.structs.replace(a_grant(60), auth_time=NOW)
+        await house.add_grant(first)
+        await house.add_grant(msgspec.structs.replace(a_grant(61), created_at=NOW + 1, auth_time=NOW, scopes=("openid",)))
+        for number in (62, 63):
+            await house.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=None))
+        await house.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert len(await house.list_grants(ANNA.id)) == 4
+
+    async def test_revoked_ones_go_in_pieces_and_are_not_announced_again(
+        self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("domogate.stores.authorization.PRUNE_CHUNK", 2)
+        for number in range(60, 65):
+            await house.add_grant(a_grant(number))
+        await house.revoke_grants(ANNA.id, APP.id, NOW)
+        newest = await house.newest_cursor()
+        await house.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert [await house.find_grant(an_id(number)) for number in range(60, 65)] == [None] * 5
+        assert await house.newest_cursor() == newest
