@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from domogate.identity.rotation import rotate_keys
+from domogate.services.authorization.secrets import derive_successor
 from support.oauth import CLASSIC, NATIVE, SECRET, WEB, Browser, Provider, credentials
 
 FIELDS = {"access_token", "refresh_token", "id_token", "token_type", "expires_in", "expires_on", "scope"}
@@ -213,3 +215,27 @@ class TestAtRest:
         for secret in (code, first["refresh_token"], second["refresh_token"], second["access_token"], SECRET):
             assert secret.encode() not in kept
         await provider.store.start()
+
+
+class TestAfterAnEmergency:
+    """All signing keys are distrusted: a person who knew the old ones cannot compute refresh tokens any more."""
+
+    async def test_successors_are_derived_from_a_new_secret(self, browser: Browser, provider: Provider) -> None:
+        stolen = await provider.signer.find_server_secret()
+        tokens = await browser.get_tokens()
+        await rotate_keys(provider.store, provider.clock, now=True)
+        second = (await browser.refresh(tokens["refresh_token"])).json()["refresh_token"]
+        assert second != derive_successor(tokens["refresh_token"], stolen)
+        third = (await browser.refresh(second)).json()["refresh_token"]
+        assert third != derive_successor(second, stolen)
+        assert (await browser.refresh(third)).status_code == 200
+
+    async def test_a_retry_of_an_earlier_refresh_is_refused_and_its_answer_still_works(
+        self, browser: Browser, provider: Provider
+    ) -> None:
+        tokens = await browser.get_tokens()
+        second = (await browser.refresh(tokens["refresh_token"])).json()["refresh_token"]
+        await rotate_keys(provider.store, provider.clock, now=True)
+        retry = await browser.refresh(tokens["refresh_token"])
+        assert (retry.status_code, retry.json()["error"]) == (400, "invalid_grant")
+        assert (await browser.refresh(second)).status_code == 200

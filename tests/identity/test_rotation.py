@@ -235,3 +235,20 @@ class TestSeveralGateways:
             assert verifier.find_verified(token) is None
             with pytest.raises(TokenRefused):
                 await verifier.verify(token)
+
+    async def test_only_an_emergency_replaces_the_secret_of_refresh_tokens(
+        self, gateways: list[tuple[SqlStore, TokenSigner, TokenVerifier]]
+    ) -> None:
+        async def secrets_after(*, now: bool) -> set[bytes]:
+            await rotate_keys(gateways[1][0], self.clock, now=now)
+            assert await gateways[1][0].wait_applied(5.0)
+            self.clock.advance(2 * PUBLISHED_AHEAD)
+            return {await signer.find_server_secret() for _, signer, _ in gateways}
+
+        before = {await signer.find_server_secret() for _, signer, _ in gateways}
+        assert len(before) == 1
+        assert await secrets_after(now=False) == before
+        after = await secrets_after(now=True)
+        assert len(after) == 1
+        assert after != before
+        assert await secrets_after(now=False) == after

@@ -120,7 +120,7 @@ class Provider:
         self.ledger = RecordedAudit()
         identities = IdentityCache(store)
         self.authorization = Authorization(
-            store, identities, self.signer, self.verifier, clock, issuer=ISSUER, successor_secret=b"s" * 32, audit=self.ledger
+            store, identities, self.signer, self.verifier, clock, issuer=ISSUER, audit=self.ledger
         )
         self.pages: Any = PlainPages() if pages is None else pages
         store.listen(self.keyring.apply)

@@ -106,7 +106,6 @@ class House:
             verifier,
             self.clock,
             issuer=issuer,
-            successor_secret=b"a secret for the tests of the pages",
         )
         return auth.build(signer=signer, authorization=authorization, sessions=self.sessions, pages=self.pages, issuer=issuer)
 

@@ -12,7 +12,6 @@ from domogate.app.parts import (
     build_keyring,
     build_people,
     build_signer,
-    find_successor_secret,
     new_subscription,
     open_store,
 )
@@ -179,7 +178,7 @@ class Gateway:
         assert echo_url is not None
         self._echo = HttpEchoBackend(echo_url, self.settings.echo_deadline)
         await self._echo.start()
-        application = self._build_asgi(self._echo, await find_successor_secret(self.store))
+        application = self._build_asgi(self._echo)
         # Objects that exist now live until the end, so full garbage collections can skip them.
         gc.collect()
         gc.freeze()
@@ -213,7 +212,7 @@ class Gateway:
         self.hasher.close()
         await self.store.stop()
 
-    def _build_asgi(self, echo: HttpEchoBackend, successor_secret: bytes) -> ASGIApp:
+    def _build_asgi(self, echo: HttpEchoBackend) -> ASGIApp:
         settings = self.settings
         services = Services(
             read_model=self.read_model,
@@ -238,7 +237,7 @@ class Gateway:
             )
             for family in FAMILIES
         }
-        surfaces |= self._build_identity(successor_secret)
+        surfaces |= self._build_identity()
         key_and_token = KeyAndToken(self.admission, self.verifier, self.audit)
         surfaces[b"events"] = events.build(self.hub, key_and_token, base_url=settings.base_url, version=__version__)
         surfaces[b"webhooks"] = webhooks.build(
@@ -257,7 +256,7 @@ class Gateway:
             surfaces=frozenset(name.decode() for name in surfaces),
         )
 
-    def _build_identity(self, successor_secret: bytes) -> dict[bytes, ASGIApp]:
+    def _build_identity(self) -> dict[bytes, ASGIApp]:
         """/auth, its discovery documents under /.well-known, and the management API."""
         settings = self.settings
         authorization = Authorization(
@@ -267,7 +266,6 @@ class Gateway:
             self._own_verifier,
             self.clock,
             issuer=settings.auth_url,
-            successor_secret=successor_secret,
             audit=self.audit,
             access_lifetime=settings.access_token_lifetime,
             id_lifetime=settings.id_token_lifetime,

@@ -1,6 +1,5 @@
 """Builds parts from the settings, for the gateway and for the command line."""
 
-import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,14 +98,6 @@ def build_history(settings: Settings, store: Store, clock: Clock) -> History:
         audit_kept=None if settings.audit_kept_days is None else settings.audit_kept_days * DAY,
         token_lifetime=max(settings.access_token_lifetime, settings.id_token_lifetime),
     )
-
-
-async def find_successor_secret(store: Store) -> bytes:
-    """The secret from which refresh tokens are derived. It comes from the oldest signing key, which is never removed and is
-    the same for all gateways.
-    """
-    oldest = min(await store.list_signing_keys(), key=lambda key: (key.created_at, key.kid))
-    return hashlib.sha256(b"domogate refresh tokens " + oldest.jwk.encode()).digest()
 
 
 def new_subscription(

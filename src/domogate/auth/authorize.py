@@ -124,7 +124,7 @@ class AuthorizeEndpoint:
         if person is None or not await self._is_suitable_login(person, asked):
             if NONE in asked.prompt:
                 raise OAuthFault(OAuthError.LOGIN_REQUIRED, "The person has to log in first.")
-            return self._to_login(request, asked)
+            return await self._to_login(request, asked)
         scopes = for_person(asked.consent.scopes, person.user)
         if not scopes:
             raise OAuthFault(OAuthError.INVALID_SCOPE, "This person cannot grant any of these scopes.")
@@ -141,7 +141,7 @@ class AuthorizeEndpoint:
 
     async def _is_suitable_login(self, person: LoggedIn, asked: AuthorizationRequest) -> bool:
         """Whether the login is recent enough, and of the person that the application expects."""
-        since = self._find_since(asked)
+        since = await self._find_since(asked)
         has_just_logged_in = since is not None and person.session.auth_time >= since
         if asked.id_token_hint is not None:
             hint = await self._authorization.hints.verify(asked.id_token_hint)
@@ -158,17 +158,17 @@ class AuthorizeEndpoint:
             return False
         return asked.max_age is None or self._authorization.clock.now() - person.session.auth_time <= asked.max_age
 
-    def _to_login(self, request: Request, asked: AuthorizationRequest) -> Response:
+    async def _to_login(self, request: Request, asked: AuthorizationRequest) -> Response:
         since = str(int(self._authorization.clock.now() * 1000))
-        signed = f"{since}.{self._authorization.login_mac.sign(self._to_sign(asked, since))}"
+        signed = f"{since}.{await self._authorization.login_mac.sign(self._to_sign(asked, since))}"
         return self._pages.redirect_to_login(
             request, return_to=f"{self._path}?{asked.to_query(**{_SINCE: signed})}", login_hint=asked.login_hint
         )
 
-    def _find_since(self, asked: AuthorizationRequest) -> float | None:
+    async def _find_since(self, asked: AuthorizationRequest) -> float | None:
         """When the person was sent to the login for this request, or None."""
         since, _, mac = asked.parameters.get(_SINCE, "").partition(".")
-        if mac and self._authorization.login_mac.verify(self._to_sign(asked, since), mac):
+        if mac and await self._authorization.login_mac.verify(self._to_sign(asked, since), mac):
             return int(since) / 1000
         return None
 

@@ -11,14 +11,11 @@ from enum import StrEnum
 
 import msgspec
 
-from domogate.identity.signing import GENERATORS, PUBLISHED_AHEAD, new_signing_key
+from domogate.identity.signing import DISTRUSTED, GENERATORS, PUBLISHED_AHEAD, new_signing_key
 from domogate.ports import Clock, SigningKey, SigningKeyStore
 
 MIN_AHEAD = 300.0
 """The max-age of the key set: clients may cache it this long."""
-
-DISTRUSTED = 0.0
-"""As `retired_at`: so long ago that all tokens of the key have expired."""
 
 
 class KeyState(StrEnum):

@@ -6,6 +6,7 @@ alone decides which key signs, and all gateways change the key at the same time 
 """
 
 import asyncio
+import hashlib
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,6 +41,9 @@ TYP_OF_KIND: Mapping[TokenKind, str] = MappingProxyType({TokenKind.ACCESS: "at+j
 PUBLISHED_AHEAD = 600.0
 """Seconds between publishing a key and signing with it: twice the time for which clients may cache the key set."""
 
+DISTRUSTED = 0.0
+"""As `retired_at`: so long ago that all tokens of the key have expired."""
+
 _UNKNOWN_KID_PAUSE = 1.0
 _ALL_KEYS = "all keys"
 
@@ -52,6 +56,8 @@ class LoadedKey(msgspec.Struct, frozen=True):
     key: JwsKey
     created_at: float
     retired_at: float | None
+    server_secret: bytes
+    """Derived from the private key."""
 
     def signs(self, now: float) -> bool:
         return self.created_at <= now and (self.retired_at is None or now < self.retired_at)
@@ -75,7 +81,8 @@ def _load(stored: SigningKey) -> LoadedKey:
         key: JwsKey = ECKey.import_key(jwk) if jwk["kty"] == "EC" else RSAKey.import_key(jwk)
     except (ValueError, TypeError, KeyError, JoseError) as error:
         raise ValueError(f"the stored signing key {stored.kid} cannot be read") from error
-    return LoadedKey(stored.kid, stored.algorithm, key, stored.created_at, stored.retired_at)
+    server_secret = hashlib.sha256(b"domogate refresh tokens " + stored.jwk.encode()).digest()
+    return LoadedKey(stored.kid, stored.algorithm, key, stored.created_at, stored.retired_at, server_secret)
 
 
 class KeyRing:
@@ -121,6 +128,10 @@ class KeyRing:
         if current is None:
             raise LookupError("the store has no signing key in use")
         return current
+
+    async def find_server_secret(self) -> bytes:
+        """From the oldest key that is not distrusted: a planned rotation keeps the secret, an emergency replaces it."""
+        return next(key.server_secret for key in (await self._load_keys()).values() if key.retired_at != DISTRUSTED)
 
     async def find_key(self, kid: str) -> LoadedKey | None:
         """The key with this id, if it still verifies."""
@@ -195,6 +206,9 @@ class TokenSigner:
         except (JoseError, ValueError, RecursionError):
             return None
         return claims if isinstance(claims, dict) else None
+
+    async def find_server_secret(self) -> bytes:
+        return await self._keyring.find_server_secret()
 
     async def jwks(self) -> dict[str, Any]:
         """The JSON Web Key Set, with which anybody can verify our signatures (RFC 7517 §5)."""

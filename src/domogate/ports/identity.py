@@ -53,6 +53,10 @@ class Signer(Protocol):
         ...
 
     async def jwks(self) -> dict[str, Any]: ...
+    async def find_server_secret(self) -> bytes:
+        """Return 256 secret bits. All gateways have the same, until an emergency rotation of the signing keys."""
+        ...
+
     async def mint_token(
         self,
         kind: TokenKind,

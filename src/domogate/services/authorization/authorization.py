@@ -7,7 +7,7 @@ from domogate.services.authorization.consents import Consents
 from domogate.services.authorization.exchange import Exchange, ExchangeStore
 from domogate.services.authorization.hints import IdTokenHints
 from domogate.services.authorization.inspection import TokenInspection
-from domogate.services.authorization.secrets import MIN_SERVER_SECRET, TextMac
+from domogate.services.authorization.secrets import TextMac
 from domogate.services.authorization.tokens import Lifetimes, TokenMint
 from domogate.services.rights.identity_cache import IdentityCache
 
@@ -24,7 +24,6 @@ class Authorization:
         clock: Clock,
         *,
         issuer: str,
-        successor_secret: bytes,
         audit: Audit | None = None,
         access_lifetime: float = 3600.0,
         id_lifetime: float = 3600.0,
@@ -32,9 +31,6 @@ class Authorization:
         refresh_lifetime: float = 90 * 86_400.0,
         refresh_grace: float = 10.0,
     ) -> None:
-        """`successor_secret` must survive restarts and be the same in all gateways on the store: clients retry refreshes."""
-        if len(successor_secret) < MIN_SERVER_SECRET:
-            raise ValueError(f"the successor secret has {len(successor_secret)} bytes; {MIN_SERVER_SECRET} are needed")
         lifetimes = Lifetimes(
             access=access_lifetime,
             id=id_lifetime,
@@ -46,9 +42,9 @@ class Authorization:
         mint = TokenMint(signer, clock, lifetimes)
         self.clock = clock
         self.notes = notes
-        self.login_mac = TextMac(successor_secret, "login since")
+        self.login_mac = TextMac(signer, "login since")
         self.clients = ClientAuthenticator(identities, notes, clock)
         self.consents = Consents(store, clock, mint, lifetimes, notes)
-        self.exchange = Exchange(store, identities, clock, mint, lifetimes, notes, successor_secret)
+        self.exchange = Exchange(store, identities, clock, mint, lifetimes, notes, signer)
         self.inspection = TokenInspection(store, verifier, clock, notes, issuer)
         self.hints = IdTokenHints(signer, issuer)

@@ -5,7 +5,7 @@ from typing import Protocol
 from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import AuthorizationCode, RotationOutcome
 from domogate.domain.people import Client, Grant, GrantType, User
-from domogate.ports import Clock, PeopleStore, TokenStore
+from domogate.ports import Clock, PeopleStore, Signer, TokenStore
 from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.client_authentication import require_grant
 from domogate.services.authorization.consents import ONLINE
@@ -39,7 +39,7 @@ class Exchange:
         mint: TokenMint,
         lifetimes: Lifetimes,
         notes: AuditNotes,
-        successor_secret: bytes,
+        signer: Signer,
     ) -> None:
         self._store = store
         self._identities = identities
@@ -47,7 +47,7 @@ class Exchange:
         self._mint = mint
         self._lifetimes = lifetimes
         self._notes = notes
-        self._successor_secret = successor_secret
+        self._signer = signer
 
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
         """The first tokens of a grant, with a refresh token if the client is registered for it (Decision 0026)."""
@@ -113,7 +113,7 @@ class Exchange:
         scopes = None
         if scope is not None:
             scopes = _reduce_scopes(await self._store.find_grant(presented.grant_id), scope)
-        successor = derive_successor(refresh_token, self._successor_secret)
+        successor = derive_successor(refresh_token, await self._signer.find_server_secret())
         rotation = await self._store.rotate_refresh_token(
             presented.token_hash,
             client.id,
@@ -123,6 +123,10 @@ class Exchange:
         )
         if rotation.outcome is RotationOutcome.REUSED:
             self._notes.reused(client.id, presented.grant_id, address)
+        repeated = rotation.outcome is RotationOutcome.REPEATED
+        if repeated and await self._store.find_refresh_token(hash_secret(successor)) is None:
+            # An emergency rotation of the signing keys has replaced the secret since the first answer.
+            raise _refuse(_NO_REFRESH_TOKEN)
         if rotation.grant is None:
             raise _refuse(_NO_REFRESH_TOKEN)
         user = await self._identities.find_user(rotation.grant.user_id)

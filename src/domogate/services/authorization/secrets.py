@@ -6,11 +6,10 @@ import hmac
 import re
 
 from domogate.common.secrets import encode_secret, hash_secret
+from domogate.ports import Signer
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII).fullmatch
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII).fullmatch
-
-MIN_SERVER_SECRET = 32
 
 
 def matches(secret: str, secret_hash: str | None) -> bool:
@@ -26,14 +25,16 @@ def derive_successor(presented: str, server_secret: bytes) -> str:
 class TextMac:
     """A MAC that shows that this gateway wrote a text."""
 
-    def __init__(self, server_secret: bytes, purpose: str) -> None:
-        self._key = hmac.digest(server_secret, b"seal\0" + purpose.encode(), "sha256")
+    def __init__(self, signer: Signer, purpose: str) -> None:
+        self._signer = signer
+        self._purpose = b"seal\0" + purpose.encode()
 
-    def sign(self, text: str) -> str:
-        return _to_base64url(hmac.digest(self._key, encode_secret(text), "sha256"))
+    async def sign(self, text: str) -> str:
+        key = hmac.digest(await self._signer.find_server_secret(), self._purpose, "sha256")
+        return _to_base64url(hmac.digest(key, encode_secret(text), "sha256"))
 
-    def verify(self, text: str, mac: str) -> bool:
-        return hmac.compare_digest(self.sign(text).encode(), encode_secret(mac))
+    async def verify(self, text: str, mac: str) -> bool:
+        return hmac.compare_digest((await self.sign(text)).encode(), encode_secret(mac))
 
 
 def is_challenge(text: str) -> bool:
