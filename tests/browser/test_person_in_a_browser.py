@@ -158,7 +158,9 @@ class TestTheAccount:
         secret = (await screen.page.locator(".key").inner_text()).replace(" ", "")
         await screen.field("Six-digit code").fill(home.code(secret))
         await screen.button("Switch on").click()
+        await screen.link("I have kept the codes").click()
         assert await screen.says("The second step is on.")
+        home.clock.at += 300
         await screen.link("Second step: Manage").click()
         await screen.field("Current password").fill(PASSWORD)
         await screen.button("Switch off").click()

@@ -61,6 +61,18 @@ def change(domogate: CommandLine, email: str, **changes: object) -> None:
     asyncio.run(whole())
 
 
+def bind(domogate: CommandLine, email: str) -> None:
+    """As the first token of an external issuer does."""
+
+    async def whole() -> None:
+        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(), sealer=SecretKeys(domogate.data))
+        await store.start()
+        assert await store.bind_external_account("https://id.example", "anna-at-id", email, 1_800_000_000.0) is not None
+        await store.stop()
+
+    asyncio.run(whole())
+
+
 def find(domogate: CommandLine, email: str) -> dict[str, Any]:
     found: dict[str, Any] = domogate.read("user", "show", email)
     return found
@@ -182,6 +194,18 @@ class TestUserSecondFactor:
         small.good("user", "second-factor-reset", EMAIL)
         assert find(small, EMAIL)["second_factor"] is False
         assert "no second factor" in small.refused("user", "second-factor-reset", EMAIL)
+
+
+class TestUserExternalAccounts:
+    def test_they_are_shown_and_unbound(self, small: CommandLine) -> None:
+        assert find(small, EMAIL)["external_accounts"] == []
+        assert "No account" in small.refused("user", "external-unbind", EMAIL)
+        bind(small, EMAIL)
+        (account,) = find(small, EMAIL)["external_accounts"]
+        assert (account["issuer"], account["subject"]) == ("https://id.example", "anna-at-id")
+        assert "https://id.example" in small.good("user", "show", EMAIL)
+        small.good("user", "external-unbind", EMAIL)
+        assert find(small, EMAIL)["external_accounts"] == []
 
 
 class TestUserDelete:

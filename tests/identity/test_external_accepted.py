@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from domogate.domain.ids import DASHED_UUID
-from domogate.domain.people import Client, GrantType, Standing, TokenKind
+from domogate.domain.ids import DASHED_UUID, new_id
+from domogate.domain.people import Client, GrantType, Standing, TokenKind, User
 from domogate.identity.remote_keys import REFETCH_PAUSE
 from support.issuer import IssuerKey
 from support.issuer_fixture import ALL_SCOPES, KEY, new_issuers
@@ -49,6 +49,7 @@ class TestAGoodToken:
     async def test_belongs_to_a_grant_that_stands_for_person_and_client(self) -> None:
         issuers = await new_issuers(clients={"their-app": "demo-app", "second": "demo-app", "third": "other"})
         issuers.identity.store.clients["other"] = Client("other", "Other", scopes=ALL_SCOPES)
+        await issuers.identity.store.save_user(User(new_id(), "bruno@example.com", password_hash="hash"))
         grants = [
             (await issuers.verify(token)).grant_id
             for token in (
@@ -56,7 +57,7 @@ class TestAGoodToken:
                 issuers.id(),
                 issuers.access(client_id="second"),
                 issuers.access(client_id="third"),
-                issuers.access(sub="b"),
+                issuers.access(sub="b", email="bruno@example.com"),
             )
         ]
         assert grants[0] == grants[1] == grants[2]

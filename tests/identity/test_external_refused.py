@@ -177,3 +177,9 @@ class TestAForgedToken:
             assert issuers.source.fetched == []
 
         asyncio.run(send())
+
+
+@pytest.mark.parametrize("subject", ["x" * 256, "a\0b", "a\nb"])
+async def test_a_subject_that_cannot_be_stored_is_refused(subject: str) -> None:
+    issuers = await new_issuers()
+    assert "subject" in await issuers.refusal(issuers.access(sub=subject))

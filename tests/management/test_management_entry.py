@@ -107,6 +107,7 @@ class TestEveryOperation:
         await api.env.people.set_operator(ANNA.id, True)
         await api.env.store.add_grant(Grant(Id(EXAMPLES["grantId"]), BRUNO.id, APP.id, ("light.read",)))
         await api.env.people.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, totp_secret="A" * 16))
+        await api.env.store.bind_external_account("https://id.example", "bruno-at-id", BRUNO.email, NOW)
         last = (
             "removeWebhook",
             "changePlant",

@@ -130,6 +130,16 @@ class TestChanging:
     async def test_the_second_factor_is_removed_once(self, api: ManagementApi) -> None:
         await api.refused("DELETE", f"/users/{ANNA.id}/second-factor", status=409)
 
+    async def test_accounts_of_other_issuers_are_listed_and_unbound(self, api: ManagementApi) -> None:
+        path = f"/users/{ANNA.id}/external-accounts"
+        assert (await api.ok("GET", path))["items"] == []
+        await api.refused("DELETE", path, status=409)
+        await api.env.store.bind_external_account("https://id.example", "anna-at-id", ANNA.email, 1_800_000_000.0)
+        (account,) = (await api.ok("GET", path))["items"]
+        assert (account["issuer"], account["subject"]) == ("https://id.example", "anna-at-id")
+        await api.ok("DELETE", path, status=204)
+        assert (await api.ok("GET", path))["items"] == []
+
 
 class TestDeleting:
     async def test_a_deleted_user_does_not_exist_any_more(self, api: ManagementApi) -> None:

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 import domogate.stores
-from domogate.domain.people import Client, Grant, GrantType
+from domogate.domain.people import Client, Grant, GrantType, User
 from domogate.domain.plants import Invitation
 from domogate.domain.states import Reading, Report, Unit
 from domogate.ports import StoredState
@@ -238,6 +238,21 @@ class TestUpgrade:
         stored = await store.find_plant(HOUSE.id)
         assert stored is not None
         assert stored.joined == {ANNA.id: 0}
+
+    async def test_emails_that_were_folded_become_different(self, open_store: OpenStore, empty_database_url: str) -> None:
+        make_first_database(empty_database_url)
+        database = open_database(empty_database_url)
+        with database.writing.begin() as connection:
+            for table in ("users", "invitations"):
+                connection.exec_driver_sql(f"UPDATE {table} SET email = '\u017fam@example.com', email_key = 'sam@example.com'")
+        database.close()
+        store = await open_store(empty_database_url)
+        assert await store.find_user_by_email("sam@example.com") is None
+        found = await store.find_user_by_email("\u017fAM@example.com")
+        assert found is not None
+        assert found.id == ANNA.id
+        await store.save_user(User(an_id(99), "sam@example.com", password_hash="hash"))
+        assert [plant.name for plant in (await store.list_plants_of(an_id(99)))[0]] == []
 
     async def test_processes_that_upgrade_together_take_turns(self, open_store: OpenStore, empty_database_url: str) -> None:
         make_first_database(empty_database_url)

@@ -104,7 +104,7 @@ class TestAttempts:
         assert await kept(house) == set()
         await fail(house, 1, an_attempt())
         commits = house.commits
-        assert await house.add_session(a_session(71), succeeded=an_attempt())
+        assert await house.add_session(a_session(71), succeeded=[an_attempt()])
         assert house.commits == commits + 1
         assert await kept(house) == {"f:anna@home"}
 
@@ -158,14 +158,14 @@ class TestCodesOfASecondFactor:
         await fail(both[0], 1, an_attempt())
         sessions = [a_session(70 + number) for number in range(20)]
         added = await asyncio.gather(
-            *(both[n % 2].add_session(session, totp_step=7, succeeded=an_attempt()) for n, session in enumerate(sessions))
+            *(both[n % 2].add_session(session, totp_step=7, succeeded=[an_attempt()]) for n, session in enumerate(sessions))
         )
         assert added.count(True) == 1
         (session,) = await both[0].list_sessions(ANNA.id)
         assert session == sessions[added.index(True)]
         await fail(both[0], 1, an_attempt("bruno"))
         await both[0].use_totp_step(BRUNO.id, 7)
-        assert not await both[1].add_session(a_session(90, BRUNO), totp_step=7, succeeded=an_attempt("bruno"))
+        assert not await both[1].add_session(a_session(90, BRUNO), totp_step=7, succeeded=[an_attempt("bruno")])
         assert "a:bruno" in await kept(both[0])
 
     async def test_go_with_their_user(self, house: SqlStore) -> None:

@@ -19,6 +19,7 @@ from domogate.domain.events import (
     UserChanged,
 )
 from domogate.domain.faults import TokenRefused
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, Principal, Scope, Subscription, TokenKind, User
 from domogate.identity.signing import KeyRing, TokenSigner
@@ -53,6 +54,7 @@ class MemoryStore:
         self.grants: dict[str, Grant] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.signing_keys: list[SigningKey] = []
+        self.bound: dict[tuple[str, str], Id] = {}
         self.usage: dict[tuple[str, str], int] = {}
         self.listeners: list[Listener] = []
         self.reads: list[str] = []
@@ -79,8 +81,19 @@ class MemoryStore:
         return await self._answer("user", self.users.get(user_id))
 
     async def find_user_by_email(self, email: str) -> User | None:
-        found = (user for user in self.users.values() if user.email.casefold() == email.casefold())
+        found = (user for user in self.users.values() if email_key(user.email) == email_key(email))
         return await self._answer("user", next(found, None))
+
+    async def find_external_user(self, issuer: str, subject: str) -> User | None:
+        return await self._answer("user", self.users.get(self.bound.get((issuer, subject), Id(""))))
+
+    async def bind_external_account(self, issuer: str, subject: str, email: str, at: float) -> User | None:
+        found = await self.find_user_by_email(email)
+        taken = found is not None and any(it[0] == issuer and user == found.id for it, user in self.bound.items())
+        if found is None or not found.active or taken:
+            return None
+        self.bound[issuer, subject] = found.id
+        return found
 
     async def find_client(self, client_id: str) -> Client | None:
         return await self._answer("client", self.clients.get(client_id))

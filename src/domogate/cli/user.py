@@ -58,7 +58,7 @@ async def list_users(settings: Settings, as_json: AsJson = False) -> None:
 
 @command(commands, "show")
 async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -> None:
-    """Show a user with plants, granted applications and browser sessions."""
+    """Show a user with plants, granted applications, browser sessions and accounts of other issuers."""
     async with open_tools(settings) as tools:
         user = await find_user(tools, email)
         shown = await _described(tools, user)
@@ -68,7 +68,8 @@ async def show_user(settings: Settings, email: Email, as_json: AsJson = False) -
     typer.echo(f"{shown['email']}  {shown['name']}\nid {shown['id']}")
     flags = f"operator: {yes_or_no(shown['operator'])}, second factor: {yes_or_no(shown['second_factor'])}"
     typer.echo(f"{_state(user)}, standing: {shown['standing']}, {flags}")
-    for title, rows in (("plants", shown["plants"]), ("applications", shown["grants"]), ("sessions", shown["sessions"])):
+    lists = {"plants": "plants", "applications": "grants", "sessions": "sessions", "external accounts": "external_accounts"}
+    for title, rows in ((title, shown[key]) for title, key in lists.items()):
         typer.echo(f"\n{title}: {len(rows) or 'none'}")
         if rows:
             print_records(False, rows, list(rows[0]))
@@ -117,6 +118,18 @@ async def reset_second_factor(settings: Settings, email: Email) -> None:
         user = await find_user(tools, email)
         await tools.people.reset_second_factor(user.id)
     note(f"Removed the second factor of {user.email}.")
+
+
+@command(commands, "external-unbind")
+async def unbind_external_accounts(settings: Settings, email: Email) -> None:
+    """Unbind a user from the accounts of other issuers, for example after they got a new account there.
+
+    The next accepted token of each issuer with the user's e-mail binds its account.
+    """
+    async with changing(settings) as tools:
+        user = await find_user(tools, email)
+        unbound = await tools.people.unbind_external_accounts(user.id)
+    note(f"{user.email}: unbound {unbound} accounts.")
 
 
 @command(commands, "logout")
@@ -170,6 +183,10 @@ async def _described(tools: Tools, user: User) -> dict[str, Any]:
         "sessions": [
             {"id": one.id, "seen": iso(one.seen_at), "address": one.address, "agent": one.agent}
             for one in await tools.store.list_sessions(user.id)
+        ],
+        "external_accounts": [
+            {"issuer": one.issuer, "subject": one.subject, "bound": iso(one.bound_at)}
+            for one in await tools.store.list_external_accounts(user.id)
         ],
     }
 

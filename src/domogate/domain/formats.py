@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+import string
 import unicodedata
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ NAME_LENGTH = 100
 _NOT_IN_EMAIL = r"@\s,;:<>\"()\[\]\\\x00-\x1f\x7f"
 _EMAIL = re.compile(rf"[^{_NOT_IN_EMAIL}]{{1,64}}@[^{_NOT_IN_EMAIL}.]+(\.[^{_NOT_IN_EMAIL}.]+)+").fullmatch
 _EMAIL_LENGTH = 254
+_ASCII_LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
 _URI_LENGTH = 2000
@@ -19,6 +21,14 @@ _NOT_A_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", 
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
 _ORIGIN_LENGTH = 300
+
+
+def email_key(email: str) -> str:
+    """The same key for spellings of an e-mail that differ in the case of ASCII letters or in how accents are composed.
+
+    Other letters are never folded: `ſam@example.com` is not `sam@example.com`.
+    """
+    return unicodedata.normalize("NFC", email).translate(_ASCII_LOWER)
 
 
 def is_email(text: str) -> bool:

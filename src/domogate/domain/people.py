@@ -45,6 +45,15 @@ class User(msgspec.Struct, frozen=True):
         return self.password_hash is not None
 
 
+class ExternalAccount(msgspec.Struct, frozen=True):
+    """An account of another issuer. Its first accepted token binds it to the user with the same e-mail."""
+
+    issuer: str
+    subject: str
+    user_id: Id
+    bound_at: float
+
+
 class Scope(StrEnum):
     """A scope that an application can get (Spec 5.3; `light.write` and `comfort.write` by Decision 0041).
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
-from domogate.domain.formats import is_plain_http, is_redirect_uri
+from domogate.domain.formats import email_key, is_plain_http, is_redirect_uri
 from domogate.domain.passwords import PASSWORD_LENGTH, find_password_problem, is_weak_secret
 from domogate.estate.explain import Finding
 from domogate.estate.mistakes import Path, did_you_mean, listed, print_path, quoted
@@ -28,7 +28,7 @@ def check_document(document: Any, drivers: Drivers | None) -> Iterator[Finding]:
     yield from _users(document)
     yield from _subscriptions(document)
     yield from _clients(document)
-    emails = {email.lower(): email for _, user in records(document, "users") if (email := text(user, "email"))}
+    emails = {email_key(email): email for _, user in records(document, "users") if (email := text(user, "email"))}
     for path, plant in records(document, "plants"):
         yield from _people(path, plant, emails)
         yield from check_plant(path, plant)
@@ -88,20 +88,20 @@ def _people(path: Path, plant: Record, emails: dict[str, str]) -> Iterator[Findi
     members: dict[str, str] = {}
     if owner is not None:
         yield from _is_user((*path, "owner"), owner, emails)
-        members[owner.lower()] = "the owner"
+        members[email_key(owner)] = "the owner"
     for at, email in people_of(path, plant, "allowed"):
         yield from _is_user(at, email, emails)
-        if role := members.get(email.lower()):
+        if role := members.get(email_key(email)):
             yield Finding(at, f"{quoted(email)} is already {role}")
-        members[email.lower()] = "allowed here"
+        members[email_key(email)] = "allowed here"
     for at, email in people_of(path, plant, "invited"):
-        if role := members.get(email.lower()):
+        if role := members.get(email_key(email)):
             yield Finding(at, f"{quoted(email)} is already {role}")
-        members[email.lower()] = "invited"
+        members[email_key(email)] = "invited"
 
 
 def _is_user(path: Path, email: str, emails: dict[str, str]) -> Iterator[Finding]:
-    if email.lower() not in emails:
+    if email_key(email) not in emails:
         problem = f"no user has the e-mail address {quoted(email)}"
         yield Finding(path, problem, "an e-mail address under users", did_you_mean(email, emails.values(), 0.85))
 
@@ -168,6 +168,6 @@ class _Once:
         value = text(record, key)
         if value is None:
             return
-        first = self._seen.setdefault(value.lower() if self._fold else value, path)
+        first = self._seen.setdefault(email_key(value) if self._fold else value, path)
         if first is not path:
             yield Finding((*path, key), f"the {self._noun} {quoted(value)} is already used by {print_path(first)}")

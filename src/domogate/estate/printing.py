@@ -5,6 +5,7 @@ from typing import Any
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import (
@@ -38,7 +39,7 @@ def print_estate(estate: Estate) -> str:
 
 def _user(user: User) -> Record:
     record = words.USER.write(user)
-    if user.id != words.derived_id("user", user.email.lower()):
+    if user.id != words.derived_id("user", email_key(user.email)):
         record["id"] = user.id
     return record
 

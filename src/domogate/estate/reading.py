@@ -9,6 +9,7 @@ import msgspec
 from domogate.common.secrets import hash_secret
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Client, Subscription, User
 from domogate.domain.plants import Ambient, Detail, Floor, Invitation, Member, Module, SceneDetail, Topology
@@ -59,11 +60,11 @@ def read_estate(text: str, source: str, *, drivers: Drivers | None = None) -> Es
 
 async def build_estate(file: EstateFile, hasher: Hasher, *, known: Collection[str] = ()) -> Estate:
     """The estate with hashed passwords. Users in `known` (by e-mail) keep their password: their hash is None."""
-    kept = {email.lower() for email in known}
+    kept = {email_key(email) for email in known}
 
     async def with_hash(user: User) -> User:
         password = file.passwords.get(user.id)
-        if password is None or user.email.lower() in kept:
+        if password is None or email_key(user.email) in kept:
             return user
         return msgspec.structs.replace(user, password_hash=await hasher.hash_password(password))
 
@@ -105,10 +106,10 @@ class _Builder:
 
     def _user(self, record: Record) -> User:
         email = record["email"]
-        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("user", email.lower())
+        identity = IDENTITY.read(record["id"]) if "id" in record else words.derived_id("user", email_key(email))
         if "password" in record:
             self._passwords[identity] = record["password"]
-        self._members[email.lower()] = Member(identity, email)
+        self._members[email_key(email)] = Member(identity, email)
         return words.USER.read(record, id=identity)
 
     def _subscription(self, record: Record) -> Subscription:
@@ -141,7 +142,7 @@ class _Builder:
         plant = words.PLANT.read(
             record,
             **_ids(record),
-            owner=self._members[record["owner"].lower()],
+            owner=self._members[email_key(record["owner"])],
             allowed=tuple(map(self._member, record.get("allowed", ()))),
             invited=tuple(Invitation(words.email_of(one), words.read_limits(one)) for one in record.get("invited", ())),
             emergency_lighting=is_site or record.get("emergencyLighting", False),
@@ -149,7 +150,7 @@ class _Builder:
         return EstatePlant(plant, topology, tuple(states))
 
     def _member(self, person: Any) -> Member:
-        return msgspec.structs.replace(self._members[words.email_of(person).lower()], limits=words.read_limits(person))
+        return msgspec.structs.replace(self._members[email_key(words.email_of(person))], limits=words.read_limits(person))
 
 
 def _ambients(holder: Record, states: list[FirstState]) -> tuple[Ambient, ...]:

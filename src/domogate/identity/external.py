@@ -24,9 +24,13 @@ from domogate.identity.principals import build_principal
 from domogate.identity.profiles import IssuerProfile, TokenMark
 from domogate.identity.remote_keys import KeysUnavailable, PublicKey, RemoteKeys
 from domogate.identity.unverified import UnverifiedHeader, read_header
-from domogate.ports import ClientStore, Clock, PeopleStore
+from domogate.ports import ClientStore, Clock, ExternalAccountStore, PeopleStore
 
 __all__ = ["ExternalClaims", "ExternalIssuer", "IssuerProfile", "JsonFetcher", "TokenMark", "find_external_principal"]
+
+
+_LONGEST_SUBJECT = 255
+"""OpenID Connect Core §2."""
 
 
 class ExternalClaims(msgspec.Struct, frozen=True):
@@ -140,21 +144,29 @@ class ExternalIssuer:
             ours = profile.clients.get(client or "") if known else None
         if ours is None:
             raise TokenRefused("The token is for a client that is not accepted for its issuer.")
+        if not (len(claims["sub"]) <= _LONGEST_SUBJECT and claims["sub"].isprintable()):
+            raise TokenRefused(f"The token's subject (sub) must be at most {_LONGEST_SUBJECT} printable characters.")
         email = profile.find_email(claims)
         if email is None:
             raise TokenRefused("The token has no verified e-mail, so its user is not known.")
         return ExternalClaims(kind, profile.url, claims["sub"], email, ours, profile.map_scopes(claims), float(claims["exp"]))
 
 
-class PrincipalStore(PeopleStore, ClientStore, Protocol):
+class PrincipalStore(PeopleStore, ExternalAccountStore, ClientStore, Protocol):
     """The users and clients that tokens name."""
 
 
-async def find_external_principal(store: PrincipalStore, claims: ExternalClaims) -> Principal:
-    """Finds the user and the client. Raises TokenRefused."""
-    user = await store.find_user_by_email(claims.email)
+async def find_external_principal(store: PrincipalStore, claims: ExternalClaims, now: float) -> Principal:
+    """Finds the user and the client. The first token of an account binds it to a user by e-mail (Decision 0061).
+
+    Raises TokenRefused.
+    """
+    account = (claims.issuer, claims.subject)
+    user = await store.find_external_user(*account) or await store.bind_external_account(*account, claims.email, now)
     if user is None or not user.active:
-        raise TokenRefused("The token's user does not exist here, or is not active yet.")
+        raise TokenRefused(
+            "The token's user does not exist here, is not active yet, or is bound to another account of the token's issuer."
+        )
     client = await store.find_client(claims.client_id)
     if client is None:
         raise TokenRefused("The token's client is not registered here.")

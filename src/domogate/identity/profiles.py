@@ -164,7 +164,7 @@ class IssuerProfile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         email = claims.get(self.email_claim or self._preset.email_claim)
         verified = claims.get(self.email_verified_claim or self._preset.email_verified_claim)
         trusted = self.trust_email or verified in (True, 1, "true", "1")  # some products write booleans like this
-        return email if isinstance(email, str) and "@" in email and trusted else None
+        return email if isinstance(email, str) and "@" in email and email.isprintable() and trusted else None
 
     def map_scopes(self, claims: Mapping[str, Any]) -> frozenset[str]:
         names = self._preset.scope_claims if self.scope_claims is None else self.scope_claims

@@ -107,7 +107,7 @@ class TokenVerifier:
     async def _verify_now(self, unverified_token: bytes) -> Principal:
         other = self._others.get(read_issuer(unverified_token) or "") if self._others else None
         if other is not None:
-            return await find_external_principal(self._store, await other.verify(unverified_token))
+            return await find_external_principal(self._store, await other.verify(unverified_token), self._now())
         if not self._own:
             raise TokenRefused("The token's issuer is not accepted here.")
         return await self._find_principal(await self._verify_claims(unverified_token))

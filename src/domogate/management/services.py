@@ -11,6 +11,7 @@ from domogate.http_api.operations import Call
 from domogate.ports import (
     ClientStore,
     Clock,
+    ExternalAccountStore,
     GrantStore,
     LogbookStore,
     OrderStore,
@@ -73,6 +74,7 @@ class Devices(msgspec.Struct, frozen=True):
 
 class ManagementStore(
     PeopleStore,
+    ExternalAccountStore,
     ClientStore,
     GrantStore,
     SessionStore,

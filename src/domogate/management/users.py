@@ -63,6 +63,12 @@ class SessionOut(OutputModel, frozen=True):
     factors: tuple[str, ...]
 
 
+class ExternalAccountOut(OutputModel, frozen=True):
+    issuer: str
+    subject: str
+    bound_at: datetime
+
+
 class GrantOut(OutputModel, frozen=True):
     """The user's consent to an application."""
 
@@ -136,6 +142,22 @@ async def issue_password_link(services: ManagementServices, call: OperatorCall, 
 @OPERATIONS.add("DELETE", "/users/{userId}/second-factor", "Remove the second factor of a user who lost it", errors=(409,))
 async def reset_second_factor(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.reset_second_factor(call.id_of("userId"), by=call.caller)
+
+
+@OPERATIONS.add("GET", "/users/{userId}/external-accounts", "The accounts of other issuers that are bound to the user")
+async def list_external_accounts(services: ManagementServices, call: OperatorCall) -> Listing[ExternalAccountOut]:
+    user = await services.people.get_user(call.id_of("userId"))
+    return Listing([ExternalAccountOut.of(account) for account in await services.store.list_external_accounts(user.id)])
+
+
+@OPERATIONS.add(
+    "DELETE",
+    "/users/{userId}/external-accounts",
+    "Unbind all accounts of other issuers; the next token of each issuer binds an account by e-mail",
+    errors=(409,),
+)
+async def unbind_external_accounts(services: ManagementServices, call: OperatorCall) -> None:
+    await services.people.unbind_external_accounts(call.id_of("userId"), by=call.caller)
 
 
 @OPERATIONS.add("GET", "/users/{userId}/sessions", "The browsers in which they are logged in")

@@ -14,7 +14,7 @@ from domogate.ports.stores.devices import FaultStore, OrderStore, ReadingStore, 
 from domogate.ports.stores.estate import EstateStore, ImportSummary
 from domogate.ports.stores.feed import FeedStore, Listener
 from domogate.ports.stores.keys import SigningKey, SigningKeyStore, SubscriptionStore, Usage
-from domogate.ports.stores.people import ClientStore, PeopleStore
+from domogate.ports.stores.people import ClientStore, ExternalAccountStore, PeopleStore
 from domogate.ports.stores.plants import MemberStore, PlantStore, StoredPlant, StoredState
 from domogate.ports.stores.safety import LogbookStore, SparePartStore, StoredEntry
 from domogate.ports.stores.sealing import SecretKeyRotation, SecretKeyStore
@@ -36,6 +36,7 @@ __all__ = [
     "Driver",
     "EchoBackend",
     "EstateStore",
+    "ExternalAccountStore",
     "Fabric",
     "FaultStore",
     "FeedStore",

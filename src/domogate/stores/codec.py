@@ -59,11 +59,6 @@ def from_row(kind: type[S], row: Row[Any], /, **read: Any) -> S:
     return kind(**{name: columns[name] for name in kind.__struct_fields__ if name not in read}, **read)
 
 
-def email_key(email: str) -> str:
-    """Return the same key for all spellings of an e-mail."""
-    return email.casefold()
-
-
 def storable(words: str) -> str:
     """Replace characters that PostgreSQL refuses. Texts of devices and receivers may contain any character."""
     return words.encode("utf-8", "replace").decode().replace(NUL, "\N{REPLACEMENT CHARACTER}")

@@ -11,11 +11,12 @@ from sqlalchemy import bindparam, delete, insert, select, update
 
 from domogate.domain.estate import Estate
 from domogate.domain.events import ClientChanged, SubscriptionChanged, UserChanged
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import User
 from domogate.domain.plants import Member, Plant
 from domogate.stores.clients import client_to_row, list_clients
-from domogate.stores.codec import email_key, to_json_or_none, to_row
+from domogate.stores.codec import to_json_or_none, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.keys import list_subscriptions
 from domogate.stores.members import feed_position, invitation_rows, keep_since, member_rows

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
 
 from domogate.domain.events import PlantAspect, PlantChanged
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits, Places
-from domogate.stores.codec import decode_limits, email_key, to_json_or_none
+from domogate.stores.codec import decode_limits, to_json_or_none
 from domogate.stores.engine import Transaction, chunked, execute_many, newest_cursor
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users

@@ -7,9 +7,10 @@ import msgspec
 from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from domogate.domain.events import UserChanged
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.people import Standing, User
-from domogate.stores.codec import NUL, email_key, from_row, to_row
+from domogate.stores.codec import NUL, from_row, to_row
 from domogate.stores.engine import Transaction, execute_many
 from domogate.stores.grants import remove_grants
 from domogate.stores.members import changing_plants, list_plants_inviting, list_plants_of_user, take_up_invitations

@@ -12,6 +12,7 @@ from domogate.stores import attempts
 from domogate.stores.codec import decode_texts, from_row, to_json, to_row
 from domogate.stores.engine import Transaction
 from domogate.stores.grants import require_user
+from domogate.stores.recovery_codes import count_recovery_codes, replace_recovery_codes, use_recovery_code
 from domogate.stores.subject import SqlSubject, reads, writes
 from domogate.stores.tables import links, sessions, totp_steps, users
 
@@ -39,15 +40,18 @@ def add_session(
     session: Session,
     *,
     totp_step: int | None = None,
-    succeeded: Attempt | None = None,
+    recovery_code: str | None = None,
+    succeeded: Sequence[Attempt] = (),
     taken_back: Attempt | None = None,
 ) -> bool:
     require_user(tx, session.user_id)
     if totp_step is not None and not use_totp_step(tx, session.user_id, totp_step):
         return False
+    if recovery_code is not None and not use_recovery_code(tx, session.user_id, recovery_code):
+        return False
     tx.connection.execute(insert(sessions), _to_row(session))
-    if succeeded is not None:
-        attempts.succeed(tx, succeeded, session.created_at)
+    for attempt in succeeded:
+        attempts.succeed(tx, attempt, session.created_at)
     if taken_back is not None:
         attempts.take_back(tx, taken_back, session.created_at)
     return True
@@ -116,6 +120,8 @@ class SqlSessions(SqlSubject):
     take_back_attempt = writes(attempts.take_back)
     succeed_attempt = writes(attempts.succeed)
     use_totp_step = writes(use_totp_step)
+    replace_recovery_codes = writes(replace_recovery_codes)
+    count_recovery_codes = reads(count_recovery_codes)
     add_session = writes(add_session)
     find_session = reads(find_session)
     save_session = writes(save_session)

@@ -10,6 +10,7 @@ from domogate.stores.changes import SqlFeed
 from domogate.stores.clients import SqlClients
 from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate
+from domogate.stores.external_accounts import SqlExternalAccounts
 from domogate.stores.injections import SqlFaults
 from domogate.stores.keys import SqlKeys
 from domogate.stores.logbook import SqlLogbook
@@ -33,6 +34,7 @@ class SqlStore(
     SqlOrders,
     SqlFaults,
     SqlPeople,
+    SqlExternalAccounts,
     SqlClients,
     SqlTokens,
     SqlSessions,

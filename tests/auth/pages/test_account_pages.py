@@ -14,6 +14,7 @@ REVOKE = "/auth/account/applications/revoke"
 END = "/auth/account/sessions/end"
 LEAVE = "/auth/account/plants/leave"
 NEW = "three purple umbrellas"
+CODE_SHOWN = re.compile(r"\b[a-z2-9]{4}(?:-[a-z2-9]{4}){3}\b")
 
 
 async def open_account(browser: PageBrowser, email: str = ANNA.email) -> str:
@@ -291,8 +292,9 @@ class TestTheSecondFactor:
         await browser.log_in()
         page = await browser.get("/auth/account/second-factor")
         secret = forms_of(page.text)[0].fields["secret"]
-        await browser.send(code=home.code(secret))
-        assert "The second step is on." in (await browser.follow()).text
+        done = await browser.send(code=home.code(secret))
+        assert heading_of(done.text) == "Recovery codes"
+        assert "The second step is on." in (await browser.get("/auth/account?done=second_factor_on")).text
         assert (await home.user(ANNA)).totp_secret == secret
         page = await browser.get("/auth/account/second-factor")
         assert secret not in page.text
@@ -301,6 +303,64 @@ class TestTheSecondFactor:
         await browser.send(current=PASSWORD)
         assert "The second step is off." in (await browser.follow()).text
         assert (await home.user(ANNA)).totp_secret is None
+
+    @pytest.mark.parametrize("after", [299, 300])
+    async def test_is_switched_on_with_the_password_five_minutes_after_the_login(
+        self, browser: PageBrowser, home: House, after: int
+    ) -> None:
+        await browser.log_in()
+        home.clock.at += after
+        page = await browser.get("/auth/account/second-factor")
+        asked = after == 300
+        assert ('name="current"' in page.text) is asked
+        secret = forms_of(page.text)[0].fields["secret"]
+        if asked:
+            for wrong in ("", "not it"):
+                again = await browser.send(code=home.code(secret), current=wrong)
+                assert (again.status_code, (await home.user(ANNA)).totp_secret) == (403, None)
+                assert "This is not your current password." in again.text
+        await browser.send(code=home.code(secret), current=PASSWORD if asked else "")
+        assert (await home.user(ANNA)).totp_secret == secret
+
+    @pytest.mark.parametrize("after", [299, 300])
+    async def test_is_switched_off_with_the_password_five_minutes_after_the_login(
+        self, browser: PageBrowser, home: House, after: int
+    ) -> None:
+        await home.change(ANNA, totp_secret=SECRET)
+        await browser.log_in()
+        await browser.follow()
+        await browser.send(code=home.code())
+        home.clock.at += after
+        asked = after == 300
+        assert ('name="current"' in (await browser.get("/auth/account/second-factor")).text) is asked
+        assert (await browser.send()).status_code == (403 if asked else 303)
+        assert ((await home.user(ANNA)).totp_secret is not None) is asked
+
+    async def test_recovery_codes_are_shown_once_and_renewed_on_demand(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        page = await browser.get("/auth/account/second-factor")
+        secret = forms_of(page.text)[0].fields["secret"]
+        shown = await browser.send(code=home.code(secret))
+        first = CODE_SHOWN.findall(shown.text)
+        assert len(set(first)) == 10
+        assert shown.headers["cache-control"] == "no-store"
+        page = await browser.get("/auth/account/second-factor")
+        assert "Unused recovery codes: 10." in page.text
+        assert CODE_SHOWN.findall(page.text) == []
+        home.clock.at += 300
+        token = forms_of(page.text)[0].fields["csrf"]
+        path = "/auth/account/second-factor/recovery-codes"
+        for refused in ({"csrf": token}, {"csrf": token, "current": "not it"}, {"csrf": "wrong", "current": PASSWORD}):
+            assert (await browser.http.post(path, data=refused)).status_code in (400, 403)
+        renewed = await browser.http.post(path, data={"csrf": token, "current": PASSWORD})
+        second = CODE_SHOWN.findall(renewed.text)
+        assert len(set(first) | set(second)) == 20
+        browser.http.cookies.clear()
+        await browser.log_in()
+        await browser.follow()
+        assert (await browser.send(recovery=first[0])).status_code == 403
+        assert (await browser.send(recovery=second[0])).status_code == 303
+        assert browser.cookie
 
     async def test_a_wrong_code_switches_nothing_on(self, browser: PageBrowser, home: House) -> None:
         await browser.log_in()

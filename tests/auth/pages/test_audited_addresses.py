@@ -78,5 +78,5 @@ async def test_an_entry_says_from_where(browser: PageBrowser, home: House, actio
     await do(browser, home)
     await home.audit.flush()
     entries = [record.entry for record in await home.audit.list(limit=100)]
-    assert [entry.address for entry in entries if entry.action == action] == [ADDRESS]
+    assert {entry.address for entry in entries if entry.action == action} == {ADDRESS}
     assert all(entry.address for entry in entries)

@@ -1,3 +1,4 @@
+import html
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
@@ -232,7 +233,9 @@ class TestASecondFactorThatIsDemanded:
         assert "data:image/svg+xml" in page.text
         assert secret[:4] in page.text
         done = await browser.send(code=home.code(secret))
-        assert done.headers["location"] == home.authorize_path()
+        assert heading_of(done.text) == "Recovery codes"
+        assert f'href="{html.escape(home.authorize_path())}"' in done.text
+        assert browser.cookie
         assert (await home.user(ANNA)).totp_secret == secret
 
     async def test_a_wrong_code_keeps_the_key_that_was_scanned(self, browser: PageBrowser, home: House) -> None:

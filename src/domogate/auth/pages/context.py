@@ -7,6 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import (
     COOKIE,
     PENDING_COOKIE,
@@ -103,6 +104,11 @@ class PageContext(msgspec.Struct, frozen=True):
         if visit is not None:
             self.cookies.set(response, VISIT_COOKIE, visit)
         return response
+
+    async def recovery_codes_page(self, request: Request, person: LoggedIn, then: str) -> Response:
+        """Makes new recovery codes and shows them, once. The person continues at `then`."""
+        codes = await self.sessions.new_recovery_codes(person.user, address_of(request))
+        return self.render(request, "recovery_codes.html", person=person, codes=codes, then=then)
 
     def finish_login(self, login: LoginComplete, return_to: str | None) -> Response:
         """Go to the account, or to the page that needed the login."""

@@ -119,8 +119,9 @@ class LoginPages:
             return await self._login_page(request, return_to, 400, problem="login.stale")
         if not is_own_form(form, pending.form_token):
             return await self._code_page(request, pending, return_to, 400, problem="login.stale")
+        code = form.get("code") or form.get("recovery")
         outcome = await self._context.sessions.enter_code(
-            pending, form.get("code"), address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
+            pending, code, address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
         )
         if isinstance(outcome, LoginComplete):
             return self._context.finish_login(outcome, return_to)
@@ -158,7 +159,9 @@ class LoginPages:
             pending, secret, form.get("code"), address_of(request), agent_of(request), replaces=request.cookies.get(COOKIE)
         )
         if isinstance(outcome, LoginComplete):
-            return self._context.finish_login(outcome, return_to)
+            response = await self._context.recovery_codes_page(request, outcome.person, return_to or ACCOUNT_PATH)
+            self._context.set_session(response, outcome)
+            return response
         return await self._set_up_page(request, pending, return_to, secret, 403, "code.wrong")
 
     async def _set_up_page(
@@ -179,6 +182,7 @@ class LoginPages:
             form_token=pending.form_token,
             action=SET_UP_PATH,
             demanded=True,
+            asks_password=False,
             enrolment=enrolment,
             problem=problem,
         )

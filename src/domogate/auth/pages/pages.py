@@ -13,9 +13,10 @@ from domogate.auth.pages.browser import COOKIE, Cookies, is_own_form
 from domogate.auth.pages.context import PageContext, PageStore
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
 from domogate.auth.pages.login import LoginPages
+from domogate.auth.pages.password import PasswordPages
 from domogate.auth.pages.password_links import PasswordLinkPages
 from domogate.auth.pages.rendering import STYLE_PATH, Renderer, host_of
-from domogate.auth.pages.security import SecurityPages
+from domogate.auth.pages.second_factor import SecondFactorPages
 from domogate.auth.redirects import see_other
 from domogate.domain.people import Client, IdentityScope
 from domogate.ports import Clock
@@ -46,7 +47,7 @@ class Pages:
         self._context = PageContext(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links)
 
     def routes(self) -> list[Route]:
-        kinds = (LoginPages, ForgottenPasswordPages, AccountPages, SecurityPages, PasswordLinkPages)
+        kinds = (LoginPages, ForgottenPasswordPages, AccountPages, PasswordPages, SecondFactorPages, PasswordLinkPages)
         style = Route(STYLE_PATH, self._context.renderer.serve_style, methods=["GET"])
         return [style, *(route for kind in kinds for route in kind(self._context).routes())]
 

@@ -80,10 +80,19 @@ class SessionStore(Protocol):
         session: Session,
         *,
         totp_step: int | None = None,
-        succeeded: Attempt | None = None,
+        recovery_code: str | None = None,
+        succeeded: Sequence[Attempt] = (),
         taken_back: Attempt | None = None,
     ) -> bool:
-        """Write the session and the other arguments in one write. Return False, and write nothing, if `totp_step` was used."""
+        """Write the session and the other arguments in one write, and consume the recovery code (its hash).
+
+        Return False, and write nothing, if `totp_step` was used, or if the user does not have the recovery code.
+        """
+        ...
+
+    async def replace_recovery_codes(self, user_id: Id, hashes: Sequence[str]) -> None: ...
+    async def count_recovery_codes(self, user_id: Id) -> int:
+        """Return the number of codes that were not used."""
         ...
 
     async def find_session(self, token_hash: str) -> Session | None: ...

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from domogate.domain.ids import Id
-from domogate.domain.people import Client, User
+from domogate.domain.people import Client, ExternalAccount, User
 
 
 class PeopleStore(Protocol):
@@ -41,6 +41,23 @@ class PeopleStore(Protocol):
 
     async def delete_user(self, user_id: Id) -> bool:
         """Raise ValueError if the user owns plants or is the last operator."""
+        ...
+
+
+class ExternalAccountStore(Protocol):
+    """Accounts of other issuers, and the users that they are bound to."""
+
+    async def find_external_user(self, issuer: str, subject: str) -> User | None: ...
+    async def bind_external_account(self, issuer: str, subject: str, email: str, at: float) -> User | None:
+        """Bind the account to the active user with this e-mail. Return the user whom the account belongs to.
+
+        Return None if there is no such user, or if another account of the issuer is bound to the user.
+        """
+        ...
+
+    async def list_external_accounts(self, user_id: Id) -> Sequence[ExternalAccount]: ...
+    async def unbind_external_accounts(self, user_id: Id) -> int:
+        """Return the number of accounts."""
         ...
 
 

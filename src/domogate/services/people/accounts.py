@@ -6,9 +6,20 @@ from typing import Protocol
 import msgspec
 
 from domogate.domain.authorization import LinkPurpose
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Standing, User
-from domogate.ports import ClientStore, Clock, GrantStore, Hasher, MemberStore, PeopleStore, PlantStore, SessionStore
+from domogate.ports import (
+    ClientStore,
+    Clock,
+    ExternalAccountStore,
+    GrantStore,
+    Hasher,
+    MemberStore,
+    PeopleStore,
+    PlantStore,
+    SessionStore,
+)
 from domogate.services.audit import AuditAction, AuditLog, user_ref
 from domogate.services.people.actors import COMMAND_LINE, Actor, build_note, yes_or_no
 from domogate.services.people.links import DeadLink, IssuedLink, Mail, PasswordLinks
@@ -20,7 +31,9 @@ _WITHOUT_TERMS_DUE = {Standing.TERMS_EXPIRED: Standing.GOOD, Standing.BOTH_EXPIR
 _LINK_IS_DEAD = "This link has been used or is too old. Ask for a new one."
 
 
-class PeopleServiceStore(PeopleStore, GrantStore, SessionStore, PlantStore, MemberStore, ClientStore, Protocol):
+class PeopleServiceStore(
+    PeopleStore, ExternalAccountStore, GrantStore, SessionStore, PlantStore, MemberStore, ClientStore, Protocol
+):
     """The parts of the store that `People` uses."""
 
 
@@ -152,7 +165,7 @@ class Accounts:
                 raise ValueError("the password was changed by another request")
             standing = _WITHOUT_PASSWORD_DUE.get(user.standing, user.standing)
             # The user's e-mail may have changed since the mail was sent.
-            proved = mailbox is not None and mailbox.casefold() == user.email.casefold()
+            proved = mailbox is not None and email_key(mailbox) == email_key(user.email)
             verified = user.email_verified or proved
             return msgspec.structs.replace(user, password_hash=password_hash, standing=standing, email_verified=verified)
 
@@ -202,9 +215,19 @@ class Accounts:
         if (await self.get_user(user_id)).totp_secret is None:
             raise Conflict("This user has no second factor.")
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, totp_secret=None))
+        await self._store.replace_recovery_codes(user_id, ())
         await self._store.end_sessions(user_id)
         self.note(AuditAction.SECOND_FACTOR_CHANGED, by, user_ref(user_id), second_factor="no")
         return changed
+
+    async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
+        """For a user who has a new account at another issuer. The next token binds by e-mail again."""
+        await self.get_user(user_id)
+        unbound = await self._store.unbind_external_accounts(user_id)
+        if not unbound:
+            raise Conflict("No account of another issuer is bound to this user.")
+        self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), external_accounts=str(unbound))
+        return unbound
 
     # --- end access
 

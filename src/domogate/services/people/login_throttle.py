@@ -9,9 +9,8 @@ from collections import OrderedDict
 
 from domogate.common.networks import network_of
 from domogate.domain.attempts import Attempt, Limit
+from domogate.domain.formats import email_key
 from domogate.ports import Clock, SessionStore
-
-_FAMILIAR_KEPT = 90 * 86_400.0
 
 
 class LoginThrottle:
@@ -28,14 +27,19 @@ class LoginThrottle:
         first_wait: float = 1.0,
         longest_wait: float = 900.0,
         half_life: float = 900.0,
+        familiar_kept: float = 90 * 86_400.0,
         capacity: int = 20_000,
     ) -> None:
-        """Each `purpose` has its own counts. `capacity`: how many waiting times are cached."""
+        """Each `purpose` has its own counts.
+
+        `familiar_kept`: seconds for which an address of the owner stays known. `capacity`: how many waiting times are cached.
+        """
         self._store = store
         self._clock = clock
         self._purpose = purpose
         self._account_limit = Limit(account_attempts, first_wait, longest_wait, half_life)
         self._address_limit = Limit(address_attempts, first_wait, longest_wait, half_life)
+        self._familiar_kept = familiar_kept
         self._capacity = capacity
         self._waiting: OrderedDict[str, float] = OrderedDict()
 
@@ -44,14 +48,14 @@ class LoginThrottle:
 
     def attempt(self, account: str, address: str) -> Attempt:
         """The keys and limits of an attempt. `add_session` of the store takes it to record success in the same write."""
-        folded, network = account.casefold(), network_of(address)
+        folded, network = email_key(account), network_of(address)
         return Attempt(
             account=self._key("account", folded),
             address=self._key("address", network),
             familiar=self._key("familiar", folded, network),
             account_limit=self._account_limit,
             address_limit=self._address_limit,
-            familiar_kept=_FAMILIAR_KEPT,
+            familiar_kept=self._familiar_kept,
         )
 
     async def admit(self, account: str, address: str) -> float:

@@ -7,6 +7,7 @@ from functools import cached_property
 import msgspec
 
 from domogate.domain.authorization import LinkPurpose
+from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.plants import Plant, PlantStatus
@@ -137,9 +138,9 @@ class People(Accounts):
     async def withdraw(self, plant_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> None:
         """Withdraw a membership or an invitation, whichever exists."""
         plant = await self.get_plant(plant_id)
-        folded = email.casefold()
+        key = email_key(email)
         for member in (plant.owner, *plant.allowed):
-            if member.email.casefold() == folded:
+            if email_key(member.email) == key:
                 await self.withdraw_user(plant_id, member.user_id, by=by)
                 return
         await self.withdraw_invitation(plant_id, email, by=by)

@@ -108,6 +108,25 @@ totp_steps = Table(
     Column("step", BigInteger, nullable=False),
 )
 
+recovery_codes = Table(
+    "recovery_codes",
+    metadata,
+    col.reference("user_id", "users.id", cascade=True),
+    *col.strings("code_hash"),
+    PrimaryKeyConstraint("user_id", "code_hash"),
+)
+
+# An account of another issuer, and the user that it was bound to at its first use.
+external_accounts = Table(
+    "external_accounts",
+    metadata,
+    *col.strings("issuer", "subject"),
+    col.reference("user_id", "users.id", cascade=True),
+    *col.doubles("bound_at"),
+    PrimaryKeyConstraint("issuer", "subject"),
+    Index("ix_external_accounts_user_id_issuer", "user_id", "issuer", unique=True),
+)
+
 # The keys are hashes of an account, of an address, or of an account at a familiar address.
 attempts = Table(
     "attempts",

@@ -162,7 +162,7 @@ class TestSeveralGatewaysOnOneStore:
         assert home.store.commits == before + 2
 
     async def test_a_throttled_attempt_causes_no_write(self, home: House) -> None:
-        for _ in range(7):
+        for _ in range(14):
             await log_in(home, password="not it")
         before = home.store.commits
         assert [await log_in(home) for _ in range(20)] == [LoginThrottled(1)] * 20

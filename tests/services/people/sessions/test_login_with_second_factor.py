@@ -1,15 +1,80 @@
 """Login with a code, if the person has a second factor or the gateway requires one."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from domogate.services.people import LoginComplete, LoginFailed, LoginThrottled
 from support.logging_in import AGENT, enter, find, log_in, pending
-from support.pages import ADDRESS, ANNA, SECRET, House, house
+from support.pages import ADDRESS, ANNA, BRUNO, PASSWORD, SECRET, House, house
 
 pytestmark = pytest.mark.slow
+
+
+async def guess_code(home: House, address: str = ADDRESS) -> Any:
+    outcome = await home.sessions.log_in(ANNA.email, PASSWORD, None, address, AGENT)
+    return await home.sessions.enter_code(await pending(home, outcome), "000000", address, AGENT)
+
+
+class TestRecoveryCodes:
+    @pytest.fixture
+    async def secured(self, home: House) -> House:
+        await home.change(ANNA, totp_secret=SECRET)
+        return home
+
+    async def test_each_completes_one_login(self, secured: House) -> None:
+        anna = await secured.user(ANNA)
+        codes = await secured.sessions.new_recovery_codes(anna, ADDRESS)
+        assert len(set(codes)) == 10
+        for number, code in enumerate(codes, 1):
+            entered = await enter(secured, otp=code.upper().replace("-", " "))
+            assert entered.person.session.factors == ("pwd", "otp")
+            assert await secured.sessions.count_recovery_codes(anna) == 10 - number
+            assert await log_in(secured, otp=code) == LoginFailed()
+
+    async def test_used_at_once_only_one_login_succeeds(self, secured: House) -> None:
+        code, *_ = await secured.sessions.new_recovery_codes(await secured.user(ANNA), ADDRESS)
+        outcomes = await asyncio.gather(*(log_in(secured, otp=code) for _ in range(4)))
+        assert sum(isinstance(outcome, LoginComplete) for outcome in outcomes) == 1
+
+    async def test_a_new_set_replaces_the_old_one(self, secured: House) -> None:
+        anna = await secured.user(ANNA)
+        old, *_ = await secured.sessions.new_recovery_codes(anna, ADDRESS)
+        new, *_ = await secured.sessions.new_recovery_codes(anna, ADDRESS)
+        assert await log_in(secured, otp=old) == LoginFailed()
+        await enter(secured, otp=new)
+
+    async def test_are_of_no_use_to_another_user(self, secured: House) -> None:
+        await secured.change(BRUNO, totp_secret=SECRET)
+        code, *_ = await secured.sessions.new_recovery_codes(await secured.user(BRUNO), ADDRESS)
+        assert await log_in(secured, otp=code) == LoginFailed()
+
+    async def test_open_nothing_without_the_password(self, secured: House) -> None:
+        code, *_ = await secured.sessions.new_recovery_codes(await secured.user(ANNA), ADDRESS)
+        assert await log_in(secured, password="not it", otp=code) == LoginFailed()
+        await enter(secured, otp=code)
+
+    async def test_are_not_in_the_database(self, secured: House, tmp_path: Path) -> None:
+        codes = await secured.sessions.new_recovery_codes(await secured.user(ANNA), ADDRESS)
+        await secured.store.backup(tmp_path / "backup")
+        stored = (tmp_path / "backup").read_bytes()
+        for code in codes:
+            assert code.encode() not in stored
+            assert code.replace("-", "").encode() not in stored
+
+    @pytest.mark.parametrize("by_operator", [True, False])
+    async def test_end_with_the_second_factor(self, secured: House, by_operator: bool) -> None:
+        code, *_ = await secured.sessions.new_recovery_codes(await secured.user(ANNA), ADDRESS)
+        if by_operator:
+            await secured.people.reset_second_factor(ANNA.id)
+        else:
+            await secured.sessions.switch_off_second_factor((await enter(secured, otp=secured.code())).person, ADDRESS)
+        await secured.change(ANNA, totp_secret=SECRET)
+        assert await secured.sessions.count_recovery_codes(ANNA) == 0
+        assert await log_in(secured, otp=code) == LoginFailed()
 
 
 class TestTheSecondFactor:
@@ -57,13 +122,44 @@ class TestTheSecondFactor:
         assert await secured.sessions.enter_code(waiting, secured.code(), ADDRESS, AGENT) == LoginFailed()
 
     async def test_guessing_codes_is_slowed_down_even_with_the_right_password_each_time(self, secured: House) -> None:
-        outcomes = []
-        for _ in range(8):
-            outcome = await log_in(secured)
-            if isinstance(outcome, LoginThrottled):
-                break
-            outcomes.append(await secured.sessions.enter_code(await pending(secured, outcome), "000000", ADDRESS, AGENT))
-        assert outcomes == [LoginFailed()] * 6
+        outcomes = [await guess_code(secured) for _ in range(8)]
+        assert outcomes == [LoginFailed()] * 6 + [LoginThrottled(1)] * 2
+
+    @pytest.mark.parametrize("others", ["198.51.100.9", ADDRESS])
+    async def test_guesses_of_passwords_by_others_do_not_refuse_the_right_pair(self, secured: House, others: str) -> None:
+        """Also not those at other accounts from the same address."""
+        for number in range(120):
+            email = f"{number}@example.com" if others == ADDRESS else ANNA.email
+            await secured.throttle.admit(email, others)
+        if others != ADDRESS:
+            guess = await secured.sessions.log_in(ANNA.email, "not it", None, others, AGENT)
+            assert isinstance(guess, LoginThrottled)
+        waiting = await pending(secured, await log_in(secured))
+        entered = await secured.sessions.enter_code(waiting, secured.code(), ADDRESS, AGENT)
+        assert isinstance(entered, LoginComplete)
+
+    async def test_guesses_of_codes_by_others_do_not_refuse_the_right_pair(self, secured: House) -> None:
+        for number in range(15):
+            for _ in range(6):
+                assert await guess_code(secured, f"198.51.100.{number}") == LoginFailed()
+            assert await guess_code(secured, f"198.51.100.{number}") == LoginThrottled(1)
+        await enter(secured, otp=secured.code())
+
+    async def test_but_nobody_gets_enough_guesses_to_find_a_code(self, secured: House) -> None:
+        outcomes = [await guess_code(secured, f"198.51.{number // 200}.{number % 200}") for number in range(300)]
+        assert outcomes.count(LoginFailed()) == 101
+        # Where the person logged in before, their codes are counted separately.
+        recovery = (await secured.sessions.new_recovery_codes(await secured.user(ANNA), ADDRESS))[0]
+        await enter(secured, otp=recovery)
+        secured.clock.at += 60
+        for number in range(300):
+            await guess_code(secured, f"203.0.{number // 200}.{number % 200}")
+        await enter(secured, otp=secured.code())
+
+    async def test_the_right_password_is_still_refused_without_a_second_factor_while_others_guess(self, home: House) -> None:
+        for _ in range(6):
+            await home.throttle.admit(ANNA.email, "198.51.100.9")
+        assert isinstance(await log_in(home), LoginThrottled)
 
     async def test_there_are_ten_minutes_to_enter_it(self, secured: House) -> None:
         outcome = await log_in(secured)

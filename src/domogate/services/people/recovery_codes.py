@@ -1,0 +1,33 @@
+"""Recovery codes: each replaces the code of the authenticator app once, for a person who has lost the phone."""
+
+import re
+import secrets
+from collections.abc import Sequence
+
+from domogate.common.secrets import hash_secret
+from domogate.domain.ids import Id
+
+RECOVERY_CODES = 10
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without letters that look like others. Sixteen of them have 79 random bits, so a fast hash is enough."""
+_LENGTH, _GROUP = 16, 4
+_CODE = re.compile(f"[{_LETTERS}]{{{_LENGTH}}}", re.ASCII).fullmatch
+
+
+def new_recovery_codes() -> Sequence[str]:
+    return [_new_code() for _ in range(RECOVERY_CODES)]
+
+
+def _new_code() -> str:
+    letters = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+    return "-".join(letters[start : start + _GROUP] for start in range(0, _LENGTH, _GROUP))
+
+
+def parse_recovery_code(text: str) -> str | None:
+    """The letters alone, in any case and with any grouping, or None if this is not a recovery code."""
+    letters = text[:100].replace("-", "").replace(" ", "").lower()
+    return letters if _CODE(letters) else None
+
+
+def hash_recovery_code(user_id: Id, code: str) -> str:
+    return hash_secret(f"{user_id} {parse_recovery_code(code)}")

@@ -1,0 +1,62 @@
+"""Accounts of other issuers, bound to users by issuer and subject."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, delete, insert, select
+
+from domogate.domain.events import UserChanged
+from domogate.domain.ids import Id
+from domogate.domain.people import ExternalAccount, User
+from domogate.stores.codec import from_row, to_row
+from domogate.stores.engine import Transaction
+from domogate.stores.people import find_user, find_user_by_email
+from domogate.stores.subject import SqlSubject, reads, writes
+from domogate.stores.tables import external_accounts
+
+_BOUND = select(external_accounts.c.user_id).where(
+    external_accounts.c.issuer == bindparam("issuer"), external_accounts.c.subject == bindparam("subject")
+)
+_OF_USER = (
+    select(external_accounts)
+    .where(external_accounts.c.user_id == bindparam("user_id"))
+    .order_by(external_accounts.c.bound_at, external_accounts.c.issuer)
+)
+
+
+def find_external_user(connection: Connection, issuer: str, subject: str) -> User | None:
+    user_id = connection.execute(_BOUND, {"issuer": issuer, "subject": subject}).scalar()
+    return None if user_id is None else find_user(connection, user_id)
+
+
+def bind_external_account(tx: Transaction, issuer: str, subject: str, email: str, at: float) -> User | None:
+    bound = find_external_user(tx.connection, issuer, subject)
+    if bound is not None:
+        return bound
+    user = find_user_by_email(tx.connection, email)
+    if user is None or not user.active:
+        return None
+    if any(account.issuer == issuer for account in list_external_accounts(tx.connection, user.id)):
+        return None
+    tx.connection.execute(insert(external_accounts), to_row(ExternalAccount(issuer, subject, user.id, at)))
+    return user
+
+
+def list_external_accounts(connection: Connection, user_id: Id) -> Sequence[ExternalAccount]:
+    """Return the accounts, the first bound first."""
+    return [from_row(ExternalAccount, row) for row in connection.execute(_OF_USER, {"user_id": user_id})]
+
+
+def unbind_external_accounts(tx: Transaction, user_id: Id) -> int:
+    unbound = tx.connection.execute(delete(external_accounts).where(external_accounts.c.user_id == user_id)).rowcount
+    if unbound:
+        tx.emit(UserChanged(user_id=user_id))  # tokens that were verified by the old binding are verified again
+    return unbound
+
+
+class SqlExternalAccounts(SqlSubject):
+    """ExternalAccountStore."""
+
+    find_external_user = reads(find_external_user)
+    bind_external_account = writes(bind_external_account)
+    list_external_accounts = reads(list_external_accounts)
+    unbind_external_accounts = writes(unbind_external_accounts)
