@@ -1,6 +1,7 @@
 """`domogate secret-key …`, where the key is searched, and what happens without it."""
 
 import base64
+import json
 import os
 import shutil
 import sqlite3
@@ -8,11 +9,14 @@ import stat
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 
 from domogate.identity.secret_keys import key_id_of
 from support.command_line import CommandLine
-from support.small_estate import EMAIL, SMALL_ESTATE
+from support.gateway import running, start
+from support.http import PATIENCE
+from support.small_estate import EMAIL, PLANT, SMALL_ESTATE
 
 
 @pytest.fixture
@@ -130,3 +134,24 @@ class TestBackup:
         content = (tmp_path / "backup.db").read_bytes()
         assert key.encode() not in content
         assert base64.b64decode(key) not in content
+
+
+@pytest.mark.slow
+def test_a_running_gateway_reads_and_writes_with_the_new_key(tmp_path: Path) -> None:
+    with running(start("serve", tmp_path, {"DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.1"})) as gateway:
+        (tmp_path / "estate.yaml").write_text(SMALL_ESTATE)
+        gateway.domogate("estate", "import", str(tmp_path / "estate.yaml"))
+        token = gateway.domogate("token", "issue", EMAIL).strip()
+        jwks = httpx.get(f"{gateway.auth_url}/jwks", timeout=PATIENCE).json()
+        key_id = json.loads(gateway.domogate("secret-key", "rotate", "--json"))["key_id"]
+        assert httpx.get(f"{gateway.auth_url}/jwks", timeout=PATIENCE).json() == jwks
+        headers = {"Ocp-Apim-Subscription-Key": "small-key-0123456789", "Authorization": f"Bearer {token}"}
+        body = {"plantId": PLANT, "url": "http://127.0.0.1:9/"}
+        made = httpx.post(f"{gateway.base_url}/webhooks", json=body, headers=headers, timeout=PATIENCE)
+        assert made.status_code == 201, made.text
+        assert made.json()["secret"].startswith("whsec_")
+        with closing(sqlite3.connect(gateway.data / "domogate.sqlite3")) as database:
+            stored = [
+                text for (text,) in database.execute("SELECT secret FROM webhooks UNION ALL SELECT jwk FROM signing_keys")
+            ]
+        assert [text.startswith(f"sealed:1:{key_id}:") for text in stored] == [True, True]
