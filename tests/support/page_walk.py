@@ -12,6 +12,7 @@ import pytest
 from playwright.async_api import Page
 
 from domogate.auth.pages.account import NOTICES
+from domogate.auth.pages.guests import NOTICES as PEOPLE_NOTICES
 from domogate.auth.pages.language import LANGUAGES, Language
 from domogate.auth.pages.rendering import Renderer
 from domogate.domain.authorization import LinkPurpose
@@ -130,6 +131,7 @@ class PageWalk:
         await self.forgotten_password()
         await self.links()
         await self.account()
+        await self.people()
         await self.consent()
         await self.second_factor()
         await self.nothing_yet()
@@ -238,6 +240,27 @@ class PageWalk:
         await self.stop("second-factor-set-up", "set_up.title")
         await self.send(code="000000", current=PASSWORD)
         await self.stop("second-factor-set-up-wrong", "set_up.title")
+
+    async def people(self) -> None:
+        path, title = "/auth/account/plants/people", {"plant": HOUSE.name}
+        for notice in ("", *sorted(PEOPLE_NOTICES)):
+            await self.open(f"{path}?plant={HOUSE.id}&done={notice}")
+            await self.stop(f"people-{notice or 'plain'}", "guests.title", **title)
+        await self.send(path, email="nobody")
+        await self.stop("people-wrong-email", "guests.title", **title)
+        await self.send(path, email="guest@example.com", begin="2099-01-02T10:00", end="2099-01-01T10:00")
+        await self.stop("people-wrong-period", "guests.title", **title)
+        await self.send(path, email="guest@example.com", begin="2099-01-01T10:00", end="2099-01-02T10:00")
+        await self.stop("people-guest", "guests.title", **title)
+        stored = await self.home.store.find_plant(HOUSE.id)
+        assert stored is not None
+        for each in stored.plant.invited:
+            await self.home.store.withdraw_invitation(HOUSE.id, each.email)
+        for member in stored.plant.allowed:
+            await self.home.store.withdraw_user(HOUSE.id, member.user_id)
+        await self.open(f"{path}?plant={HOUSE.id}")
+        await self.stop("people-nobody", "guests.title", **title)
+        await self.home.store.allow_user(HOUSE.id, BRUNO.id)
 
     async def consent(self) -> None:
         home = self.home

@@ -12,6 +12,7 @@ from domogate.auth.pages.account import AccountPages, scope_words
 from domogate.auth.pages.browser import COOKIE, Cookies, is_own_form
 from domogate.auth.pages.context import PageContext, PageStore
 from domogate.auth.pages.forgotten_password import ForgottenPasswordPages
+from domogate.auth.pages.guests import PeoplePages
 from domogate.auth.pages.login import LoginPages
 from domogate.auth.pages.password import PasswordPages
 from domogate.auth.pages.password_links import PasswordLinkPages
@@ -47,7 +48,10 @@ class Pages:
         self._context = PageContext(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links)
 
     def routes(self) -> list[Route]:
-        kinds = (LoginPages, ForgottenPasswordPages, AccountPages, PasswordPages, SecondFactorPages, PasswordLinkPages)
+        kinds = (
+            *(LoginPages, ForgottenPasswordPages, AccountPages, PeoplePages, PasswordPages, SecondFactorPages),
+            PasswordLinkPages,
+        )
         style = Route(STYLE_PATH, self._context.renderer.serve_style, methods=["GET"])
         return [style, *(route for kind in kinds for route in kind(self._context).routes())]
 

@@ -16,7 +16,7 @@ from domogate.services.people.logins import (
     SecondFactorNeeded,
     form_token_of,
 )
-from domogate.services.people.people import Invited, InvitedAs, People
+from domogate.services.people.people import Invited, InvitedAs, People, TooOften
 from domogate.services.people.rules import check_email, check_name, check_password
 from domogate.services.people.second_factor import SecondFactor, is_secret
 from domogate.services.people.sessions import Sessions
@@ -41,6 +41,7 @@ __all__ = [
     "SecondFactor",
     "SecondFactorNeeded",
     "Sessions",
+    "TooOften",
     "check_email",
     "check_name",
     "check_password",

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import msgspec
 
+from domogate.common.window_limiter import WindowLimiter
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
@@ -19,8 +20,21 @@ from domogate.services.people.clients import Clients
 from domogate.services.people.guests import check_limits
 from domogate.services.people.links import IssuedLink, report_failure
 from domogate.services.people.rules import check_email
-from domogate.services.refusals import Conflict, Forbidden, NotFound
-from domogate.services.rights.access import may_remove
+from domogate.services.refusals import Conflict, Forbidden, NotFound, Refused
+from domogate.services.rights.access import may_invite, may_remove
+
+OWNER_INVITATIONS, OWNER_SPAN = 20, 3600.0
+"""So many invitations an owner may send in so many seconds, because each can send a mail."""
+MOST_PEOPLE = 200
+"""Members and invitations of a plant, if its owner invites."""
+
+
+class TooOften(Refused):
+    """The owner has sent many invitations. `wait` is in seconds."""
+
+    def __init__(self, wait: float) -> None:
+        super().__init__("Too many invitations were sent; try again later.")
+        self.wait = wait
 
 
 class InvitedAs(StrEnum):
@@ -144,6 +158,38 @@ class People(Accounts):
                 await self.withdraw_user(plant_id, member.user_id, by=by)
                 return
         await self.withdraw_invitation(plant_id, email, by=by)
+
+    @cached_property
+    def _owner_limiter(self) -> WindowLimiter:
+        return WindowLimiter(OWNER_INVITATIONS, OWNER_SPAN)
+
+    async def invite_by_owner(
+        self, plant_id: Id, email: str, limits: Limits | None, *, mails_links: bool, address: str = "", user_id: Id
+    ) -> InvitedAs:
+        """The link for a new account goes to the invited mailbox only, never to the owner (Decision 0059).
+
+        Raises Forbidden, TooOften, Invalid, Conflict, MailFailed.
+        """
+        plant = await self._check_owner(plant_id, user_id)
+        now = self._clock.now()
+        if wait := self._owner_limiter.wait(user_id, now):
+            raise TooOften(wait)
+        if len(plant.allowed) + len(plant.invited) >= MOST_PEOPLE:
+            raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people; withdraw some first.")
+        self._owner_limiter.count(user_id, now)
+        by = Actor(user_id, address)
+        return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome
+
+    async def withdraw_by_owner(self, plant_id: Id, email: str, *, address: str = "", user_id: Id) -> None:
+        """Raises Forbidden, NotFound, Conflict."""
+        await self._check_owner(plant_id, user_id)
+        await self.withdraw(plant_id, email, by=Actor(user_id, address))
+
+    async def _check_owner(self, plant_id: Id, user_id: Id) -> Plant:
+        plant = await self.get_plant(plant_id)
+        if not may_invite(await self._store.find_user(user_id), plant):
+            raise Forbidden("Only the plant's owner may do this.")
+        return plant
 
     async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None:
         """For an allowed user. The owner cannot leave the plant, only remove it."""

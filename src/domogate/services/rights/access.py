@@ -136,6 +136,11 @@ def may_remove(user: User | None, plant: Plant) -> bool:
     return user is not None and (user.id == plant.owner.user_id or may_manage(user))
 
 
+def may_invite(user: User | None, plant: Plant) -> bool:
+    """Whether the user may invite people to the plant and withdraw them: only its owner. Operators have other means."""
+    return user is not None and user.active and user.id == plant.owner.user_id and plant.status is PlantStatus.ACTIVE
+
+
 # The credentials of a request: a subscription key and a token (Spec 5, Decision 0005).
 
 KEY, AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"

@@ -1,0 +1,218 @@
+"""The page on which an owner invites people to a home, with limits, and withdraws them."""
+
+import html
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from domogate.domain.limits import Limits
+from domogate.domain.plants import PlantStatus
+from support.pages import ANNA, BRUNO, CARLA, HOUSE, House, PageBrowser, house
+from support.stores import GROUND, HALL, KITCHEN, LAMP, SCENE
+
+pytestmark = pytest.mark.slow
+
+PEOPLE = "/auth/account/plants/people"
+OF_HOUSE = f"{PEOPLE}?plant={HOUSE.id}"
+WITHDRAW = f"{PEOPLE}/withdraw"
+
+
+def local(at: float) -> str:
+    """As a browser sends a date and a time."""
+    return datetime.fromtimestamp(at).strftime("%Y-%m-%dT%H:%M")
+
+
+def on_the_minute(at: float) -> float:
+    return at // 60 * 60
+
+
+async def limits_of(home: House, email: str) -> Limits | None:
+    stored = await home.store.find_plant(HOUSE.id)
+    assert stored is not None
+    people = {one.email: one.limits for one in stored.plant.allowed} | {one.email: one.limits for one in stored.plant.invited}
+    return people[email]
+
+
+async def emails_in(home: House) -> tuple[list[str], list[str]]:
+    stored = await home.store.find_plant(HOUSE.id)
+    assert stored is not None
+    return [one.email for one in stored.plant.allowed], [one.email for one in stored.plant.invited]
+
+
+@pytest.fixture
+async def mailing(tmp_path: Path) -> AsyncIterator[tuple[House, PageBrowser]]:
+    async with house(tmp_path, mails_links=True) as home:
+        browser = PageBrowser(home.app(), home.base_url)
+        async with browser.http:
+            yield home, browser
+
+
+class TestTheOwner:
+    async def test_gets_there_from_the_account(self, browser: PageBrowser) -> None:
+        await browser.log_in()
+        assert OF_HOUSE in (await browser.get("/auth/account")).text
+        page = (await browser.get(OF_HOUSE)).text
+        assert BRUNO.email in page
+        assert "Carla@Example.com" in page
+        assert page.count("The whole home, at any time") == 2
+
+    async def test_invites_a_guest_to_a_room_for_a_period(self, browser: PageBrowser, home: House) -> None:
+        await home.store.withdraw_user(HOUSE.id, BRUNO.id)
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        begin, end = home.clock.now() + 3600, home.clock.now() + 7200
+        fields = {f"ambient-{KITCHEN.id}": "yes", "begin": local(begin), "end": local(end)}
+        answer = await browser.send(PEOPLE, email=BRUNO.email, **fields)
+        assert answer.headers["location"] == f"{OF_HOUSE}&done=member"
+        expected = Limits(ambients=(KITCHEN.id,), valid_from=on_the_minute(begin), valid_until=on_the_minute(end))
+        assert await limits_of(home, BRUNO.email) == expected
+        page = (await browser.follow()).text
+        assert "The person has access now." in page
+        assert f"{KITCHEN.name} · from {local(begin).replace('T', ' ')} · until {local(end).replace('T', ' ')}" in page
+
+    async def test_can_choose_floors_rooms_and_devices_without_a_room(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        page = (await browser.get(OF_HOUSE)).text
+        for field in (f"floor-{GROUND.id}", f"ambient-{KITCHEN.id}", f"ambient-{HALL.id}"):
+            assert f'name="{field}"' in page
+        assert LAMP.id not in page
+        assert SCENE.id not in page
+        await browser.send(PEOPLE, email="dora@example.com", **{f"floor-{GROUND.id}": "yes", f"ambient-{HALL.id}": "yes"})
+        assert await limits_of(home, "dora@example.com") == Limits(floors=(GROUND.id,), ambients=(HALL.id,))
+
+    async def test_without_limits_shares_the_whole_home(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        await browser.send(PEOPLE, email="dora@example.com")
+        assert await limits_of(home, "dora@example.com") is None
+
+    async def test_withdraws_a_member_and_an_invitation(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        invited: list[list[str]] = [["Carla@Example.com"], []]
+        for left in invited:
+            await browser.get(OF_HOUSE)
+            answer = await browser.send(WITHDRAW)
+            assert answer.headers["location"] == f"{OF_HOUSE}&done=withdrawn"
+            assert await emails_in(home) == ([], left)
+        assert "Nobody else has access." in (await browser.follow()).text
+
+    async def test_never_sees_a_link_for_the_account_of_another_person(self, browser: PageBrowser, home: House) -> None:
+        """Otherwise the owner could take over an account that others have invited, too."""
+        link = await home.link(CARLA)
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        await browser.send(WITHDRAW, email=CARLA.email)
+        await browser.get(OF_HOUSE)
+        answer = await browser.send(PEOPLE, email=CARLA.email)
+        assert answer.headers["location"] == f"{OF_HOUSE}&done=invited"
+        page = (await browser.follow()).text
+        assert "Ask the operator" in page
+        assert "token=" not in page
+        assert (await browser.get(link)).status_code == 200, "the link of the operator still works"
+
+    async def test_has_the_link_mailed_to_the_invited_person(self, mailing: tuple[House, PageBrowser]) -> None:
+        home, browser = mailing
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        answer = await browser.send(PEOPLE, email="dora@example.com")
+        assert answer.headers["location"] == f"{OF_HOUSE}&done=mailed"
+        assert "token=" not in (await browser.follow()).text
+        ((plant, email, link),) = home.mail.sent
+        assert (plant, email) == (HOUSE.name, "dora@example.com")
+        assert link is not None
+
+    async def test_is_told_if_the_mail_cannot_be_sent(self, mailing: tuple[House, PageBrowser]) -> None:
+        home, browser = mailing
+        home.mail.failure = OSError("no route to the mail server")
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        answer = await browser.send(PEOPLE, email="dora@example.com")
+        assert answer.headers["location"] == f"{OF_HOUSE}&done=unsent"
+        assert (await emails_in(home))[1] == ["Carla@Example.com", "dora@example.com"]
+
+    async def test_is_in_the_audit_log(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        await browser.send(PEOPLE, email="dora@example.com", **{f"ambient-{HALL.id}": "yes"})
+        await home.audit.flush()
+        entry = next(record.entry for record in await home.audit.list(limit=100) if record.entry.action == "invited")
+        assert entry.detail == {"outcome": "invited", "limits": "yes"}
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("fields", "status", "text"),
+        [
+            ({"email": "no address"}, 400, "This is not an e-mail address."),
+            ({"email": BRUNO.email}, 409, "This person has access or is invited already."),
+            ({"email": "d@example.com", "end": "2001-01-01T00:00"}, 400, "The end must be in the future"),
+            ({"email": "d@example.com", "begin": "2099-02-01T00:00", "end": "2099-01-01T00:00"}, 400, "The end must be"),
+            ({"email": "d@example.com", "begin": "tomorrow"}, 400, "This is not a date and a time."),
+            ({"email": "d@example.com", "end": "9999-99-99T99:99"}, 400, "This is not a date and a time."),
+        ],
+    )
+    async def test_show_the_form_again(
+        self, browser: PageBrowser, home: House, fields: dict[str, str], status: int, text: str
+    ) -> None:
+        before = await emails_in(home)
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        answer = await browser.send(PEOPLE, **fields, **{f"ambient-{HALL.id}": "yes"})
+        assert answer.status_code == status
+        assert text in html.unescape(answer.text)
+        assert f'name="ambient-{HALL.id}" value="yes" checked' in answer.text
+        assert await emails_in(home) == before
+
+    async def test_many_invitations_have_to_wait(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get(OF_HOUSE)
+        for number in range(20):
+            await browser.send(PEOPLE, email=f"guest{number}@example.com")
+            await browser.follow()
+        answer = await browser.send(PEOPLE, email="one.more@example.com")
+        assert answer.status_code == 429
+        assert int(answer.headers["retry-after"]) > 0
+        home.clock.at += 3600
+        assert (await browser.send(PEOPLE, email="one.more@example.com")).status_code == 303
+
+    @pytest.mark.parametrize("path", [PEOPLE, WITHDRAW])
+    async def test_a_form_of_another_site_does_nothing(self, browser: PageBrowser, home: House, path: str) -> None:
+        before = await emails_in(home)
+        await browser.log_in()
+        fields = {"plant": HOUSE.id, "email": BRUNO.email if path == WITHDRAW else "eve@example.com", "csrf": "wrong"}
+        answer = await browser.http.post(path, data=fields)
+        assert answer.headers["location"] == "/auth/account?done=stale"
+        assert await emails_in(home) == before
+
+    async def test_only_the_owner_sees_and_changes_the_people(self, browser: PageBrowser, home: House) -> None:
+        """Bruno is a member, and becomes an operator: operators have other means."""
+        for operator in (False, True):
+            await home.change(BRUNO, operator=operator)
+            before = await emails_in(home)
+            await browser.log_in(BRUNO.email)
+            assert (await browser.get(OF_HOUSE)).headers["location"] == "/auth/account"
+            await browser.get("/auth/account/password")
+            page = browser.answer.text
+            token = page.split('name="csrf" value="')[1].split('"')[0]
+            for path, email in ((PEOPLE, "eve@example.com"), (WITHDRAW, "Carla@Example.com")):
+                answer = await browser.http.post(path, data={"plant": HOUSE.id, "email": email, "csrf": token})
+                assert answer.headers["location"] == "/auth/account?done=stale"
+            assert await emails_in(home) == before
+            browser.http.cookies.clear()
+
+    async def test_nobody_is_invited_to_a_removed_home(self, browser: PageBrowser, home: House) -> None:
+        await home.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, home.clock.now())
+        await browser.log_in()
+        assert (await browser.get(OF_HOUSE)).headers["location"] == "/auth/account"
+
+    @pytest.mark.parametrize("plant", ["", "x", "00000000-0000-4000-8000-000000000404"])
+    async def test_an_unknown_home_leads_to_the_account(self, browser: PageBrowser, plant: str) -> None:
+        await browser.log_in()
+        assert (await browser.get(f"{PEOPLE}?plant={plant}")).headers["location"] == "/auth/account"
+
+    async def test_without_a_login_the_page_asks_for_one(self, browser: PageBrowser) -> None:
+        assert (await browser.get(OF_HOUSE)).headers["location"].startswith("/auth/login")
+        answer = await browser.http.post(PEOPLE, data={"plant": HOUSE.id, "email": ANNA.email})
+        assert answer.headers["location"] == "/auth/account?done=stale"
