@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -51,16 +51,24 @@ class HealthChecks:
 
     def _run(self) -> None:
         while not self._stop.wait(_EVERY):
-            started = time.monotonic()
+            started, waited = time.monotonic(), self._waited_for_a_cpu()
             try:
                 with connect(self.gateway.base_url, timeout=10) as connection:
                     connection.sendall(_HEALTH)
                     answer = connection.recv(4096)
             except OSError as error:
                 answer = repr(error).encode()
-            self.times.append(time.monotonic() - started)
+            self.times.append(time.monotonic() - started - (self._waited_for_a_cpu() - waited))
             if not answer.startswith(b"HTTP/1.1 200"):
                 self.failures.append(f"{answer[:200]!r} after {self.times[-1]:.1f} s")
+
+    def _waited_for_a_cpu(self) -> float:
+        """Seconds in which this thread and that of the gateway's event loop waited while other processes ran (Linux)."""
+        pid = self.gateway.process.pid
+        with suppress(OSError):
+            files = (Path("/proc/thread-self/schedstat"), Path(f"/proc/{pid}/task/{pid}/schedstat"))
+            return sum(int(file.read_text().split()[1]) for file in files) / 1e9
+        return 0.0
 
 
 def attack_without_credentials(gateway: Gateway, seconds: float, chance: random.Random, say: Callable[[str], None]) -> str:

@@ -5,6 +5,7 @@ python -m soak.attackers ATTACK PORT SIZE SECONDS SEED
 
 import asyncio
 import base64
+import os
 import random
 import re
 import secrets
@@ -160,6 +161,7 @@ async def attack(name: str, target: Target, size: int) -> None:
 
 
 if __name__ == "__main__":
+    os.nice(19)  # attackers are on other machines and take no CPU time from this one
     _, attack_name, port, size, seconds, seed = sys.argv
     chance = random.Random(int(seed))  # noqa: S311 - no secret
     asyncio.run(attack(attack_name, Target(int(port), time.monotonic() + float(seconds), chance), int(size)))

@@ -11,8 +11,10 @@ from collections.abc import Callable
 
 from domogate.edge.connections import Connections, Place
 
-_AT_ONCE = 8
-"""Connections accepted before others are read, so that a flood of new ones does not delay those that are open."""
+_AT_ONCE = 32
+"""Connections accepted in one round of the event loop, so that a flood of new ones does not delay those that are open."""
+_RESERVE_SHARE = 4
+"""One of the reserve counts as so many: it is to stay for some rounds, in which it can ask, before newer ones displace it."""
 _PAUSE = 0.5
 """Seconds without accepting after an error of the system, such as too many open files."""
 
@@ -46,7 +48,8 @@ class Acceptor:
 
     async def _accept(self) -> None:
         while True:
-            for _ in range(_AT_ONCE):
+            accepted = 0
+            while accepted < _AT_ONCE:
                 try:
                     connection, address = await self._loop.sock_accept(self._listener)
                 except ConnectionAbortedError:
@@ -56,6 +59,7 @@ class Acceptor:
                     await asyncio.sleep(_PAUSE)
                     continue
                 place = self._connections.add(connection, address[0])
+                accepted += _RESERVE_SHARE if place.limit else 1
                 task = self._loop.create_task(self._open(connection, place))
                 self._opening.add(task)
                 task.add_done_callback(self._opening.discard)

@@ -145,6 +145,13 @@ class GuardedProtocol(RequestReader, Guarded):
             scope[TAKEN] = self.flow.drain
             self.cycle.keep_alive = self.cycle.keep_alive and not limit
 
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        start = super()._start_asgi_task
+        if self.url in _HEALTH:
+            start(cycle, app)
+        else:
+            self.guards.pace.start(lambda: start(cycle, app))
+
     def on_message_complete(self) -> None:
         super().on_message_complete()
         if self.phase == IDLE:
