@@ -17,7 +17,8 @@ from support.oauth import PASSWORD, WEB, Browser, Provider, open_provider, retur
 async def provider(tmp_path: Path, template: Path) -> AsyncIterator[Provider]:
     async with open_provider(tmp_path, template) as provider:
         people: Any = None  # only the account pages ask it
-        provider.pages = Pages(provider.sessions, provider.store, people, provider.clock, base_url=AUDIENCE)
+        webhooks: Any = None
+        provider.pages = Pages(provider.sessions, provider.store, people, webhooks, provider.clock, base_url=AUDIENCE)
         yield provider
 
 

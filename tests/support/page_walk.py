@@ -150,6 +150,7 @@ class PageWalk:
     async def prepare(self) -> None:
         home = self.home
         await home.let_in(ANNA, *SCOPES)
+        await home.add_webhook(ANNA)
         await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
         await home.set_standing(BRUNO, Standing.GOOD)
         await home.change(BRUNO, totp_secret=SECRET)

@@ -21,11 +21,13 @@ from domogate.common.secrets import hash_secret
 from domogate.domain.authorization import LinkPurpose, OneTimeLink
 from domogate.domain.ids import new_id
 from domogate.domain.people import Client, Grant, Scope, Standing, User
+from domogate.domain.webhooks import Webhook
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.services.authorization import Authorization
 from domogate.services.people import LINK_PATH, LoginThrottle, SecondFactor, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
+from domogate.services.webhooks.administration import WebhookAdministration
 from support.forms import forms_of
 from support.people import LINK_LIFETIME, PeopleEnvironment, open_people
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
@@ -79,6 +81,7 @@ class House:
                 self.sessions,
                 self.store,
                 self.people,
+                WebhookAdministration(self.store, self.clock, self.audit),
                 self.clock,
                 base_url=base_url,
                 mails_links=mails_links,
@@ -126,6 +129,18 @@ class House:
         grant = Grant(new_id(), who.id, self.client.id, scopes or ("light.read",), created_at=self.clock.now() - 7200)
         await self.store.add_grant(grant)
         return grant
+
+    async def add_webhook(self, who: User, url: str = "https://receiver.example/a-secret-path") -> Webhook:
+        webhook = Webhook(
+            id=new_id(), client_id=self.client.id, user_id=who.id, grant_id=(await self.let_in(who)).id, plant_id=HOUSE.id,
+            url=url, secret="whsec_AAAA", scopes=("light.read",), created_at=self.clock.now() - 7200, position=0,
+        )  # fmt: skip
+        assert await self.store.add_webhook(webhook)
+        return webhook
+
+    async def ended_webhooks(self, who: User) -> list[str]:
+        """The reason of each webhook that has ended."""
+        return [it.ended_why for it in await self.store.list_webhooks(user_id=who.id) if it.ended_at is not None]
 
     async def link(self, who: User, purpose: LinkPurpose = LinkPurpose.PASSWORD) -> str:
         """The path of a one-time link."""

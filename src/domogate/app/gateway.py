@@ -48,6 +48,7 @@ from domogate.services.plants.scenes import Scenes
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.tickets import Redemption
 from domogate.services.tickets.issuing import Tickets
+from domogate.services.webhooks.administration import WebhookAdministration
 from domogate.services.webhooks.dispatcher import Dispatcher
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
@@ -277,6 +278,7 @@ class Gateway:
             self.sessions,
             self.store,
             self.people,
+            WebhookAdministration(self.store, self.clock, self.audit, self.dispatcher),
             self.clock,
             base_url=settings.base_url,
             terms_url=settings.terms_url,

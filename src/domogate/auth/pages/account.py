@@ -1,4 +1,4 @@
-"""The account page: due tasks, applications, homes, sessions, and links to the security pages."""
+"""The account page: due tasks, applications, webhooks, homes, sessions, and links to the security pages."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -11,6 +11,7 @@ from domogate.auth.forms import address_of
 from domogate.auth.pages.browser import COOKIE, Form, is_own_form, read_form
 from domogate.auth.pages.context import ACCOUNT_PATH, PageContext
 from domogate.auth.pages.language import Language
+from domogate.auth.pages.rendering import host_of
 from domogate.auth.pages.user_agents import Agent, describe_agent
 from domogate.auth.redirects import see_other
 from domogate.auth.routing import Endpoint, route_by_method
@@ -22,7 +23,9 @@ from domogate.services.people import Actor, LoggedIn
 from domogate.services.refusals import Refused
 from domogate.services.rights.access import list_own_plants
 
-NOTICES = frozenset(("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale"))
+NOTICES = frozenset(
+    ("revoked", "ended", "left", "password", "terms", "second_factor_on", "second_factor_off", "stale", "webhook")
+)
 
 
 Action = Callable[[Request, LoggedIn, Form], Awaitable[Response]]
@@ -34,6 +37,16 @@ class Application(msgspec.Struct, frozen=True):
     client_id: str
     name: str
     scopes: tuple[str, ...]
+    since: float
+
+
+class WebhookRow(msgspec.Struct, frozen=True):
+    """A webhook for a home of the person. Only the host of the URL is shown: the rest may be a secret of the application."""
+
+    id: Id
+    plant: str
+    client: str
+    host: str
     since: float
 
 
@@ -58,6 +71,7 @@ class AccountPages:
             Route(ACCOUNT_PATH, self.show, methods=["GET"]),
             self._action("applications/revoke", self.revoke),
             self._action("sessions/end", self.end_session),
+            self._action("webhooks/end", self.end_webhook),
             route_by_method(f"{ACCOUNT_PATH}/plants/leave", get=self.ask_to_leave, post=self._checked(self.leave_plant)),
             self._action("terms", self.accept_terms),
             self._action("logout", self.log_out),
@@ -94,6 +108,7 @@ class AccountPages:
             now=self._context.clock.now(),
             applications=await self._applications_of(person),
             scope_words=lambda scope: scope_words(language, scope),
+            webhooks=await self._webhooks_of(person),
             sessions=await self._sessions_of(person),
             own_plants=[plant for plant in plants if plant.owner.user_id == person.user.id],
             shared_plants=[plant for plant in plants if plant.owner.user_id != person.user.id],
@@ -112,11 +127,19 @@ class AccountPages:
     async def end_session(self, request: Request, person: LoggedIn, form: Form) -> Response:
         if form.get("others"):
             await self._context.sessions.end_others(person, address_of(request))
+            await self._context.end_webhooks(request, person.user.id, form, "The user logged out everywhere.")
         else:
             session_id = DASHED_UUID.parse_id(form.get("session_id"))
             if session_id is not None:
                 await self._context.sessions.end(person, session_id, address_of(request))
         return _done("ended")
+
+    async def end_webhook(self, request: Request, person: LoggedIn, form: Form) -> Response:
+        webhook_id = DASHED_UUID.parse_id(form.get("webhook_id"))
+        if webhook_id is not None:
+            reason = "The user ended it on the account page."
+            await self._context.webhooks.end(person.user.id, reason, webhook_id=webhook_id, address=address_of(request))
+        return _done("webhook")
 
     async def ask_to_leave(self, request: Request) -> Response:
         person = await self._context.find_person(request)
@@ -165,6 +188,18 @@ class AccountPages:
                 min(grant.created_at for grant in theirs),
             )
             for client_id, theirs in by_client.items()
+        ]
+
+    async def _webhooks_of(self, person: LoggedIn) -> list[WebhookRow]:
+        webhooks = await self._context.webhooks.list_active_of(person.user.id)
+        clients = {client.id: client.name for client in await self._context.store.list_clients()} if webhooks else {}
+        plants, _ = await self._context.store.list_plants_of(person.user.id)
+        names = {plant.id: plant.name for plant in plants}
+        return [
+            WebhookRow(
+                it.id, names.get(it.plant_id, ""), clients.get(it.client_id) or it.client_id, host_of(it.url), it.created_at
+            )
+            for it in webhooks
         ]
 
     async def _sessions_of(self, person: LoggedIn) -> list[SessionRow]:

@@ -13,6 +13,7 @@ from domogate.auth.pages.browser import (
     PENDING_COOKIE,
     VISIT_COOKIE,
     Cookies,
+    Form,
     new_visit,
     parse_return_to,
     visit_token,
@@ -20,8 +21,10 @@ from domogate.auth.pages.browser import (
 from domogate.auth.pages.language import Language, choose_language
 from domogate.auth.pages.rendering import Renderer, form_target
 from domogate.auth.redirects import see_other
+from domogate.domain.ids import Id
 from domogate.ports import ClientStore, Clock, GrantStore, PeopleStore, PlantStore, SessionStore
 from domogate.services.people import LoggedIn, LoginComplete, People, Sessions, form_token_of
+from domogate.services.webhooks.administration import WebhookAdministration
 
 LOGIN_PATH = "/auth/login"
 ACCOUNT_PATH = "/auth/account"
@@ -37,12 +40,18 @@ class PageContext(msgspec.Struct, frozen=True):
     sessions: Sessions
     store: PageStore
     people: People
+    webhooks: WebhookAdministration
     clock: Clock
     renderer: Renderer
     cookies: Cookies
     terms_url: str | None = None
     mails_links: bool = False
     """Whether a link can be mailed to a person who is not logged in."""
+
+    async def end_webhooks(self, request: Request, user_id: Id, form: Form, reason: str) -> None:
+        """After a new password or a logout everywhere, unless the person ticked the box to keep them (Decision 0055)."""
+        if form.get("keep_webhooks") != "yes":
+            await self.webhooks.end(user_id, reason, address=address_of(request))
 
     async def find_person(self, request: Request) -> LoggedIn | None:
         return await self.sessions.find(request.cookies.get(COOKIE))

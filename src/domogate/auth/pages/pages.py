@@ -22,6 +22,7 @@ from domogate.auth.redirects import see_other
 from domogate.domain.people import Client, IdentityScope
 from domogate.ports import Clock
 from domogate.services.people import LoggedIn, People, Sessions
+from domogate.services.webhooks.administration import WebhookAdministration
 
 _AUTHORIZE_PATH = "/auth/authorize"
 _LOGOUT_PATH = "/auth/logout"
@@ -36,6 +37,7 @@ class Pages:
         sessions: Sessions,
         store: PageStore,
         people: People,
+        webhooks: WebhookAdministration,
         clock: Clock,
         *,
         base_url: str,
@@ -45,7 +47,9 @@ class Pages:
     ) -> None:
         """`secure_cookies` None: if `base_url` is https. `mails_links`: whether links can be mailed to people."""
         secure = base_url.startswith("https:") if secure_cookies is None else secure_cookies
-        self._context = PageContext(sessions, store, people, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links)
+        self._context = PageContext(
+            sessions, store, people, webhooks, clock, Renderer(), Cookies(secure=secure), terms_url, mails_links
+        )
 
     def routes(self) -> list[Route]:
         kinds = (

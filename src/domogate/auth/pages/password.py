@@ -28,7 +28,7 @@ class PasswordPages:
 
     async def show_password(self, request: Request) -> Response:
         person = await self._context.find_person(request)
-        return self._context.to_login(request) if person is None else self._password_page(request, person)
+        return self._context.to_login(request) if person is None else await self._password_page(request, person)
 
     async def change_password(self, request: Request) -> Response:
         form = await read_form(request)
@@ -36,16 +36,16 @@ class PasswordPages:
         if person is None:
             return self._context.to_login(request)
         if not is_own_form(form, person.form_token):
-            return self._password_page(request, person, 400, {"": "login.stale"})
+            return await self._password_page(request, person, 400, {"": "login.stale"})
         current, password = form.get("current"), form.get("password")
         refused = await self._context.sessions.confirm_password(person, current, address_of(request))
         if isinstance(refused, LoginThrottled):
-            return self._password_page(request, person, 429, wait=refused.seconds)
+            return await self._password_page(request, person, 429, wait=refused.seconds)
         if refused is not None:
-            return self._password_page(request, person, 403, {"current": "password.wrong"})
+            return await self._password_page(request, person, 403, {"current": "password.wrong"})
         flaw = find_flaw(password, form.get("repeated"), person.user.email, current=current)
         if flaw is not None:
-            return self._password_page(request, person, 400, dict([flaw]))
+            return await self._password_page(request, person, 400, dict([flaw]))
         try:
             await self._context.people.set_password(
                 person.user.id,
@@ -57,10 +57,11 @@ class PasswordPages:
         except Conflict:
             return self._context.to_login(request)  # another request changed the password and ended this session
         except Refused:
-            return self._password_page(request, person, 400, {"password": "password.refused"})
+            return await self._password_page(request, person, 400, {"password": "password.refused"})
+        await self._context.end_webhooks(request, person.user.id, form, "The user chose a new password.")
         return see_other(f"{ACCOUNT_PATH}?done=password")
 
-    def _password_page(
+    async def _password_page(
         self,
         request: Request,
         person: LoggedIn,
@@ -77,4 +78,5 @@ class PasswordPages:
             wait=wait,
             problems=problems or {},
             shortest=PASSWORD_LENGTH[0],
+            has_webhooks=bool(await self._context.webhooks.list_active_of(person.user.id)),
         )

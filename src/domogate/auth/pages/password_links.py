@@ -35,7 +35,7 @@ class PasswordLinkPages:
         found = await self._context.people.links.find(token)
         if isinstance(found, DeadLink):
             return self._dead_page(request, found)
-        return self._page(request, token, *found)
+        return await self._page(request, token, *found)
 
     async def set_password(self, request: Request) -> Response:
         form = await read_form(request)
@@ -45,22 +45,23 @@ class PasswordLinkPages:
             return self._dead_page(request, found)
         link, user = found
         if not is_own_form(form, visit_token(request)):
-            return self._page(request, token, link, user, 400, {"": "login.stale"})
+            return await self._page(request, token, link, user, 400, {"": "login.stale"})
         flaw = find_flaw(password, form.get("repeated"), user.email)
         if flaw is not None:
-            return self._page(request, token, link, user, 400, dict([flaw]))
+            return await self._page(request, token, link, user, 400, dict([flaw]))
         try:
             await self._context.people.redeem_link(token, password, address=address_of(request))
         except NotFound:
             return self._dead_page(request, DeadLink.USED)
         except Refused:
-            return self._page(request, token, link, user, 400, {"password": "password.refused"})
+            return await self._page(request, token, link, user, 400, {"password": "password.refused"})
+        await self._context.end_webhooks(request, user.id, form, "The user chose a new password.")
         # A session with the old password has ended.
         response = self._context.render(request, "password_is_set.html", email=user.email)
         self._context.cookies.remove(response, COOKIE)
         return response
 
-    def _page(
+    async def _page(
         self,
         request: Request,
         token: str,
@@ -79,6 +80,7 @@ class PasswordLinkPages:
             purpose=purpose,
             problems=problems or {},
             shortest=PASSWORD_LENGTH[0],
+            has_webhooks=bool(await self._context.webhooks.list_active_of(user.id)),
         )
 
     def _dead_page(self, request: Request, why: DeadLink) -> Response:

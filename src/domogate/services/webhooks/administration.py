@@ -1,4 +1,4 @@
-"""Administration of webhooks, by operators and for their applications. It also works while no gateway is running."""
+"""Administration of webhooks, by operators, their users and applications. It also works while no gateway is running."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -19,7 +19,7 @@ class WebhookDispatcher(Protocol):
 
 
 class WebhookAdministration:
-    """Lists, removes and replays webhooks. `who` is the actor in the audit log."""
+    """Lists, ends, removes and replays webhooks. `who` is the actor in the audit log."""
 
     def __init__(self, store: WebhookStore, clock: Clock, audit: Audit, dispatcher: WebhookDispatcher | None = None) -> None:
         self._store = store
@@ -46,6 +46,23 @@ class WebhookAdministration:
         if not await self._store.delete_webhook(webhook_id):
             raise NotFound(f"There is no webhook {webhook_id}.")
         self.note(AuditAction.WEBHOOK_REMOVED, webhook, who, address)
+
+    async def list_active_of(self, user_id: Id) -> Sequence[Webhook]:
+        """Of one user, with all applications; the oldest first."""
+        return [webhook for webhook in await self._store.list_webhooks(user_id=user_id) if webhook.ended_at is None]
+
+    async def end(self, user_id: Id, reason: str, *, webhook_id: Id | None = None, address: str = "") -> int:
+        """End one webhook of this user, or all (None). Their applications can read the reason. Returns their number."""
+        ended = 0
+        for webhook in await self.list_active_of(user_id):
+            if webhook_id not in (None, webhook.id):
+                continue
+            if self._dispatcher is not None:
+                self._dispatcher.remove(webhook.id)
+            if await self._store.end_webhook(webhook.id, reason, self._clock.now()):
+                self.note(AuditAction.WEBHOOK_ENDED, webhook, user_id, address, why=reason)
+                ended += 1
+        return ended
 
     async def list_dead(self, webhook_id: Id, *, after: int = 0, limit: int) -> Sequence[PendingDelivery]:
         """By cursor. Raises NotFound."""
