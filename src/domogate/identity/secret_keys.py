@@ -1,4 +1,4 @@
-"""Encrypts secrets for the store: AES-256-GCM under a key that is not in the database (Decision 0063)."""
+"""Encrypts secrets for the store: AES-256-GCM under a key that is not in the database (Decision 0062)."""
 
 import base64
 import binascii

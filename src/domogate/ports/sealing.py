@@ -1,4 +1,4 @@
-"""Encryption of the secrets in the store (Decision 0063)."""
+"""Encryption of the secrets in the store (Decision 0062)."""
 
 from typing import Protocol
 

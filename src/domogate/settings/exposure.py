@@ -1,4 +1,4 @@
-"""What `domogate serve` requires before it listens on other addresses than loopback (Decision 0064)."""
+"""What `domogate serve` requires before it listens on other addresses than loopback (Decision 0063)."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Secrets in the database are encrypted. The table `secret_key` names the key, which is not in the database (Decision 0063).
+"""Secrets in the database are encrypted. The table `secret_key` names the key, which is not in the database (Decision 0062).
 
 The sealer is an execution option of the engines, so every connection has it.
 """
