@@ -148,3 +148,11 @@ class TestServe:
         with running(start("serve", tmp_path)) as empty:
             assert json.loads(empty.domogate("user", "list", "--json")) == []
             assert json.loads(empty.domogate("key", "list", "--json")) == []
+
+
+def test_a_demo_on_a_database_of_its_own_can_be_started_again_without_its_folder(tmp_path: Path) -> None:
+    """The database stays when the temporary folder with the secret key is gone."""
+    url = f"sqlite:///{tmp_path / 'server.db'}"
+    for _ in range(2):
+        with running(start("demo", tmp_path, {"DOMOGATE_DATABASE": url}, own_data=False)) as demo:
+            assert demo.ready["users"]

@@ -18,9 +18,14 @@ def database() -> Iterator[str]:
         yield server.empty_database()
 
 
+def settings_of(database: str) -> dict[str, str]:
+    """Gateways on one database need the same key."""
+    return {"DOMOGATE_DATABASE": database, "DOMOGATE_SECRET_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}
+
+
 @pytest.fixture(scope="module")
 def gateway(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with running(start("demo", tmp_path_factory.mktemp("postgres"), {"DOMOGATE_DATABASE": database})) as started:
+    with running(start("demo", tmp_path_factory.mktemp("postgres"), settings_of(database))) as started:
         yield started
 
 
@@ -33,7 +38,7 @@ class TestTheGatewayOnPostgres:
     def test_keeps_what_was_acknowledged_when_it_is_killed(
         self, database: str, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        settings = {"DOMOGATE_DATABASE": database}
+        settings = settings_of(database)
         folder = tmp_path_factory.mktemp("killed")
         with running(start("demo", folder, settings)) as first:
             who, target = first.case(E1)

@@ -215,15 +215,20 @@ def _wait_until_ready(process: Process, ready_file: Path, log_file: Path) -> dic
     raise AssertionError(f"the gateway was not ready in {START_DEADLINE:.0f} s:\n{log_file.read_text()[-4000:]}")
 
 
-def start(command: str, directory: Path, settings: Mapping[str, str] | None = None, *, anew: bool = False) -> Gateway:
-    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`; `anew` as in `launch`."""
+def start(
+    command: str, directory: Path, settings: Mapping[str, str] | None = None, *, anew: bool = False, own_data: bool = True
+) -> Gateway:
+    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`; `anew` as in `launch`.
+
+    Without `own_data` the demo keeps its data in a temporary folder.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
     ready_file.unlink(missing_ok=True)
     environment = _environment(settings or {})
     # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
-        arguments = [command, "--port", "0", "--data", str(data), "--ready-file", str(ready_file)]
+        arguments = [command, "--port", "0", "--ready-file", str(ready_file), *(["--data", str(data)] if own_data else [])]
         process = launch(arguments, environment, greeting, log, new_interpreter=anew)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")

@@ -11,6 +11,7 @@ import typer
 
 from domogate.app import open_tools
 from domogate.cli._command import Mistake, command
+from domogate.cli._files import write_file
 from domogate.cli._greeting import greeting
 from domogate.cli._ready import Ready, ReadyClient, ReadyFile, ReadyUser, note_address, withdraw, write_credentials, write_ready
 from domogate.cli.token import DEMO_CLIENT, add_grant
@@ -18,6 +19,7 @@ from domogate.common.secrets import hash_secret, new_secret
 from domogate.domain.authorization import RefreshToken
 from domogate.domain.people import Client, Grant, IdentityScope, Scope, Subscription, TokenKind, User
 from domogate.estate import EstateFile, build_estate, demo_text, read_estate
+from domogate.identity.secret_keys import KEY_FILE
 from domogate.settings import Settings
 from domogate.settings.descriptions import list_flags
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from domogate.app import Gateway
 
 commands = typer.Typer()
+
+_PUBLIC_KEY = "RG9tb2dhdGUgZGVtbzogYSBwdWJsaWMga2V5IDEyMzQ=\n"
+"""Like the passwords of the demo."""
 
 
 @command(commands, "demo", flags=list_flags())
@@ -64,6 +69,8 @@ def _data_folder(settings: Settings, given: frozenset[str]) -> Iterator[Settings
         yield settings
         return
     with tempfile.TemporaryDirectory(prefix="domogate-demo-") as folder:
+        if settings.database is not None:  # it stays when the folder is gone, and the next run must be able to read it
+            write_file(Path(folder) / KEY_FILE, _PUBLIC_KEY)
         yield msgspec.structs.replace(settings, data=Path(folder))
 
 
