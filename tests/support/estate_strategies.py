@@ -237,6 +237,13 @@ class _PlantMaker:
         return Topology(floors, self.ambients(), self.modules())
 
 
+@st.composite
+def topologies(draw: Draw) -> tuple[Topology, tuple[FirstState, ...]]:
+    """The content of one plant, with the first states of some modules."""
+    maker = _PlantMaker(draw, count(1))
+    return maker.topology(), tuple(maker.states.values())
+
+
 def _limits(draw: Draw, topology: Topology) -> Limits | None:
     def some(places: list[Id]) -> tuple[Id, ...]:
         return tuple(draw(st.lists(st.sampled_from(places), unique=True, max_size=3))) if places else ()

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from domogate.domain.estate import Estate
+from domogate.domain.limits import Limits
 from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Standing
 from domogate.domain.plants import PlantStatus
@@ -48,6 +49,24 @@ class TestRights:
         found = await house.store.find_webhook(webhook.id)
         assert found is None if how == "user" else found is not None and found.ended_at is not None
         assert house.dispatcher.webhooks == 0
+
+    async def test_a_guest_gets_events_within_the_limits_and_until_their_end(
+        self, house: DeliverySetup, sender: RecordingSender
+    ) -> None:
+        limits = Limits(modules=(LAMPS[0].id,), valid_until=house.clock.now() + 60)
+        await house.store.set_member_limits(HOME, GUEST.id, limits)
+        webhook = await house.register(URL, await house.let_in(GUEST))
+        await house.report(LAMPS[1])
+        shown = await house.report(LAMPS[0])
+        await house.settle()
+        assert sender.cursors() == [shown]
+        house.clock.at += 60
+        await house.report(LAMPS[0])
+        await house.settle()
+        assert sender.cursors() == [shown]
+        found = await house.store.find_webhook(webhook.id)
+        assert found is not None
+        assert found.ended_why == "The user has no rights on the plant any more."
 
     async def test_a_narrow_token_registers_a_narrow_webhook(self, house: DeliverySetup, sender: RecordingSender) -> None:
         whole = await house.let_in()
