@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import functools
+import math
 import signal
 import socket
 import ssl
@@ -165,6 +166,7 @@ class DrainingServer(uvicorn.Server):
             await super().serve(sockets)
         finally:
             sweeper.cancel()
+            self.guards.connections.log_refused(math.inf)
             # Something is left here only when the caller was cancelled.
             for listening in getattr(self, "servers", ()):
                 listening.close()
