@@ -1,7 +1,7 @@
 """`python -m benchmarks.trace E1`: the files that one request passes in a running gateway, and the moves between them.
 
-The demo gateway runs in this process. After a warm-up, the same request is sent several times over HTTP and traced in all
-threads. The trace with the fewest files counts: in the others, other work of the gateway ran at the same time.
+The demo gateway runs in this process. After a warm-up, the same request is sent several times over one HTTP connection and
+traced in all threads. The trace with the fewest files counts: in the others, other work of the gateway ran at the same time.
 A move is a call from a function in one file of the package to a function in another.
 """
 
@@ -12,11 +12,12 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Any
-from urllib.request import Request, urlopen
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import domogate
 from domogate.cli.demo import demo
@@ -59,6 +60,13 @@ class Profiler:
             self.trace.add(frame)
 
 
+class Request(NamedTuple):
+    method: str
+    path: str
+    body: bytes
+    headers: dict[str, str]
+
+
 def switch_plugs(ready: dict[str, Any], number: int) -> Request:
     """E1 for a room with one plug."""
     path = f"/homectl/api/v1.0/plug/energy/addressLocation/plants/{_HOUSE}/ambients/parameter/id/value/{_LIVING_ROOM}"
@@ -68,15 +76,17 @@ def switch_plugs(ready: dict[str, Any], number: int) -> Request:
         "Authorization": f"Bearer {ready['users'][0]['access_token']}",
     }
     body = json.dumps({"status": "on" if number % 2 else "off"}).encode()
-    return Request(f"{ready['base_url']}{path}", data=body, headers=headers, method="POST")
+    return Request("POST", path, body, headers)
 
 
 REQUESTS: dict[str, Callable[[dict[str, Any], int], Request]] = {"E1": switch_plugs}
 
 
-def _send(request: Request) -> None:
-    with urlopen(request, timeout=10) as answer:
-        answer.read()
+def _send(connection: HTTPConnection, request: Request) -> None:
+    connection.request(*request)
+    answer = connection.getresponse()
+    assert answer.status == 200, (answer.status, answer.read())
+    answer.read()
 
 
 async def _trace(operation: str, profiler: Profiler, data: Path) -> list[Trace]:
@@ -91,10 +101,11 @@ async def _trace(operation: str, profiler: Profiler, data: Path) -> list[Trace]:
     traces = []
     try:
         ready = json.loads(ready_file.read_text())
+        connection = HTTPConnection(urlsplit(ready["base_url"]).netloc, timeout=10)
         for number in range(_WARM_UP + _TRACED):
             trace = Trace()
             profiler.trace = trace if number >= _WARM_UP else None
-            await asyncio.to_thread(_send, REQUESTS[operation](ready, number))
+            await asyncio.to_thread(_send, connection, REQUESTS[operation](ready, number))
             profiler.trace = None
             traces.append(trace)
             await asyncio.sleep(0.3)

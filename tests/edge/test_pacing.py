@@ -1,7 +1,7 @@
 import asyncio
 from functools import partial
 
-from domogate.edge.pacing import AT_ONCE, Pace
+from domogate.edge.protocol import AT_ONCE, Pace
 
 
 class TestPace:

@@ -33,7 +33,11 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     state = {"function": "heating", "mode": "manual", "setPoint": 20}
     thermostat = {"id": THERMOSTAT, "name": "Thermostat", "kind": "chronothermostat", "state": state}
     stuck["modules"] = [{**thermostat, "options": {"simulate": "slow"}}]
-    settings = {"DOMOGATE_DEVICE_DEADLINE": str(LIMIT), "DOMOGATE_SIMULATOR_TICK": "3600"}
+    settings = {
+        "DOMOGATE_DEVICE_DEADLINE": str(LIMIT),
+        "DOMOGATE_SIMULATOR_TICK": "3600",
+        "DOMOGATE_CONNECTIONS_MOST_PER_ADDRESS": str(2 * CALLS),
+    }
     with running(serve_estate(estate, tmp_path_factory.mktemp("stuck"), settings)) as gateway:
         yield let_in(gateway, KEY)
 

@@ -222,8 +222,8 @@ class TestPeople:
         ("section", "record"),
         [
             ("users", "email: a@example.com, password: long-enough, passwordHash: x"),
-            ("subscriptions", f"name: x, key: 0123456789abcdef, keyHash: {'0' * 64}"),
-            ("clients", f"id: x, name: x, scopes: [], secret: 0123456789abcdef, secretHash: {'0' * 64}"),
+            ("subscriptions", f"name: x, key: q7fTz2Lk9vXw4RbN, keyHash: {'0' * 64}"),
+            ("clients", f"id: x, name: x, scopes: [], secret: q7fTz2Lk9vXw4RbN, secretHash: {'0' * 64}"),
         ],
     )
     def test_a_secret_and_its_hash(self, section: str, record: str) -> None:
@@ -237,15 +237,15 @@ class TestSubscriptionsAndClients:
             ("key: 0123456789abcde", ".key", "at least 16 characters"),
             ("key: '0123456789 abcdef'", ".key", "ASCII letters, digits and signs, without spaces"),
             ("rate: 3", "", "'key', or 'keyHash' as an export writes it"),
-            ("key: 0123456789abcdef, hint: 012", ".hint", ""),
-            ("key: 0123456789abcdef, dailyQuota: 0", ".dailyQuota", "1 to 1000000000"),
+            ("key: q7fTz2Lk9vXw4RbN, hint: q7f", ".hint", ""),
+            ("key: q7fTz2Lk9vXw4RbN, dailyQuota: 0", ".dailyQuota", "1 to 1000000000"),
             (
-                "key: 0123456789abcdef, expires: tomorrow",
+                "key: q7fTz2Lk9vXw4RbN, expires: tomorrow",
                 ".expires",
                 "ISO 8601 from 1970 on, such as 2026-11-15 or 2026-11-15T08:30:00+01:00",
             ),
             (
-                "key: 0123456789abcdef, expires: 2026-02-30",
+                "key: q7fTz2Lk9vXw4RbN, expires: 2026-02-30",
                 ".expires",
                 "ISO 8601 from 1970 on, such as 2026-11-15 or 2026-11-15T08:30:00+01:00",
             ),
@@ -256,7 +256,7 @@ class TestSubscriptionsAndClients:
         assert [(told.path, told.allowed) for told in found] == [(f"subscriptions[0]{path}", allowed)]
 
     def test_one_key_for_two(self) -> None:
-        told = the_mistake("subscriptions: [{name: a, key: 0123456789abcdef}, {name: b, key: 0123456789abcdef}]")
+        told = the_mistake("subscriptions: [{name: a, key: q7fTz2Lk9vXw4RbN}, {name: b, key: q7fTz2Lk9vXw4RbN}]")
         assert told.problem == "this key is already used by subscriptions[0]"
 
     @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from domogate.edge.connections import Connections
-from domogate.edge.pacing import Pace
 from domogate.edge.request_ids import next_request_id
 
 _MORE_HEADERS = {405: b"allow: GET, HEAD, POST, OPTIONS\r\n", 503: b"retry-after: 1\r\n"}
@@ -66,7 +65,6 @@ class Guards:
         self.limits = limits
         self.on_refused = on_refused
         self.connections = Connections() if connections is None else connections
-        self.pace = Pace()
         self.now = 0.0
         shortest = min(limits.header_deadline, limits.body_deadline, limits.keep_alive)
         self.sweep_interval = min(0.5, max(0.05, shortest / 4))

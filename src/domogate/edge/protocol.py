@@ -8,6 +8,8 @@ What a client sends ahead is not parsed, and reading is paused, until the answer
 taken it (Decision 0051).
 """
 
+import asyncio
+from collections import deque
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -31,6 +33,9 @@ STATUS_LINE.update(
 _LINGER = 2.0
 """Seconds for which input is read and dropped after a refusal. Closing at once could lose the answer."""
 
+AT_ONCE = 8
+"""Requests that start in one round of the event loop."""
+
 STREAM = "domogate.stream"
 """Scope key that an inner app sets for an answer without an end. The app ends it when the server drains."""
 TAKEN = "domogate.taken"
@@ -42,12 +47,36 @@ _RESERVE_DEADLINE = 2.0
 _HEALTH = frozenset((b"/healthz", b"/readyz"))
 
 
+class Pace:
+    """Starts only some requests in each round of the event loop, so that a crowd does not delay a health check."""
+
+    def __init__(self) -> None:
+        self._started = 0
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def start(self, begin: Callable[[], None]) -> None:
+        """Call `begin` now or, if enough others were started in this round, in a later one."""
+        if self._started == AT_ONCE:
+            self._waiting.append(begin)
+            return
+        if not self._started:
+            asyncio.get_running_loop().call_soon(self._next_round)
+        self._started += 1
+        begin()
+
+    def _next_round(self) -> None:
+        self._started = 0
+        for _ in range(min(AT_ONCE, len(self._waiting))):
+            self.start(self._waiting.popleft())
+
+
 class GuardedConfig(uvicorn.Config):
     """uvicorn's configuration with the guards of its connections."""
 
     def __init__(self, app: Any, guards: Guards, **options: Any) -> None:
         super().__init__(app, http=GuardedProtocol, ws="none", interface="asgi3", **options)
         self.guards = guards
+        self.pace = Pace()
 
 
 class _Flow(FlowControl):
@@ -74,6 +103,7 @@ class GuardedProtocol(RequestReader, Guarded):
         super().__init__(config.guards.limits, config, *args, **options)
         self._place = place
         self.guards = config.guards
+        self._pace = config.pace
         self.deadline = inf
         self.write_deadline = inf
         self._watching = IDLE
@@ -150,7 +180,7 @@ class GuardedProtocol(RequestReader, Guarded):
         if self.url in _HEALTH:
             start(cycle, app)
         else:
-            self.guards.pace.start(lambda: start(cycle, app))
+            self._pace.start(lambda: start(cycle, app))
 
     def on_message_complete(self) -> None:
         super().on_message_complete()

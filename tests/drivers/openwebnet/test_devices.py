@@ -22,7 +22,7 @@ from domogate.domain.states import (
 )
 from domogate.drivers.openwebnet.frames import DimensionReading, Normal
 from domogate.drivers.openwebnet.kinds import make_device
-from domogate.services.driving.limits import find_breach
+from domogate.services.driving.calls import find_breach
 from support.examples import examples
 from support.openwebnet_devices import NOW, asked, receive, told
 

@@ -28,7 +28,7 @@ from domogate.domain.states import (
     Unit,
 )
 from domogate.drivers.simulator import Simulator
-from domogate.services.driving.limits import find_breach
+from domogate.services.driving.calls import find_breach
 from support.devices import NOON, StillClock, make_id, make_order, make_placed
 from support.examples import examples
 

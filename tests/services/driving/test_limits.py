@@ -17,7 +17,7 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.services.driving.limits import find_breach
+from domogate.services.driving.calls import find_breach
 
 
 def light(**fields: Any) -> LightState:

@@ -15,7 +15,7 @@ from domogate.domain.states import CameraState
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import Picture, StoredState
 from domogate.services.driving import Driving
-from domogate.services.driving.limits import LARGEST_PICTURE
+from domogate.services.driving.calls import LARGEST_PICTURE
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView
 from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module

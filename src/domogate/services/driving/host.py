@@ -17,7 +17,7 @@ from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.ports import Clock, Driver, Picture, PlantStore, ReportSink
 from domogate.services.driving.attachment import STOPPING, DrivingContext
-from domogate.services.driving.limits import find_breach
+from domogate.services.driving.calls import find_breach
 from domogate.services.driving.plant import SIMULATED, DrivenPlant
 from domogate.services.driving.recorder import Orders, Recorder, RecorderStore, ReportQueue
 from domogate.services.driving.room import Room

@@ -19,8 +19,7 @@ from domogate.domain.states import Report
 from domogate.ports import Driver, Picture, StoredPlant
 from domogate.services.driving.alerts import Alerts
 from domogate.services.driving.attachment import Attachment, DrivingContext
-from domogate.services.driving.calls import DriverCall, DriverCalls, Outcome, ask_driver
-from domogate.services.driving.limits import find_breach, find_picture_breach
+from domogate.services.driving.calls import DriverCall, DriverCalls, Outcome, ask_driver, find_breach, find_picture_breach
 from domogate.services.driving.recorder import answer_again
 from domogate.services.plants.fault_overlay import FaultOverlay, list_covered, list_uncovered, overlay_of
 
