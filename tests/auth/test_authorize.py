@@ -25,6 +25,8 @@ from support.oauth import (
 )
 from support.pkce import challenge_of
 
+pytestmark = pytest.mark.slow
+
 BACK = WEB.redirect_uris[0]
 
 

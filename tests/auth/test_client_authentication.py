@@ -11,6 +11,8 @@ from domogate.common.secrets import hash_secret
 from domogate.services.authorization.client_throttle import WRONG_FOR_CLIENT, WRONG_FROM_NETWORK
 from support.oauth import NATIVE, SECRET, VERIFIER, WEB, Browser, Provider, present
 
+pytestmark = pytest.mark.slow
+
 
 def basic(user: str, password: str) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}

@@ -10,6 +10,8 @@ from domogate.domain.people import Grant, GrantType
 from support.identity import ISSUER
 from support.oauth import NATIVE, PAGE, SECRET, WEB, Browser, Provider, is_back_at, returned, tampered
 
+pytestmark = pytest.mark.slow
+
 
 def leads_to_login(answer: object) -> dict[str, str]:
     """The query of the login page."""

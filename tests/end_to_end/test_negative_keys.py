@@ -29,7 +29,6 @@ def dead_keys(workshop: Gateway) -> dict[str, str]:
 
 @every_operation
 class TestOnEveryOperation:
-    @pytest.mark.story
     def test_no_key_an_unknown_key_and_a_dead_key_are_401_with_the_same_body(
         self, workshop: Gateway, operation: Operation, dead_keys: dict[str, str]
     ) -> None:

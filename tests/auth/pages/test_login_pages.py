@@ -7,6 +7,8 @@ import pytest
 
 from support.pages import ANNA, BRUNO, CARLA, LIFETIME, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
 
+pytestmark = pytest.mark.slow
+
 
 class TestTheLoginPage:
     async def test_asks_for_email_and_password(self, browser: PageBrowser) -> None:

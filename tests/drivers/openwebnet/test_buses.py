@@ -23,7 +23,7 @@ from domogate.drivers.openwebnet import bus
 from support.openwebnet_bus import BusLight, BusMeter, BusScenarios, BusShutter, BusZone
 from support.openwebnet_house import house_with, place, until
 
-pytestmark = pytest.mark.usefixtures("steady_time", "short_pauses")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("steady_time", "short_pauses")]
 
 
 class TestEveryKind:

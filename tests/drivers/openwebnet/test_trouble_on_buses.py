@@ -18,7 +18,7 @@ from domogate.drivers.report_queue import BATCH
 from support.openwebnet_bus import BusLight, BusScenarios
 from support.openwebnet_house import PLANT, house_with, place
 
-pytestmark = pytest.mark.usefixtures("steady_time", "short_pauses")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("steady_time", "short_pauses")]
 
 
 class TestTroubleOnTheBus:

@@ -18,7 +18,7 @@ from support.openwebnet_bus import BusLight
 from support.openwebnet_gateway import BusGateway
 from support.openwebnet_house import PLANT, config, house_with, living, place, until
 
-pytestmark = pytest.mark.usefixtures("steady_time", "short_pauses")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("steady_time", "short_pauses")]
 
 
 class TestTroubleWithTheGateway:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 from unittest.mock import AsyncMock, MagicMock
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -36,6 +37,8 @@ from domogate.services.webhooks.rights import WebhookRights
 from support.estate_strategies import topologies
 from support.examples import examples
 from support.stores import NOW, HandClock, an_id
+
+pytestmark = pytest.mark.slow
 
 OWNER, GUEST = (User(an_id(number), f"{number}@example.com", password_hash="hash") for number in (0xA0000001, 0xA0000002))
 APP = Client("app", "App", scopes=tuple(Scope))

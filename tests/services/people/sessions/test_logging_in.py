@@ -15,6 +15,8 @@ from domogate.stores.tables import attempts
 from support.logging_in import AGENT, enter, find, log_in
 from support.pages import ADDRESS, ANNA, CARLA, IDLE, LIFETIME, PASSWORD, SECRET, House
 
+pytestmark = pytest.mark.slow
+
 
 class TestLoggingIn:
     async def test_gives_a_cookie_by_which_the_person_is_found(self, home: House) -> None:
