@@ -82,7 +82,8 @@ class _Run:
 async def _serving() -> AsyncIterator[tuple[StreamSetup, int]]:
     allow_files(_LISTENERS)
     stop = asyncio.Event()
-    async with open_stream_setup(_Clock(), most=_LISTENERS) as setup:
+    # All listeners are one user with one key, who may hold half of the streams.
+    async with open_stream_setup(_Clock(), most=2 * _LISTENERS, most_per_user=_LISTENERS, most_per_key=_LISTENERS) as setup:
         credentials = KeyAndToken(setup.admission, setup.verifier, _NoAudit())
         app = events.build(setup.hub, credentials, base_url="http://localhost", version="0")
         edge = Edge(app, is_allowed_origin=_allow_no_origin, is_ready=lambda: True, metrics=None, access_log=False)
