@@ -1,6 +1,7 @@
 """Settings for all tests: Hypothesis has no deadlines, the fast loop tries fewer examples, and the soak more."""
 
 import asyncio
+import gc
 import os
 
 import pytest
@@ -36,6 +37,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in _SLOW_FOLDERS and item.path.name not in _FAST_FILES:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection() -> None:
+    gc.disable()  # collecting makes a million objects, and all of them stay
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # the collector of the tests does not look at them again
+    gc.enable()
 
 
 @pytest.fixture
