@@ -224,7 +224,13 @@ class TestErrorsPage:
     def test_statuses_outside_the_lists_are_those_that_the_index_of_decisions_has(self) -> None:
         (table,) = tables(section((DOCS / "decisions" / "index.md").read_text(), "Statuses outside an operation's list"))
         shown = {int(match[1]) for row in table if (match := re.match(r"`(\d{3})\b", row["point"]))}
-        assert shown == OUTSIDE | {400, 408, 501, 503}  # from the protocol guards and the health check alone
+        assert shown == OUTSIDE | {400, 408, 431, 501, 503}  # from the protocol guards and the health check alone
+
+    def test_the_decision_names_the_same_statuses_outside_the_lists(self) -> None:
+        record = (DOCS / "decisions" / "0002-faults-and-the-status-ladder.md").read_text()
+        _, _, sentence = record.partition("These are the same for all operations:")
+        named = re.sub(r"\(.*?\)", "", sentence.partition(" (`OUTSIDE`)")[0], flags=re.DOTALL)
+        assert set(numbers(named)) == OUTSIDE
 
 
 class TestSecurityPage:

@@ -158,10 +158,8 @@ class Rights(RuleBasedStateMachine):
 
         self.beside.do(bring_in)
 
-    def put_people(self, number: int) -> None:
-        subjects = [Id(claims_of(self.gateway.people[mail].id_token)["sub"]) for mail in sorted(self.allowed[number])]
-        invited = sorted(self.invited[number])
-        self.beside.do(lambda tools: tools.store.set_plant_people(Id(plant_id(number)), subjects, invited))
+    def user_id(self, who: str) -> Id:
+        return Id(claims_of(self.gateway.people[who].id_token)["sub"])
 
     def mine(self, who: str) -> set[int]:
         return {number for number in PLANTS if who == self.owner[number] or who in self.allowed[number]}
@@ -172,17 +170,18 @@ class Rights(RuleBasedStateMachine):
     def allow(self, number: int, who: str) -> None:
         if who != self.owner[number]:
             self.allowed[number].add(who)
-            self.put_people(number)
+            self.beside.do(lambda tools: tools.store.allow_user(Id(plant_id(number)), self.user_id(who)))
 
     @rule(number=st.sampled_from(PLANTS), who=st.sampled_from(USERS))
     def withdraw(self, number: int, who: str) -> None:
-        self.allowed[number].discard(who)
-        self.put_people(number)
+        if who in self.allowed[number]:
+            self.allowed[number].discard(who)
+            self.beside.do(lambda tools: tools.store.withdraw_user(Id(plant_id(number)), self.user_id(who)))
 
     @rule(number=st.sampled_from(PLANTS))
     def invite_someone_not_active(self, number: int) -> None:
         self.invited[number].add(LATE)
-        self.put_people(number)
+        self.beside.do(lambda tools: tools.store.invite(Id(plant_id(number)), LATE))
 
     @rule(number=st.sampled_from(PLANTS))
     def remove(self, number: int) -> None:
@@ -272,7 +271,15 @@ def test_an_invitation_becomes_a_membership_once_its_user_is_active(houses: tupl
     gateway, beside = houses
     target = {"plant": plant_id(2)}
     beside.do(lambda tools: tools.store.set_plant_status(Id(plant_id(2)), PlantStatus.ACTIVE, 0.0))
-    beside.do(lambda tools: tools.store.set_plant_people(Id(plant_id(2)), [], [LATE]))
+
+    async def invite_only_late(tools: Tools) -> None:
+        stored = await tools.store.find_plant(Id(plant_id(2)))
+        assert stored is not None
+        for member in stored.plant.allowed:
+            await tools.store.withdraw_user(stored.plant.id, member.user_id)
+        await tools.store.invite(stored.plant.id, LATE)
+
+    beside.do(invite_only_late)
 
     async def activate(tools: Tools) -> None:
         late, example = await tools.store.find_user_by_email(LATE), await tools.store.find_user_by_email(USERS[0])

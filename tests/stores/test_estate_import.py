@@ -349,7 +349,9 @@ class TestAllOrNothing:
 
 class TestPeopleOfPlants:
     async def test_without_pruning_nobody_else_loses_access(self, house: SqlStore) -> None:
-        await house.set_plant_people(HOUSE.id, [CARLA.id], ["dora@example.com"])
+        await house.withdraw_user(HOUSE.id, BRUNO.id)
+        await house.allow_user(HOUSE.id, CARLA.id)
+        await house.invite(HOUSE.id, "dora@example.com")
         await house.import_estate(with_house(change(HOUSE, invited=(Invitation("Emil@example.com"),))), prune=False)
         plant = (await house_in(house)).plant
         assert [member.user_id for member in plant.allowed] == [BRUNO.id, CARLA.id]

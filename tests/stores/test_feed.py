@@ -16,7 +16,7 @@ from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, presence, writer
 from domogate.stores.presence import ALIVE
 from domogate.stores.tables import gateways
-from support.stores import CARLA, HOUSE, LAMP, NOW, SMALL, ChangeRecorder, HandClock, OpenStore, an_id
+from support.stores import BRUNO, CARLA, HOUSE, LAMP, NOW, SMALL, ChangeRecorder, HandClock, OpenStore, an_id
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -226,7 +226,7 @@ class TestWaitApplied:
         other = await open_store(database_url)
         recorded = ChangeRecorder()
         other.listen(recorded)
-        await house.set_plant_people(HOUSE.id, [], [])
+        await house.withdraw_user(HOUSE.id, BRUNO.id)
         assert await house.wait_applied(30.0)
         assert isinstance(recorded.events[-1], PlantChanged)
 

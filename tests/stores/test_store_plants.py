@@ -8,8 +8,8 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.domain.events import PlantAspect, PlantChanged
-from domogate.domain.plants import ControllerDetail, Invitation, Member, Module, Plant, PlantStatus, Topology
+from domogate.domain.events import PlantChanged
+from domogate.domain.plants import ControllerDetail, Module, Plant, PlantStatus, Topology
 from domogate.domain.states import LightState, Report
 from domogate.ports import StoredState
 from domogate.stores import SqlStore
@@ -140,39 +140,6 @@ class TestSetPlantStatus:
         with pytest.raises(ValueError, match="no plant"):
             await house.set_plant_status(an_id(404), PlantStatus.REMOVED, NOW)
         assert recorded.events == []
-
-
-class TestSetPlantPeople:
-    async def test_those_who_lose_access_and_those_who_get_it_are_named(self, house: SqlStore) -> None:
-        recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.set_plant_people(HOUSE.id, [CARLA.id], ["Dora@Example.com", "dora@example.com"])
-        plant = await plant_now(house)
-        assert plant.allowed == (Member(CARLA.id, CARLA.email),)
-        assert plant.invited == (Invitation("Dora@Example.com"),)
-        assert recorded.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE)
-        ]
-        assert (await house.list_plants_of(BRUNO.id))[0] == ()
-
-    async def test_inviting_an_active_user_allows_them_at_once(self, house: SqlStore) -> None:
-        await house.set_plant_people(HOUSE.id, [], ["carla@example.com", "BRUNO@example.com"])
-        plant = await plant_now(house)
-        assert plant.allowed == (Member(BRUNO.id, BRUNO.email),)
-        assert plant.invited == (Invitation("carla@example.com"),)
-
-    async def test_the_owner_is_in_neither_list(self, house: SqlStore) -> None:
-        await house.set_plant_people(HOUSE.id, [ANNA.id, BRUNO.id, BRUNO.id], [ANNA.email])
-        plant = await plant_now(house)
-        assert plant.owner.user_id == ANNA.id
-        assert plant.allowed == (Member(BRUNO.id, BRUNO.email),)
-        assert plant.invited == ()
-
-    @pytest.mark.parametrize(("plant_id", "user_id"), [(an_id(404), ANNA.id), (HOUSE.id, an_id(404))])
-    async def test_an_unknown_plant_or_user_is_refused(self, house: SqlStore, plant_id: str, user_id: str) -> None:
-        with pytest.raises(ValueError, match="there is no"):
-            await house.set_plant_people(plant_id, [user_id], [])  # type: ignore[arg-type,list-item]
-        assert await plant_now(house) == HOUSE
 
 
 class TestSetModuleOptions:

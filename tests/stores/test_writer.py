@@ -105,7 +105,7 @@ class TestFailures:
             store.record([on(7)]),
             store.save_user(User(an_id(90), "anna@EXAMPLE.com")),
             store.save_user(User(an_id(91), "dora@example.com")),
-            store.set_plant_people(an_id(404), [], []),
+            store.invite(an_id(404), "dora@example.com"),
             store.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=True))]),
             return_exceptions=True,
         )

@@ -41,7 +41,7 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.Internal: (500,),
 }
 
-OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 431, 500, 502, 504})
+OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 500, 502, 504})
 """Statuses that an operation may answer without listing them (docs/decisions/index.md has a row for each)."""
 
 

@@ -142,30 +142,6 @@ def _find_role(tx: Transaction, plant_id: Id, user_id: Id) -> bool | None:
     return is_owner
 
 
-def set_plant_people(tx: Transaction, plant_id: Id, allowed: Sequence[Id], invited: Sequence[str]) -> None:
-    require_plant(tx, plant_id)
-    known = {
-        user_id
-        for ids in chunked(allowed)
-        for user_id in tx.connection.execute(select(users.c.id).where(users.c.id.in_(ids))).scalars()
-    }
-    for user_id in allowed:
-        if user_id not in known:
-            raise ValueError(f"there is no user {user_id}")
-    with changing_plants(tx, [plant_id]):
-        rows = tx.connection.execute(select(members).where(members.c.plant_id == plant_id)).all()
-        owner = next(row.user_id for row in rows if row.owner)
-        since_of = keep_since(
-            {row.user_id: row.limits for row in rows}, {row.user_id: row.since for row in rows}, feed_position(tx)
-        )
-        tx.connection.execute(delete(members).where(members.c.plant_id == plant_id, members.c.owner.is_(False)))
-        tx.connection.execute(delete(invitations).where(invitations.c.plant_id == plant_id))
-        people = dict.fromkeys((owner, *allowed))
-        execute_many(tx.connection, insert(members), member_rows(plant_id, people, since_of)[1:])
-        execute_many(tx.connection, insert(invitations), invitation_rows(plant_id, dict.fromkeys(invited)))
-        take_up_invitations(tx, invitations.c.plant_id == plant_id)
-
-
 def feed_position(tx: Transaction) -> int:
     """The cursor of the newest change, with those that this transaction has emitted so far."""
     return newest_cursor(tx.connection) + len(tx.events)
@@ -267,4 +243,3 @@ class SqlMembers(SqlSubject):
     withdraw_user = writes(withdraw_user)
     invite = writes(invite)
     withdraw_invitation = writes(withdraw_invitation)
-    set_plant_people = writes(set_plant_people)

@@ -57,15 +57,6 @@ class TestLastEventId:
         await setup.quiet()
         assert listener.notices[-1].event == "state"
 
-    async def test_a_new_list_of_people_keeps_when_the_former_ones_joined(self, setup: StreamSetup, house: House) -> None:
-        await house.switch(2)
-        carla = await setup.add_user("Carla")
-        await setup.store.set_plant_people(house.plant.id, [carla.id, house.bruno.id], [])
-        of_bruno = await setup.listen(house.of_bruno, last_event_id=b"0")
-        assert [received.event for received in of_bruno.notices].count("state") == 2
-        of_carla = await setup.listen(await setup.let_in(carla), last_event_id=b"0")
-        assert [received.event for received in of_carla.notices] == ["people"]
-
 
 class TestGuests:
     async def test_a_period_hides_the_events_from_before_it(self, setup: StreamSetup, house: House) -> None:
