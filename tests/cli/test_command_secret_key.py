@@ -56,9 +56,17 @@ class TestTheKey:
     def test_a_file_is_used_instead(self, domogate: CommandLine, tmp_path: Path) -> None:
         key, key_id = new_key()
         (tmp_path / "key").write_text(key)
+        (tmp_path / "key").chmod(0o600)
         given = ("--secret-key-file", str(tmp_path / "key"))
         assert domogate.good("secret-key", "show-id", *given).strip() == key_id
         assert not (domogate.data / "secret-key").exists()
+
+    def test_a_file_that_others_can_read_is_refused(self, small: CommandLine) -> None:
+        (small.data / "secret-key").chmod(0o644)
+        for command in (("user", "list"), ("serve", "--port", "0")):
+            assert f"chmod 600 {small.data / 'secret-key'}" in small.refused(*command)
+        (small.data / "secret-key").chmod(0o600)
+        assert EMAIL in small.good("user", "list")
 
     def test_a_variable_is_used_instead(self, domogate: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
         key, key_id = new_key()
@@ -74,6 +82,7 @@ class TestTheKey:
         key, key_id = new_key()
         monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
         (tmp_path / "domogate-secret-key").write_text(key)
+        (tmp_path / "domogate-secret-key").chmod(0o440)
         assert domogate.good("secret-key", "show-id").strip() == key_id
         assert not (domogate.data / "secret-key").exists()
 

@@ -1,10 +1,15 @@
 """Socket tests run on uvloop, as in production. Where transports differ they also run on asyncio's loop."""
 
 import asyncio
-from collections.abc import Callable
+import io
+import logging
+from collections.abc import Callable, Iterator
 
 import pytest
+import structlog
 import uvloop
+
+from domogate.edge.logs import setup_logs
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -12,3 +17,14 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], a
     if getattr(getattr(item, "cls", None), "on_both_loops", False):
         factories["asyncio"] = asyncio.new_event_loop
     return factories
+
+
+@pytest.fixture
+def json_log() -> Iterator[io.StringIO]:
+    stream, root = io.StringIO(), logging.getLogger()
+    handlers, level = root.handlers, root.level
+    setup_logs("info", "json", stream)
+    yield stream
+    root.handlers = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()

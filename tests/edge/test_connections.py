@@ -4,7 +4,6 @@ import asyncio
 import errno
 import io
 import json
-import logging
 import socket
 import time
 from collections.abc import Iterator
@@ -12,12 +11,10 @@ from contextlib import AsyncExitStack, closing, suppress
 from typing import Any
 
 import pytest
-import structlog
 
 from domogate.edge import accepting
 from domogate.edge.connections import RESERVE, Connections, Place
 from domogate.edge.guards import Limits
-from domogate.edge.logs import setup_logs
 from domogate.edge.server import Tls
 from support.edge_server import GET, QUICK, Recorder, exchange, respond, serving, wire
 from support.tls import make_self_signed
@@ -59,17 +56,6 @@ def opened() -> Iterator[Opened]:
     for ours, theirs in opened.pairs:
         ours.close()
         theirs.close()
-
-
-@pytest.fixture
-def json_log() -> Iterator[io.StringIO]:
-    stream, root = io.StringIO(), logging.getLogger()
-    before = (root.handlers, root.level)
-    setup_logs("info", "json", stream)
-    yield stream
-    root.handlers, _ = before
-    root.setLevel(before[1])
-    structlog.reset_defaults()
 
 
 class TestCounting:

@@ -1,6 +1,8 @@
 """Binding, TLS, proxies, the metrics port and the drain, over real sockets."""
 
 import asyncio
+import contextlib
+import io
 import json
 import os
 import signal
@@ -235,6 +237,25 @@ class TestDrain:
             everything = await connection.read_all()
             assert b"200 OK" not in everything
         assert gate.cancelled
+
+    async def test_requests_that_were_cut_are_one_line_with_a_count(self, json_log: io.StringIO) -> None:
+        gates, stop = [Gate() for _ in range(3)], asyncio.Event()
+        waiting = iter(gates)
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await next(waiting)(scope, receive, send)
+
+        async with serving(app, stop=stop, drain=0.2) as bound, contextlib.AsyncExitStack() as connections:
+            for gate in gates:
+                connection = await connections.enter_async_context(wire(bound.port))
+                await connection.send(GET)
+                await asyncio.wait_for(gate.entered.wait(), 30)
+            stop.set()
+            assert await connection.is_closed()
+        assert all(gate.cancelled for gate in gates)
+        [line] = map(json.loads, json_log.getvalue().splitlines())
+        assert line["event"] == "requests were cancelled because they did not end in time"
+        assert line["requests"] == 3
 
     async def test_a_stream_that_nobody_reads_does_not_hold_it_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(protocol, "_STREAM_END", 0.1)

@@ -3,14 +3,10 @@
 import asyncio
 import io
 import json
-import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import structlog
 
-from domogate.edge.logs import setup_logs
 from domogate.edge.metrics import Metrics
 from domogate.edge.request_ids import current_request_id, next_request_id
 from domogate.edge.stack import OPERATION, REQUEST_ID, Edge
@@ -276,17 +272,6 @@ class TestCounting:
         async with serving(edge) as bound, wire(bound.port) as connection:
             await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
             assert (await connection.read_answer())[0] == 200
-
-
-@pytest.fixture
-def json_log() -> Iterator[io.StringIO]:
-    before = logging.getLogger().handlers[:], logging.getLogger().level
-    stream = io.StringIO()
-    setup_logs("info", "json", stream)
-    yield stream
-    logging.getLogger().handlers = before[0]
-    logging.getLogger().setLevel(before[1])
-    structlog.reset_defaults()
 
 
 class TestLogging:

@@ -93,13 +93,38 @@ class TestTheFile:
 
     def test_a_wrong_key_in_it_is_named_without_the_key(self, tmp_path: Path) -> None:
         (tmp_path / "secret-key").write_text("hunter2\n")
+        (tmp_path / "secret-key").chmod(0o600)
         with pytest.raises(SecretKeyMissing, match="has a wrong secret key") as told:
             SecretKeys(tmp_path).choose_key(None)
         assert "hunter2" not in str(told.value)
 
+    @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601])
+    def test_rights_of_other_users_are_refused(self, tmp_path: Path, mode: int) -> None:
+        file = tmp_path / "given"
+        file.write_text(TEXT)
+        file.chmod(mode)
+        with pytest.raises(SecretKeyMissing, match=f"chmod 600 {file}"):
+            SecretKeys(tmp_path, file=file).choose_key(None)
+        for mode_now in (0o600, 0o400):
+            file.chmod(mode_now)
+            assert SecretKeys(tmp_path, file=file).choose_key(None) == key_id_of(KEY)
+
+    def test_the_mode_of_a_systemd_credential_is_not_checked(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = tmp_path / "domogate-secret-key"
+        file.write_text(TEXT)
+        file.chmod(0o440)
+        monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+        assert SecretKeys(tmp_path, file=file).choose_key(None) == key_id_of(KEY)
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        file.rename(elsewhere / file.name)
+        with pytest.raises(SecretKeyMissing):
+            SecretKeys(tmp_path, file=elsewhere / file.name).choose_key(None)
+
     def test_only_its_beginning_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "secret-key").write_bytes(b"#" * 70_000 + b"\n" + TEXT.encode())
-        with pytest.raises(SecretKeyMissing):
+        (tmp_path / "secret-key").chmod(0o600)
+        with pytest.raises(SecretKeyMissing, match="there is no secret key"):
             SecretKeys(tmp_path, file=tmp_path / "secret-key").choose_key(None)
 
 
@@ -125,6 +150,7 @@ class TestRotation:
 
     def test_a_folder_that_cannot_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "secret-key").write_text(TEXT)
+        (tmp_path / "secret-key").chmod(0o600)
 
         def refuse(**_: object) -> tuple[int, str]:
             raise PermissionError(13, "Permission denied")

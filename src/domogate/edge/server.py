@@ -2,53 +2,43 @@
 
 import asyncio
 import contextlib
-import errno
 import functools
+import logging
 import math
 import signal
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 import uvicorn
 
 from domogate.edge.accepting import Acceptor
 from domogate.edge.connections import Connections, Place
 from domogate.edge.guards import Guards, Limits
+from domogate.edge.listening import BACKLOG, CannotListen, Listening, accept, listen
 from domogate.edge.protocol import GuardedConfig, GuardedProtocol
 
 __all__ = ["CannotListen", "Connections", "Limits", "Listening", "Tls", "listen", "loop_factory", "run"]
 
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 
-_BACKLOG = 2048
-_RECEIVE_BUFFER = 65_536
-"""Bytes that the system takes from a client ahead of us. One read brings no more, and that much may wait in memory."""
 _METRICS_CONNECTIONS = 16
+_METRICS_DRAIN = 1.0
+
+_log = structlog.get_logger(__name__)
 
 
-class CannotListen(OSError):
-    """The gateway cannot listen. The message names the setting."""
-
-    def __init__(self, message: str, number: int = 0) -> None:
-        super().__init__(number, message)
-
-    def __str__(self) -> str:
-        return str(self.strerror)
+def _is_not_cancelled(record: logging.LogRecord) -> bool:
+    """uvicorn logs a traceback for each cancelled request. The drain logs one line for all of them."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
-class Listening(msgspec.Struct, frozen=True):
-    """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the actual port."""
-
-    host: str
-    port: int
-    sockets: tuple[socket.socket, ...]
-    metrics_port: int | None = None
-    metrics_sockets: tuple[socket.socket, ...] = ()
+logging.getLogger("uvicorn.error").addFilter(_is_not_cancelled)
 
 
 class Tls(msgspec.Struct, frozen=True):
@@ -65,15 +55,6 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
     except ImportError:
         return asyncio.new_event_loop
     return uvloop.new_event_loop
-
-
-@contextlib.asynccontextmanager
-async def listen(host: str, port: int, metrics_host: str, metrics_port: int | None) -> AsyncIterator[Listening]:
-    """Bind the ports, so that the actual port is known before the gateway is built. Raises CannotListen."""
-    with contextlib.ExitStack() as opened:
-        sockets = await _bind(host, port, "port", opened)
-        metrics = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
-        yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(metrics) if metrics else None, tuple(metrics))
 
 
 async def run(
@@ -103,7 +84,6 @@ async def run(
         Guards(limits, on_refused, connections),
         proxy_headers=bool(trusted_proxies),
         forwarded_allow_ips=list(trusted_proxies),
-        timeout_graceful_shutdown=drain,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
         headers=[_HSTS] if only_https else [],
@@ -111,14 +91,14 @@ async def run(
     )
     _load(config)
     ready = None if on_ready is None else functools.partial(on_ready, listening)
-    server = DrainingServer(config, on_ready=ready, on_drain=on_drain)
+    server = DrainingServer(config, drain, on_ready=ready, on_drain=on_drain)
     metrics_server: DrainingServer | None = None
     if metrics is not None and listening.metrics_sockets:
         few = Connections(_METRICS_CONNECTIONS, _METRICS_CONNECTIONS)
         guards = Guards(limits, connections=few)
-        metrics_server = DrainingServer(GuardedConfig(metrics, guards, timeout_graceful_shutdown=1, **_COMMON))
+        metrics_server = DrainingServer(GuardedConfig(metrics, guards, **_COMMON), _METRICS_DRAIN)
     for listener in (*listening.sockets, *listening.metrics_sockets):
-        _accept(listener)
+        accept(listener)
     with _stopped_by_signals(server):
         await _serve_together(server, listening, metrics_server, stop)
 
@@ -132,7 +112,7 @@ _COMMON: dict[str, Any] = {
     "access_log": False,
     "server_header": False,
     "date_header": True,
-    "backlog": _BACKLOG,
+    "backlog": BACKLOG,
 }
 
 
@@ -142,12 +122,14 @@ class DrainingServer(uvicorn.Server):
     def __init__(
         self,
         config: GuardedConfig,
+        drain: float,
         on_ready: Callable[[], Awaitable[None]] | None = None,
         on_drain: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(config)
         self.guards = config.guards
         self._guarded_config = config
+        self._drain = drain
         self._on_ready = on_ready
         self._on_drain = on_drain
 
@@ -216,9 +198,17 @@ class DrainingServer(uvicorn.Server):
             self._on_drain()
         await super().shutdown(sockets)
         self._abort_all()
-        # Wait for cancelled requests, so that they do not run while the caller shuts down.
-        if self.server_state.tasks:
-            await asyncio.wait(self.server_state.tasks, timeout=1)
+        if running := set(self.server_state.tasks):
+            _log.warning("requests were cancelled because they did not end in time", requests=len(running))
+            for request in running:
+                request.cancel()
+            # Wait for them, so that they do not run while the caller shuts down.
+            await asyncio.wait(running, timeout=1)
+
+    async def _wait_tasks_to_complete(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._drain):
+                await super()._wait_tasks_to_complete()
 
     def _abort_all(self) -> None:
         for connection in list(self.server_state.connections):
@@ -267,9 +257,6 @@ def _stopped_by_signals(server: DrainingServer) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-# --- binding ----------------------------------------------------------------------------------------------------------
-
-
 def _load(config: uvicorn.Config) -> None:
     try:
         config.load()
@@ -282,64 +269,3 @@ def _load(config: uvicorn.Config) -> None:
         raise CannotListen(
             f"tls_certificate, tls_key: {config.ssl_certfile} or {config.ssl_keyfile} cannot be read: {error.strerror}."
         ) from error
-
-
-async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack) -> list[socket.socket]:
-    """One listening socket for each address of `host`, all on the same port."""
-    host_setting = setting.replace("port", "host")
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-    except (OSError, UnicodeError) as error:
-        raise CannotListen(f"{host_setting}: {host!r} is not a known address or host name{_hint(host_setting)}.") from error
-    sockets: list[socket.socket] = []
-    for family, kind, protocol, _, address in dict.fromkeys(found):
-        try:
-            listener = opened.enter_context(socket.socket(family, kind, protocol))
-        except OSError:
-            continue  # a machine without IPv6
-        listener.setblocking(False)
-        if port:  # with port 0 it would allow another process to get the same port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        try:
-            listener.bind((address[0], _port_of(sockets) if sockets else port, *address[2:]))
-        except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
-                listener.close()
-                continue  # ::1 of localhost where IPv6 is off
-            raise CannotListen(_why_not(error, host, port, setting, host_setting), error.errno or 0) from error
-        sockets.append(listener)
-    if not sockets:
-        raise CannotListen(f"{host_setting}: {host!r} is not an address of this machine{_hint(host_setting)}.")
-    return sockets
-
-
-def _accept(listener: socket.socket) -> None:
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # accepted sockets inherit it
-        listener.listen(_BACKLOG)
-    except OSError as error:  # two gateways that start at the same time can both get this far
-        host, port = listener.getsockname()[:2]
-        raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error
-
-
-def _why_not(error: OSError, host: str, port: int, setting: str, host_setting: str) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"{setting}: {port} on {host} is already in use by another process; choose another{_hint(setting)}."
-    if error.errno == errno.EACCES:
-        return f"{setting}: {port} may not be used by this user; choose one from 1024 on{_hint(setting)}."
-    if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host_setting}: {host!r} is not an address of this machine{_hint(host_setting)}."
-    return f"{host_setting}, {setting}: cannot listen on {host} port {port}: {error.strerror}."
-
-
-def _hint(setting: str) -> str:
-    return f" (--{setting.replace('_', '-')}, DOMOGATE_{setting.upper()})"
-
-
-def _port_of(sockets: list[socket.socket]) -> int:
-    port: int = sockets[0].getsockname()[1]
-    return port

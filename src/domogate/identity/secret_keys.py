@@ -22,6 +22,7 @@ CREDENTIAL = "domogate-secret-key"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _MAX_FILE = 65_536
+_RIGHTS_OF_OTHERS = 0o077
 _PREFIX = "sealed:1:"
 _COMMENT = "# Secret key of a Domogate gateway. Keep a copy in a safe place: without it the gateway does not start.\n"
 _EXPLAINED = "a secret key is 32 random bytes in Base64, as `openssl rand -base64 32` prints them"
@@ -164,8 +165,17 @@ class SecretKeys:
 
 
 def _read(file: Path) -> str:
+    """Raises OSError, and SecretKeyMissing if other users of the machine have rights on the file."""
     with file.open("rb") as opened:
+        if os.fstat(opened.fileno()).st_mode & _RIGHTS_OF_OTHERS and not _is_credential(file):
+            raise SecretKeyMissing(f"other users of this machine can use the secret key file {file}. Run: chmod 600 {file}")
         return opened.read(_MAX_FILE).decode("ascii", "replace")
+
+
+def _is_credential(file: Path) -> bool:
+    """systemd sets the mode of its credentials. An access list can add bits for the group there."""
+    folder = os.environ.get("CREDENTIALS_DIRECTORY")
+    return bool(folder) and file.parent == Path(folder)
 
 
 def _new_key() -> str:

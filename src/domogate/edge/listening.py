@@ -1,0 +1,103 @@
+"""The ports of the gateway: bound before it is built, so that the actual port is known, and listening when it serves."""
+
+import asyncio
+import contextlib
+import errno
+import socket
+from collections.abc import AsyncIterator
+
+import msgspec
+
+BACKLOG = 2048
+_RECEIVE_BUFFER = 65_536
+"""Bytes that the system takes from a client ahead of us. One read brings no more, and that much may wait in memory."""
+
+
+class CannotListen(OSError):
+    """The gateway cannot listen. The message names the setting."""
+
+    def __init__(self, message: str, number: int = 0) -> None:
+        super().__init__(number, message)
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+class Listening(msgspec.Struct, frozen=True):
+    """Bound ports that accept no connection before `run`. If port 0 was requested, `port` is the actual port."""
+
+    host: str
+    port: int
+    sockets: tuple[socket.socket, ...]
+    metrics_port: int | None = None
+    metrics_sockets: tuple[socket.socket, ...] = ()
+
+
+@contextlib.asynccontextmanager
+async def listen(host: str, port: int, metrics_host: str, metrics_port: int | None) -> AsyncIterator[Listening]:
+    """Bind the ports, so that the actual port is known before the gateway is built. Raises CannotListen."""
+    with contextlib.ExitStack() as opened:
+        sockets = await _bind(host, port, "port", opened)
+        metrics = [] if metrics_port is None else await _bind(metrics_host, metrics_port, "metrics_port", opened)
+        yield Listening(host, _port_of(sockets), tuple(sockets), _port_of(metrics) if metrics else None, tuple(metrics))
+
+
+async def _bind(host: str, port: int, setting: str, opened: contextlib.ExitStack) -> list[socket.socket]:
+    """One listening socket for each address of `host`, all on the same port."""
+    host_setting = setting.replace("port", "host")
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as error:
+        raise CannotListen(f"{host_setting}: {host!r} is not a known address or host name{_hint(host_setting)}.") from error
+    sockets: list[socket.socket] = []
+    for family, kind, protocol, _, address in dict.fromkeys(found):
+        try:
+            listener = opened.enter_context(socket.socket(family, kind, protocol))
+        except OSError:
+            continue  # a machine without IPv6
+        listener.setblocking(False)
+        if port:  # with port 0 it would allow another process to get the same port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        try:
+            listener.bind((address[0], _port_of(sockets) if sockets else port, *address[2:]))
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL and len(found) > 1:
+                listener.close()
+                continue  # ::1 of localhost where IPv6 is off
+            raise CannotListen(_why_not(error, host, port, setting, host_setting), error.errno or 0) from error
+        sockets.append(listener)
+    if not sockets:
+        raise CannotListen(f"{host_setting}: {host!r} is not an address of this machine{_hint(host_setting)}.")
+    return sockets
+
+
+def accept(listener: socket.socket) -> None:
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)  # accepted sockets inherit it
+        listener.listen(BACKLOG)
+    except OSError as error:  # two gateways that start at the same time can both get this far
+        host, port = listener.getsockname()[:2]
+        raise CannotListen(_why_not(error, host, port, "port", "host"), error.errno or 0) from error
+
+
+def _why_not(error: OSError, host: str, port: int, setting: str, host_setting: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"{setting}: {port} on {host} is already in use by another process; choose another{_hint(setting)}."
+    if error.errno == errno.EACCES:
+        return f"{setting}: {port} may not be used by this user; choose one from 1024 on{_hint(setting)}."
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{host_setting}: {host!r} is not an address of this machine{_hint(host_setting)}."
+    return f"{host_setting}, {setting}: cannot listen on {host} port {port}: {error.strerror}."
+
+
+def _hint(setting: str) -> str:
+    return f" (--{setting.replace('_', '-')}, DOMOGATE_{setting.upper()})"
+
+
+def _port_of(sockets: list[socket.socket]) -> int:
+    port: int = sockets[0].getsockname()[1]
+    return port
