@@ -169,6 +169,15 @@ class TestPlants:
         small.good("plant", "limit", PLANT, INVITED)
         assert small.read("plant", "show", PLANT)["limits"] == {}
 
+    def test_the_limits_of_an_invited_person_are_replaced_and_lifted(self, small: CommandLine) -> None:
+        small.good("plant", "invite", PLANT, "dora@example.com", "--until", "2100-01-03")
+        small.good("plant", "limit", PLANT, "Dora@example.com", "--module", DESK)
+        limits = small.read("plant", "show", PLANT)["limits"]["dora@example.com"]
+        assert (limits["modules"], limits["valid_until"]) == ([LIGHT], None)
+        small.good("plant", "limit", PLANT, "dora@example.com")
+        assert small.read("plant", "show", PLANT)["limits"] == {}
+        assert "no open invitation" in small.refused("plant", "limit", PLANT, "nobody@example.com")
+
     def test_limits_that_make_no_sense_are_refused(self, small: CommandLine) -> None:
         small.good("plant", "allow", PLANT, INVITED)
         assert "no room" in small.refused("plant", "limit", PLANT, INVITED, "--room", "nowhere")

@@ -43,6 +43,7 @@ BODIES: dict[str, Any] = {
     "changePlant": {"status": "removed"},
     "invite": {"email": "eve@example.com"},
     "changeMember": {"limits": {"modules": [LAMP.id]}},
+    "changeInvitation": {"limits": {"modules": [LAMP.id]}},
     "createSubscription": {"name": "eve"},
     "rotateSigningKeys": {"emergency": True},
     "commandModule": {"do": "set light", "on": False},

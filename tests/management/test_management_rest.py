@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from domogate.domain.limits import Limits
 from domogate.domain.plants import PlantStatus
 from domogate.wire import to_datetime
 from support.management import ManagementApi
@@ -143,6 +144,25 @@ class TestPlants:
         shown = {"floors": [], "ambients": [KITCHEN.id], "modules": [], "validFrom": begin, "validUntil": end}
         invitations = (await api.ok("GET", f"/plants/{HOUSE.id}"))["invitations"]
         assert invitations[-1] == {"email": "dora@example.com", "limits": shown}
+
+    async def test_the_limits_of_an_invitation_are_set_and_lifted(self, api: ManagementApi) -> None:
+        path = f"/plants/{HOUSE.id}/invitations/{CARLA.email}"
+        changed = await api.ok("PATCH", path, {"limits": {"modules": [LAMP.id]}})
+        assert changed["invitations"][0]["limits"]["modules"] == [LAMP.id]
+        assert changed == await api.ok("GET", f"/plants/{HOUSE.id}")
+        assert (await api.ok("PATCH", path, {"limits": None}))["invitations"][0]["limits"] is None
+        await api.refused("PATCH", path, {"limits": {"modules": [KITCHEN.id]}}, status=422)
+        await api.refused("PATCH", f"/plants/{HOUSE.id}/invitations/{BRUNO.email}", {"limits": None}, status=404)
+
+    async def test_a_place_that_was_deleted_may_stay_in_the_limits(self, api: ManagementApi) -> None:
+        """Otherwise a change of the period could leave no place, and the guest would see all of the plant."""
+        path = f"/plants/{HOUSE.id}/allowed/{BRUNO.id}"
+        await api.env.store.set_member_limits(HOUSE.id, BRUNO.id, Limits(ambients=(an_id(404),)))
+        limits = (await api.ok("GET", f"/plants/{HOUSE.id}"))["allowed"][0]["limits"]
+        longer = {**limits, "validUntil": "2100-01-01T00:00:00Z"}
+        changed = await api.ok("PATCH", path, {"limits": longer})
+        assert changed["allowed"][0]["limits"] == longer
+        await api.refused("PATCH", path, {"limits": {"ambients": [an_id(405)]}}, status=422)
 
     async def test_the_limits_of_a_member_are_set_and_lifted(self, api: ManagementApi) -> None:
         path = f"/plants/{HOUSE.id}/allowed/{BRUNO.id}"

@@ -92,6 +92,16 @@ class TestLimits:
         changed = PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)
         assert recorded.events == [changed, changed]
 
+    async def test_of_an_invitation_can_be_changed_and_lifted(self, house: SqlStore) -> None:
+        recorded = await listen(house)
+        for limits in (WEEKEND, WEEKEND, None):
+            assert await house.set_invitation_limits(HOUSE.id, "CARLA@example.com", limits)
+            assert (await limits_in(house))["Carla@Example.com"] == limits
+        changed = PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)
+        assert recorded.events == [changed, changed]
+        assert not await house.set_invitation_limits(HOUSE.id, BRUNO.email, WEEKEND)
+        assert not await house.set_invitation_limits(an_id(404), CARLA.email, WEEKEND)
+
     async def test_are_only_for_members_other_than_the_owner(self, house: SqlStore) -> None:
         assert not await house.set_member_limits(HOUSE.id, CARLA.id, WEEKEND)
         with pytest.raises(ValueError, match="owner"):

@@ -128,12 +128,15 @@ async def limit(
     valid_from: ValidFrom = None,
     valid_until: ValidUntil = None,
 ) -> None:
-    """Replace the limits of a user who has access to a plant. Without flags the user may use all of it at any time."""
+    """Replace the limits of a person who has access to a plant or is invited to it.
+
+    Without flags the person may use all of it at any time.
+    """
     async with changing(settings) as tools:
-        found, user = await find_plant(tools, plant), await find_user(tools, email)
+        found = await find_plant(tools, plant)
         limits = await read_limits(tools, found, floor, room, module, valid_from, valid_until)
-        await tools.people.set_limits(found.id, user.id, limits)
-    note(f"The limits of {user.email} in {found.name} are changed.")
+        await tools.people.limit(found.id, email, limits)
+    note(f"The limits of {email} in {found.name} are changed.")
 
 
 @command(commands, "remove")

@@ -156,6 +156,18 @@ async def withdraw_invitation(services: ManagementServices, call: OperatorCall) 
     await services.people.withdraw_invitation(call.id_of("plantId"), call.path["email"], by=call.caller)
 
 
+@OPERATIONS.add(
+    "PATCH",
+    "/plants/{plantId}/invitations/{email}",
+    "Replace the limits of an invitation that was not accepted yet; null lifts them",
+    errors=(422,),
+)
+async def change_invitation(services: ManagementServices, call: OperatorCall, body: MemberChange) -> PlantOut:
+    plant_id, limits = call.id_of("plantId"), None if body.limits is None else body.limits.read()
+    await services.people.set_invitation_limits(plant_id, call.path["email"], limits, by=call.caller)
+    return plant_out(await services.people.get_plant(plant_id))
+
+
 @OPERATIONS.add("PUT", "/plants/{plantId}/allowed/{userId}", "Allow a user to use the plant")
 async def allow_user(services: ManagementServices, call: OperatorCall) -> None:
     await services.people.allow(call.id_of("plantId"), call.id_of("userId"), by=call.caller)

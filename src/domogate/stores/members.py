@@ -130,6 +130,18 @@ def withdraw_invitation(tx: Transaction, plant_id: Id, email: str) -> bool:
     return True
 
 
+def set_invitation_limits(tx: Transaction, plant_id: Id, email: str, limits: Limits | None) -> bool:
+    one = {"of_plant": plant_id, "to_email": email_key(email)}
+    before = tx.connection.execute(select(invitations.c.limits).where(_THIS_INVITATION), one).first()
+    if before is None:
+        return False
+    stored = to_json_or_none(limits)
+    if before.limits != stored:
+        with changing_plants(tx, [plant_id]):
+            tx.connection.execute(update(invitations).where(_THIS_INVITATION).values(limits=stored), one)
+    return True
+
+
 def require_plant(tx: Transaction, plant_id: Id) -> None:
     if tx.connection.execute(select(plants.c.id).where(plants.c.id == plant_id)).first() is None:
         raise ValueError(f"there is no plant {plant_id}")
@@ -243,3 +255,4 @@ class SqlMembers(SqlSubject):
     withdraw_user = writes(withdraw_user)
     invite = writes(invite)
     withdraw_invitation = writes(withdraw_invitation)
+    set_invitation_limits = writes(set_invitation_limits)

@@ -10,13 +10,15 @@ import pytest
 from domogate.domain.limits import Limits
 from domogate.domain.plants import PlantStatus
 from support.pages import ANNA, BRUNO, CARLA, HOUSE, House, PageBrowser, house
-from support.stores import GROUND, HALL, KITCHEN, LAMP, SCENE
+from support.stores import GROUND, HALL, KITCHEN, LAMP, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
 PEOPLE = "/auth/account/plants/people"
 OF_HOUSE = f"{PEOPLE}?plant={HOUSE.id}"
 WITHDRAW = f"{PEOPLE}/withdraw"
+LIMITS = f"{PEOPLE}/limits"
+OF_BRUNO = f"{LIMITS}?plant={HOUSE.id}&email={BRUNO.email}"
 
 
 def local(at: float) -> str:
@@ -141,6 +143,95 @@ class TestTheOwner:
         assert entry.detail == {"outcome": "invited", "limits": "yes"}
 
 
+class TestLimitsInPlace:
+    async def test_the_page_of_a_person_shows_the_present_limits(self, browser: PageBrowser, home: House) -> None:
+        begin, end = home.clock.now() + 3600, home.clock.now() + 7200
+        await home.store.set_member_limits(HOUSE.id, BRUNO.id, Limits((GROUND.id,), valid_from=begin, valid_until=end))
+        await browser.log_in()
+        assert html.escape(OF_BRUNO.replace("@", "%40")) in (await browser.get(OF_HOUSE)).text
+        page = (await browser.get(OF_BRUNO)).text
+        assert f'name="floor-{GROUND.id}" value="yes" checked' in page
+        assert f'name="ambient-{HALL.id}" value="yes">' in page
+        assert f'value="{local(begin)}"' in page
+        assert f'value="{local(end)}"' in page
+
+    @pytest.mark.parametrize("email", [BRUNO.email, "Carla@Example.com"])
+    async def test_of_a_member_and_of_an_invited_person_are_changed(
+        self, browser: PageBrowser, home: House, email: str
+    ) -> None:
+        before = await emails_in(home)
+        await browser.log_in()
+        await browser.get(f"{LIMITS}?plant={HOUSE.id}&email={email}")
+        end = home.clock.now() + 7200
+        answer = await browser.send(LIMITS, **{f"ambient-{KITCHEN.id}": "yes", "end": local(end)})
+        assert answer.headers["location"] == f"{OF_HOUSE}&done=changed"
+        assert await limits_of(home, email) == Limits(ambients=(KITCHEN.id,), valid_until=on_the_minute(end))
+        assert "The access is changed." in (await browser.follow()).text
+        assert await emails_in(home) == before
+        await home.audit.flush()
+        assert "allowed" in [record.entry.action for record in await home.audit.list(limit=100)]
+
+    async def test_can_be_lifted(self, browser: PageBrowser, home: House) -> None:
+        await home.store.set_member_limits(HOUSE.id, BRUNO.id, Limits((GROUND.id,)))
+        await browser.log_in()
+        await browser.get(OF_BRUNO)
+        await browser.send(LIMITS, **{f"floor-{GROUND.id}": ""})
+        assert await limits_of(home, BRUNO.email) is None
+
+    async def test_a_form_that_is_sent_back_unchanged_changes_nothing(self, browser: PageBrowser, home: House) -> None:
+        """Also with places that only an operator can name (a device in a room), with a deleted place, and with seconds."""
+        end = on_the_minute(home.clock.now()) + 7207
+        set_by_operator = Limits((), (), (an_id(404), LAMP.id), home.clock.now() - 11, end)
+        await home.store.set_member_limits(HOUSE.id, BRUNO.id, set_by_operator)
+        await browser.log_in()
+        await browser.get(OF_BRUNO)
+        await browser.send(LIMITS, **{f"module-{one}": "yes" for one in set_by_operator.modules})
+        kept = await limits_of(home, BRUNO.email)
+        assert kept is not None
+        assert (set(kept.modules), kept.valid_from, kept.valid_until) == (
+            {an_id(404), LAMP.id},
+            set_by_operator.valid_from,
+            end,
+        )
+
+    @pytest.mark.parametrize(
+        ("fields", "text"),
+        [
+            ({"end": "2001-01-01T00:00"}, "The end must be in the future"),
+            ({"begin": "tomorrow"}, "This is not a date and a time."),
+        ],
+    )
+    async def test_a_wrong_period_shows_the_form_again(
+        self, browser: PageBrowser, home: House, fields: dict[str, str], text: str
+    ) -> None:
+        await browser.log_in()
+        await browser.get(OF_BRUNO)
+        answer = await browser.send(LIMITS, **fields, **{f"ambient-{HALL.id}": "yes"})
+        assert answer.status_code == 400
+        assert text in html.unescape(answer.text)
+        assert f'name="ambient-{HALL.id}" value="yes" checked' in answer.text
+        assert await limits_of(home, BRUNO.email) is None
+
+    async def test_a_person_who_has_left_is_not_there(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get(OF_BRUNO)
+        await home.store.withdraw_user(HOUSE.id, BRUNO.id)
+        assert (await browser.send(LIMITS)).headers["location"] == OF_HOUSE
+        assert (await browser.get(OF_BRUNO)).headers["location"] == OF_HOUSE
+        assert (await browser.get(f"{LIMITS}?plant={HOUSE.id}&email={ANNA.email}")).headers["location"] == OF_HOUSE
+
+    async def test_many_changes_have_to_wait(self, browser: PageBrowser, home: House) -> None:
+        await browser.log_in()
+        await browser.get(OF_BRUNO)
+        for _ in range(100):
+            assert (await browser.send(LIMITS, **{f"ambient-{HALL.id}": "yes"})).status_code == 303
+            await browser.get(OF_BRUNO)
+        answer = await browser.send(LIMITS)
+        assert answer.status_code == 429
+        assert int(answer.headers["retry-after"]) > 0
+        assert await limits_of(home, BRUNO.email) is not None
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("fields", "status", "text"),
@@ -177,14 +268,16 @@ class TestRefusals:
         home.clock.at += 3600
         assert (await browser.send(PEOPLE, email="one.more@example.com")).status_code == 303
 
-    @pytest.mark.parametrize("path", [PEOPLE, WITHDRAW])
+    @pytest.mark.parametrize("path", [PEOPLE, WITHDRAW, LIMITS])
     async def test_a_form_of_another_site_does_nothing(self, browser: PageBrowser, home: House, path: str) -> None:
         before = await emails_in(home)
         await browser.log_in()
-        fields = {"plant": HOUSE.id, "email": BRUNO.email if path == WITHDRAW else "eve@example.com", "csrf": "wrong"}
+        email = "eve@example.com" if path == PEOPLE else BRUNO.email
+        fields = {"plant": HOUSE.id, "email": email, "csrf": "wrong", f"ambient-{HALL.id}": "yes"}
         answer = await browser.http.post(path, data=fields)
         assert answer.headers["location"] == "/auth/account?done=stale"
         assert await emails_in(home) == before
+        assert await limits_of(home, BRUNO.email) is None
 
     async def test_only_the_owner_sees_and_changes_the_people(self, browser: PageBrowser, home: House) -> None:
         """Bruno is a member, and becomes an operator: operators have other means."""
@@ -196,10 +289,13 @@ class TestRefusals:
             await browser.get("/auth/account/password")
             page = browser.answer.text
             token = page.split('name="csrf" value="')[1].split('"')[0]
-            for path, email in ((PEOPLE, "eve@example.com"), (WITHDRAW, "Carla@Example.com")):
-                answer = await browser.http.post(path, data={"plant": HOUSE.id, "email": email, "csrf": token})
+            assert (await browser.get(OF_BRUNO)).headers["location"] == "/auth/account"
+            for path, email in ((PEOPLE, "eve@example.com"), (WITHDRAW, "Carla@Example.com"), (LIMITS, "Carla@Example.com")):
+                fields = {"plant": HOUSE.id, "email": email, "csrf": token, f"ambient-{HALL.id}": "yes"}
+                answer = await browser.http.post(path, data=fields)
                 assert answer.headers["location"] == "/auth/account?done=stale"
             assert await emails_in(home) == before
+            assert await limits_of(home, "Carla@Example.com") is None
             browser.http.cookies.clear()
 
     async def test_nobody_is_invited_to_a_removed_home(self, browser: PageBrowser, home: House) -> None:

@@ -12,8 +12,12 @@ MOST_PLACES = 500
 """Floors, ambients and modules that one guest may have."""
 
 
-def check_limits(limits: Limits | None, topology: Topology, now: float) -> Limits | None:
-    """The limits with each place once, in a fixed order; None if they limit nothing. Raises Invalid."""
+def check_limits(limits: Limits | None, topology: Topology, now: float, before: Limits | None = None) -> Limits | None:
+    """The limits with each place once, in a fixed order; None if they limit nothing. Raises Invalid.
+
+    A place of the limits `before` may stay, even if it was deleted from the plant: otherwise a change of the period could
+    leave no place, and the guest would see all of the plant.
+    """
     if limits is None:
         return None
     if sum(map(len, limits.places)) > MOST_PLACES:
@@ -25,10 +29,11 @@ def check_limits(limits: Limits | None, topology: Topology, now: float) -> Limit
         raise Invalid("The end must be in the future.")
     if begin is not None and end is not None and end <= begin:
         raise Invalid("The end must be after the begin.")
+    kept = before or Limits()
     checked = Limits(
-        floors=_known("floor", limits.floors, (floor.id for floor in topology.floors)),
-        ambients=_known("ambient", limits.ambients, (ambient.id for ambient in topology.every_ambient())),
-        modules=_known("module", limits.modules, (module.id for module in topology.every_module())),
+        floors=_known("floor", limits.floors, {*kept.floors, *(floor.id for floor in topology.floors)}),
+        ambients=_known("ambient", limits.ambients, {*kept.ambients, *(one.id for one in topology.every_ambient())}),
+        modules=_known("module", limits.modules, {*kept.modules, *(module.id for module in topology.every_module())}),
         valid_from=begin,
         valid_until=end,
     )

@@ -11,7 +11,7 @@ from domogate.domain.authorization import LinkPurpose
 from domogate.domain.formats import email_key
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
-from domogate.domain.plants import Plant, PlantStatus
+from domogate.domain.plants import Member, Plant, PlantStatus
 from domogate.ports import StoredPlant
 from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.accounts import Accounts
@@ -23,17 +23,20 @@ from domogate.services.people.rules import check_email
 from domogate.services.refusals import Conflict, Forbidden, NotFound, Refused
 from domogate.services.rights.access import may_invite, may_remove
 
-OWNER_INVITATIONS, OWNER_SPAN = 20, 3600.0
-"""So many invitations an owner may send in so many seconds, because each can send a mail."""
+OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
+"""So many invitations and changes of limits an owner may make in so many seconds.
+
+An invitation can send a mail. A change adds an entry to the audit log.
+"""
 MOST_PEOPLE = 200
 """Members and invitations of a plant, if its owner invites."""
 
 
 class TooOften(Refused):
-    """The owner has sent many invitations. `wait` is in seconds."""
+    """The owner has made many invitations or changes. `wait` is in seconds."""
 
     def __init__(self, wait: float) -> None:
-        super().__init__("Too many invitations were sent; try again later.")
+        super().__init__("Too many invitations or changes were made; try again later.")
         self.wait = wait
 
 
@@ -129,12 +132,34 @@ class People(Accounts):
         stored = await self._get_stored(plant_id)
         if user_id == stored.plant.owner.user_id:
             raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.")
-        limits = check_limits(limits, stored.topology, self._clock.now())
+        member = stored.plant.find_member(user_id)
+        before = None if member is None else member.limits
+        limits = check_limits(limits, stored.topology, self._clock.now(), before)
         if not await self._store.set_member_limits(plant_id, user_id, limits):
             raise NotFound("The user is not allowed in this plant.")
-        member = stored.plant.find_member(user_id)
-        if member is None or member.limits != limits:
+        if before != limits:
             self._note_allowed(plant_id, user_id, limits, by)
+
+    async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
+        """Replace the limits of an open invitation; None lifts them."""
+        stored = await self._get_stored(plant_id)
+        key = email_key(email)
+        invitation = next((one for one in stored.plant.invited if email_key(one.email) == key), None)
+        before = None if invitation is None else invitation.limits
+        limits = check_limits(limits, stored.topology, self._clock.now(), before)
+        if not await self._store.set_invitation_limits(plant_id, email, limits):
+            raise NotFound(f"{email} has no open invitation to this plant.")
+        if before != limits:
+            limited = yes_or_no(limits is not None)
+            self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), invitation="yes", limits=limited)
+
+    async def limit(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
+        """Replace the limits of a membership or an invitation, whichever exists."""
+        member = _find_member(await self.get_plant(plant_id), email)
+        if member is not None:
+            await self.set_limits(plant_id, member.user_id, limits, by=by)
+        else:
+            await self.set_invitation_limits(plant_id, email, limits, by=by)
 
     def _note_allowed(self, plant_id: Id, user_id: Id, limits: Limits | None, by: Actor) -> None:
         self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id), limits=yes_or_no(limits is not None))
@@ -151,17 +176,19 @@ class People(Accounts):
 
     async def withdraw(self, plant_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> None:
         """Withdraw a membership or an invitation, whichever exists."""
-        plant = await self.get_plant(plant_id)
-        key = email_key(email)
-        for member in (plant.owner, *plant.allowed):
-            if email_key(member.email) == key:
-                await self.withdraw_user(plant_id, member.user_id, by=by)
-                return
-        await self.withdraw_invitation(plant_id, email, by=by)
+        member = _find_member(await self.get_plant(plant_id), email)
+        if member is not None:
+            await self.withdraw_user(plant_id, member.user_id, by=by)
+        else:
+            await self.withdraw_invitation(plant_id, email, by=by)
 
     @cached_property
-    def _owner_limiter(self) -> WindowLimiter:
+    def _invitation_limiter(self) -> WindowLimiter:
         return WindowLimiter(OWNER_INVITATIONS, OWNER_SPAN)
+
+    @cached_property
+    def _change_limiter(self) -> WindowLimiter:
+        return WindowLimiter(OWNER_CHANGES, OWNER_SPAN)
 
     async def invite_by_owner(
         self, plant_id: Id, email: str, limits: Limits | None, *, mails_links: bool, address: str = "", user_id: Id
@@ -171,14 +198,23 @@ class People(Accounts):
         Raises Forbidden, TooOften, Invalid, Conflict, MailFailed.
         """
         plant = await self._check_owner(plant_id, user_id)
-        now = self._clock.now()
-        if wait := self._owner_limiter.wait(user_id, now):
-            raise TooOften(wait)
+        self._check_rate(self._invitation_limiter, user_id)
         if len(plant.allowed) + len(plant.invited) >= MOST_PEOPLE:
             raise Forbidden(f"A plant can have at most {MOST_PEOPLE} people; withdraw some first.")
-        self._owner_limiter.count(user_id, now)
+        self._invitation_limiter.count(user_id, self._clock.now())
         by = Actor(user_id, address)
         return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome
+
+    async def limit_by_owner(self, plant_id: Id, email: str, limits: Limits | None, *, address: str = "", user_id: Id) -> None:
+        """Raises Forbidden, TooOften, Invalid, NotFound, Conflict."""
+        await self._check_owner(plant_id, user_id)
+        self._check_rate(self._change_limiter, user_id)
+        self._change_limiter.count(user_id, self._clock.now())
+        await self.limit(plant_id, email, limits, by=Actor(user_id, address))
+
+    def _check_rate(self, limiter: WindowLimiter, user_id: Id) -> None:
+        if wait := limiter.wait(user_id, self._clock.now()):
+            raise TooOften(wait)
 
     async def withdraw_by_owner(self, plant_id: Id, email: str, *, address: str = "", user_id: Id) -> None:
         """Raises Forbidden, NotFound, Conflict."""
@@ -211,6 +247,12 @@ class People(Accounts):
             raise Conflict(f"{plant.name} is {status} already.")
         await self._store.set_plant_status(plant_id, status, self._clock.now())
         self.note(AuditAction.PLANT_CHANGED, by, plant_ref(plant_id), status=status)
+
+
+def _find_member(plant: Plant, email: str) -> Member | None:
+    """The owner or an allowed user with this e-mail."""
+    key = email_key(email)
+    return next((member for member in (plant.owner, *plant.allowed) if email_key(member.email) == key), None)
 
 
 def plant_ref(plant_id: Id) -> str:

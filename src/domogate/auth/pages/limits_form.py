@@ -1,0 +1,125 @@
+"""The part of a form that sets the limits of a guest: check boxes for places, a begin and an end."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from domogate.auth.pages.browser import Form
+from domogate.auth.pages.language import Language
+from domogate.domain.devices import DeviceKind
+from domogate.domain.ids import Id
+from domogate.domain.limits import Limits
+from domogate.domain.plants import Ambient, Floor, Module, Topology
+
+_NOT_SHARED_ALONE = frozenset((DeviceKind.SCENE, DeviceKind.GATEWAY))
+_DELETED = "–"
+"""The name of a place that does not exist any more."""
+_TIME = "%Y-%m-%dT%H:%M"
+
+
+class WrongPeriod(Exception):
+    """`problems` has the key of a text for the field that is wrong."""
+
+    def __init__(self, field: str, key: str) -> None:
+        super().__init__(key)
+        self.problems = {field: key}
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A check box. `kind` is floor, ambient or module."""
+
+    kind: str
+    id: Id
+    name: str
+
+    @property
+    def field(self) -> str:
+        return f"{self.kind}-{self.id}"
+
+    @property
+    def whole_floor(self) -> bool:
+        return self.kind == "floor"
+
+
+def list_places(topology: Topology, limits: Limits | None = None) -> list[Place]:
+    """Floors with their rooms, other rooms, devices in no room; then the places that only the present limits have."""
+    found = []
+    for floor in topology.floors:
+        found.append(Place("floor", floor.id, floor.name))
+        found += [Place("ambient", ambient.id, ambient.name) for ambient in floor.ambients]
+    found += [Place("ambient", ambient.id, ambient.name) for ambient in topology.ambients]
+    found += [Place("module", module.id, module.name) for module in topology.modules if module.kind not in _NOT_SHARED_ALONE]
+    if limits is not None:
+        offered, names = {place.field for place in found}, _names(topology)
+        present = (Place(kind, one, names.get(one, _DELETED)) for kind, one in _places_of(limits))
+        found += [place for place in present if place.field not in offered]
+    return found
+
+
+def fill_form(limits: Limits | None) -> Form:
+    """The form with the present limits."""
+    if limits is None:
+        return Form()
+    fields = [(f"{kind}-{one}", "yes") for kind, one in _places_of(limits)]
+    return Form([*fields, ("begin", _print_field(limits.valid_from)), ("end", _print_field(limits.valid_until))])
+
+
+def read_limits(form: Form, places: Iterable[Place], now: float, before: Limits | None = None) -> Limits:
+    """`before`: the limits that the form showed. Raises WrongPeriod."""
+    before = before or Limits()
+    begin, end = _read_time(form, "begin", before.valid_from), _read_time(form, "end", before.valid_until)
+    if end is not None and end <= max(begin or 0.0, now):
+        raise WrongPeriod("end", "guests.problem_period")
+    ticked = [place for place in places if form.get(place.field)]
+    floors, ambients, modules = (tuple(one.id for one in ticked if one.kind == kind) for kind in ("floor", "ambient", "module"))
+    return Limits(floors, ambients, modules, begin, end)
+
+
+def describe_limits(language: Language, limits: Limits | None, topology: Topology) -> str:
+    """For example "Kitchen · from 2026-11-20 14:00". Empty for the whole home at any time."""
+    if limits is None:
+        return ""
+    names = _names(topology)
+    parts = [", ".join(dict.fromkeys(names.get(one, _DELETED) for _, one in _places_of(limits)))]
+    if limits.valid_from is not None:
+        parts.append(language.say("guests.from", time=_print_time(limits.valid_from)))
+    if limits.valid_until is not None:
+        parts.append(language.say("guests.until", time=_print_time(limits.valid_until)))
+    return " · ".join(filter(None, parts))
+
+
+def print_zone(now: float) -> str:
+    return datetime.fromtimestamp(now).astimezone().strftime("%Z")
+
+
+def _names(topology: Topology) -> dict[Id, str]:
+    named: list[Floor | Ambient | Module] = [*topology.floors, *topology.every_ambient(), *topology.every_module()]
+    return {one.id: one.name for one in named}
+
+
+def _places_of(limits: Limits) -> list[tuple[str, Id]]:
+    kinds = zip(("floor", "ambient", "module"), limits.places, strict=True)
+    return [(kind, one) for kind, places in kinds for one in places]
+
+
+def _read_time(form: Form, field: str, before: float | None) -> float | None:
+    """A browser sends `2026-11-20T14:00` without a time zone: it is in the zone of the gateway, as the page says.
+
+    A time that the person did not change keeps its seconds.
+    """
+    text = form.get(field)
+    if not text or text == _print_field(before):
+        return before if text else None
+    try:
+        return datetime.strptime(text[:16], _TIME).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise WrongPeriod(field, "guests.problem_time") from None
+
+
+def _print_field(at: float | None) -> str:
+    return "" if at is None else datetime.fromtimestamp(at).astimezone().strftime(_TIME)
+
+
+def _print_time(at: float) -> str:
+    return _print_field(at).replace("T", " ")
