@@ -253,6 +253,10 @@ class PageWalk:
         await self.stop("people-wrong-period", "guests.title", **title)
         await self.send(path, email="guest@example.com", begin="2099-01-01T10:00", end="2099-01-02T10:00")
         await self.stop("people-guest", "guests.title", **title)
+        await self.open(f"{path}/limits?plant={HOUSE.id}&email=guest@example.com")
+        await self.stop("limits", "guests.limits_title", email="guest@example.com")
+        await self.send(f"{path}/limits", begin="2099-01-02T10:00", end="2099-01-01T10:00")
+        await self.stop("limits-wrong-period", "guests.limits_title", email="guest@example.com")
         stored = await self.home.store.find_plant(HOUSE.id)
         assert stored is not None
         for each in stored.plant.invited:

@@ -175,7 +175,7 @@ def _read(file: Path) -> str:
 def _is_credential(file: Path) -> bool:
     """systemd sets the mode of its credentials. An access list can add bits for the group there."""
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
-    return bool(folder) and file.parent == Path(folder)
+    return folder is not None and file.parent == Path(folder)
 
 
 def _new_key() -> str:
