@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from domogate.domain.estate import Estate, EstatePlant
-from domogate.domain.events import PlantAspect, PlantChanged, UserChanged
+from domogate.domain.events import UserChanged
 from domogate.domain.limits import Limits
 from domogate.domain.people import User
 from domogate.domain.plants import Invitation, Member, Plant, PlantStatus, Topology
 from domogate.stores import SqlStore
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, NOW, SMALL, ChangeRecorder, an_id
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, KITCHEN, NOW, SMALL, ChangeRecorder, an_id, people_changed
 
 DORA = User(an_id(90), "Dora@example.com", "Dora", "hash of Dora")
 
@@ -31,9 +31,7 @@ class TestAllow:
         await house.save_user(DORA)
         recorded = await listen(house)
         assert await house.allow_user(HOUSE.id, DORA.id)
-        assert recorded.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE)
-        ]
+        assert recorded.events == [people_changed(ANNA, BRUNO, DORA, members=[DORA])]
         assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
         ((plant,), _) = await house.list_plants_of(DORA.id)
         assert plant.id == HOUSE.id
@@ -89,7 +87,7 @@ class TestLimits:
         for limits in (WEEKEND, WEEKEND, None):
             assert await house.set_member_limits(HOUSE.id, BRUNO.id, limits)
             assert (await limits_in(house))[BRUNO.email] == limits
-        changed = PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)
+        changed = people_changed(ANNA, BRUNO, members=[BRUNO])
         assert recorded.events == [changed, changed]
 
     async def test_of_an_invitation_can_be_changed_and_lifted(self, house: SqlStore) -> None:
@@ -97,7 +95,7 @@ class TestLimits:
         for limits in (WEEKEND, WEEKEND, None):
             assert await house.set_invitation_limits(HOUSE.id, "CARLA@example.com", limits)
             assert (await limits_in(house))["Carla@Example.com"] == limits
-        changed = PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)
+        changed = people_changed(ANNA, BRUNO)
         assert recorded.events == [changed, changed]
         assert not await house.set_invitation_limits(HOUSE.id, BRUNO.email, WEEKEND)
         assert not await house.set_invitation_limits(an_id(404), CARLA.email, WEEKEND)
@@ -142,7 +140,7 @@ class TestWithdraw:
         recorded = await listen(house)
         assert await house.withdraw_user(HOUSE.id, BRUNO.id)
         assert not await house.withdraw_user(HOUSE.id, BRUNO.id)
-        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [people_changed(ANNA, BRUNO, members=[BRUNO])]
         assert (await house.list_plants_of(BRUNO.id))[0] == ()
 
     async def test_not_the_owner(self, house: SqlStore) -> None:
@@ -166,12 +164,12 @@ class TestInvite:
     async def test_it_waits_until_a_user_with_that_email_is_active(self, house: SqlStore) -> None:
         recorded = await listen(house)
         assert await house.invite(HOUSE.id, "Dora@Example.COM")
-        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [people_changed(ANNA, BRUNO)]
         assert await people_of(house) == ([BRUNO.email], ["Carla@Example.com", "Dora@Example.COM"])
         await house.save_user(DORA)
         assert await people_of(house) == ([BRUNO.email, DORA.email], ["Carla@Example.com"])
         assert recorded.events[1:] == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, DORA.id), aspect=PlantAspect.PEOPLE),
+            people_changed(ANNA, BRUNO, DORA, members=[DORA]),
             UserChanged(user_id=DORA.id),
         ]
 
@@ -200,7 +198,7 @@ class TestInvite:
         assert await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await house.withdraw_invitation(HOUSE.id, "CARLA@example.com")
         assert not await house.withdraw_invitation(HOUSE.id, BRUNO.email)
-        assert recorded.events == [PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE)]
+        assert recorded.events == [people_changed(ANNA, BRUNO)]
         await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
         assert (await house.list_plants_of(CARLA.id))[0] == ()
 

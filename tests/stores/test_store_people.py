@@ -10,8 +10,6 @@ from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.events import (
     ClientChanged,
     GrantRevoked,
-    PlantAspect,
-    PlantChanged,
     SigningKeysChanged,
     SubscriptionChanged,
     UserChanged,
@@ -21,7 +19,22 @@ from domogate.domain.plants import Member, Module, Topology, UnitDetail
 from domogate.domain.safety import SpareParts
 from domogate.ports import SigningKey, Usage
 from domogate.stores import SqlStore
-from support.stores import ANNA, APP, BATTERY, BRUNO, CARLA, GRANT, HOUSE, KEY, NOW, SMALL, ChangeRecorder, OpenStore, an_id
+from support.stores import (
+    ANNA,
+    APP,
+    BATTERY,
+    BRUNO,
+    CARLA,
+    GRANT,
+    HOUSE,
+    KEY,
+    NOW,
+    SMALL,
+    ChangeRecorder,
+    OpenStore,
+    an_id,
+    people_changed,
+)
 
 
 class TestUsers:
@@ -41,7 +54,7 @@ class TestUsers:
         house.listen(recorded)
         await house.save_user(msgspec.structs.replace(BRUNO, email="Bruno.B@example.com"))
         assert recorded.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE),
+            people_changed(ANNA, BRUNO),
             UserChanged(user_id=BRUNO.id),
         ]
         ((plant,), _) = await house.list_plants_of(BRUNO.id)
@@ -70,7 +83,7 @@ class TestUsers:
         house.listen(recorded)
         await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
         assert recorded.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE),
+            people_changed(ANNA, BRUNO, CARLA, members=[CARLA]),
             UserChanged(user_id=CARLA.id),
         ]
         ((plant,), _) = await house.list_plants_of(CARLA.id)
@@ -105,7 +118,7 @@ class TestChangingUsers:
         changed = await house.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="set"))
         assert changed == await house.find_user(CARLA.id) == msgspec.structs.replace(CARLA, password_hash="set")
         assert recorded.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id, CARLA.id), aspect=PlantAspect.PEOPLE),
+            people_changed(ANNA, BRUNO, CARLA, members=[CARLA]),
             UserChanged(user_id=CARLA.id),
         ]
 
@@ -200,10 +213,10 @@ class TestDeleteUser:
         assert await house.delete_user(BRUNO.id)
         assert await house.delete_user(CARLA.id)
         assert recorded.events == [
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id, BRUNO.id), aspect=PlantAspect.PEOPLE),
+            people_changed(ANNA, BRUNO, members=[BRUNO]),
             GrantRevoked(grant_id=grant.id),
             UserChanged(user_id=BRUNO.id),
-            PlantChanged(plant_id=HOUSE.id, user_ids=(ANNA.id,), aspect=PlantAspect.PEOPLE),
+            people_changed(ANNA),
             UserChanged(user_id=CARLA.id),
         ]
         assert await house.find_grant(grant.id) is None

@@ -14,7 +14,7 @@ from domogate.domain.authorization import AuthorizationCode, RefreshToken, Sessi
 from domogate.domain.commands import SceneStep, SetLight
 from domogate.domain.devices import Capability, DeviceKind, Metric, MetricType
 from domogate.domain.estate import Estate, EstatePlant, FirstState
-from domogate.domain.events import Change, Event
+from domogate.domain.events import Change, Event, PlantAspect, PlantChanged
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
 from domogate.domain.people import Client, Grant, GrantType, Standing, Subscription, User
@@ -160,6 +160,14 @@ HOUSE = Plant(
     allowed=(Member(BRUNO.id, BRUNO.email),), invited=(Invitation("Carla@Example.com"),),
 )  # fmt: skip
 HOUSE_TOPOLOGY = Topology((GROUND,), (HALL,), (SCENE,))
+
+
+def people_changed(*users: User, members: Sequence[User] = ()) -> PlantChanged:
+    """The event of a change of the house's people."""
+    user_ids, member_ids = (tuple(user.id for user in some) for some in (users, members))
+    return PlantChanged(plant_id=HOUSE.id, user_ids=user_ids, aspect=PlantAspect.PEOPLE, members=member_ids)
+
+
 BATTERY = SpareParts("062520", (SparePart("B-1", SparePartType.BATTERY, "2"),))
 LAMP_IS_ON = LightState(on=True, level=40)
 

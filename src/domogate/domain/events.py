@@ -43,6 +43,8 @@ class PlantChanged(_Event, tag="plant", frozen=True, gc=False):
     plant_id: Id
     user_ids: tuple[Id, ...]
     aspect: PlantAspect = PlantAspect.FACTS
+    members: tuple[Id, ...] = ()
+    """The users who joined the plant, left it, or got other limits."""
 
 
 class UserChanged(_Event, tag="user", frozen=True, gc=False):

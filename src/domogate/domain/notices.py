@@ -40,6 +40,11 @@ class Notice(msgspec.Struct, frozen=True, gc=False):
     def module_id(self) -> Id | None:
         return self.event.module_id if isinstance(self.event, StateChanged) else None
 
+    @property
+    def members(self) -> tuple[Id, ...]:
+        """The users who joined the plant, left it, or got other limits."""
+        return self.event.members if isinstance(self.event, PlantChanged) else ()
+
 
 _OF_PLANTS: dict[PlantAspect, tuple[NoticeKind, ...]] = {
     PlantAspect.FACTS: (NoticeKind.PLANT,),

@@ -157,11 +157,14 @@ def _import_states(tx: Transaction, estate: Estate, module_rows: dict[Id, RowVal
 
 
 def _emit(
-    tx: Transaction, changed_plants: set[Id], people_before: dict[Id, set[Id]], differences: dict[str, Difference]
+    tx: Transaction,
+    changed_plants: set[Id],
+    people_before: dict[Id, dict[Id, str | None]],
+    differences: dict[str, Difference],
 ) -> None:
     people_after = people_of(tx.connection, changed_plants)
     for plant_id in sorted(changed_plants):
-        people = people_before.get(plant_id, set()) | people_after.get(plant_id, set())
+        people = people_before.get(plant_id, {}).keys() | people_after.get(plant_id, {}).keys()
         tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(people))))
     # The reference of a unit in any plant is known (E19).
     reference = _COLUMN["reference"]

@@ -15,7 +15,9 @@ from domogate.stores.engine import Transaction, chunked, execute_many, newest_cu
 from domogate.stores.subject import SqlSubject, writes
 from domogate.stores.tables import invitations, members, plants, users
 
-_PEOPLE = select(members.c.plant_id, members.c.user_id).where(members.c.plant_id.in_(bindparam("ids", expanding=True)))
+_PEOPLE = select(members.c.plant_id, members.c.user_id, members.c.limits).where(
+    members.c.plant_id.in_(bindparam("ids", expanding=True))
+)
 _PLANTS_OF_USER = select(members.c.plant_id).where(members.c.user_id == bindparam("user_id"))
 _PLANTS_INVITING = select(invitations.c.plant_id).where(invitations.c.email_key == bindparam("key"))
 _THIS_INVITATION = and_(invitations.c.plant_id == bindparam("of_plant"), invitations.c.email_key == bindparam("to_email"))
@@ -23,12 +25,12 @@ _INVITATION = select(invitations.c.email_key).where(_THIS_INVITATION)
 _DISINVITE = delete(invitations).where(_THIS_INVITATION)
 
 
-def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, set[Id]]:
-    """Return the owner and the allowed users of each plant."""
-    people: dict[Id, set[Id]] = defaultdict(set)
+def people_of(connection: Connection, plant_ids: Iterable[Id]) -> dict[Id, dict[Id, str | None]]:
+    """Return the owner and the allowed users of each plant, with their limits."""
+    people: dict[Id, dict[Id, str | None]] = defaultdict(dict)
     for ids in chunked(plant_ids):
-        for plant_id, user_id in connection.execute(_PEOPLE, {"ids": ids}):
-            people[plant_id].add(user_id)
+        for plant_id, user_id, limits in connection.execute(_PEOPLE, {"ids": ids}):
+            people[plant_id][user_id] = limits
     return people
 
 
@@ -40,8 +42,10 @@ def changing_plants(tx: Transaction, plant_ids: Iterable[Id], aspect: PlantAspec
     yield
     after = people_of(tx.connection, changed_ids)
     for plant_id in changed_ids:
-        people = before.get(plant_id, set()) | after.get(plant_id, set())
-        tx.emit(PlantChanged(plant_id=plant_id, user_ids=tuple(sorted(people)), aspect=aspect))
+        former, current = before.get(plant_id, {}), after.get(plant_id, {})
+        changed = {user_id for user_id, _ in former.items() ^ current.items()}
+        user_ids = tuple(sorted(former.keys() | current.keys()))
+        tx.emit(PlantChanged(plant_id=plant_id, user_ids=user_ids, aspect=aspect, members=tuple(sorted(changed))))
 
 
 def list_plants_of_user(connection: Connection, user_id: Id) -> Sequence[Id]:

@@ -85,6 +85,24 @@ class TestGuests:
         second = await setup.listen(credentials, last_event_id=b"0")
         assert [received.event for received in second.notices] == ["people"]
 
+    async def test_changes_of_other_people_are_not_told_to_them(self, setup: StreamSetup, house: House) -> None:
+        carla, dora = await setup.add_user("Carla"), await setup.add_user("Dora")
+        credentials = await setup.let_in(carla)
+        await setup.store.allow_user(house.plant.id, carla.id, Limits(modules=(house.lamp.id,)))
+        open_stream, witness = await setup.listen(credentials), await setup.listen(house.of_bruno)
+        await setup.store.allow_user(house.plant.id, dora.id)
+        await setup.store.invite(house.plant.id, "eve@example.com")
+        await setup.store.withdraw_user(house.plant.id, dora.id)
+        await house.switch()
+        await setup.quiet()
+        assert [received.event for received in witness.notices] == ["people", "people", "people", "state"]
+        assert [received.event for received in open_stream.notices] == ["state"]
+        resumed = await setup.listen(credentials, last_event_id=b"0")
+        assert [received.event for received in resumed.notices] == ["people", "state"]
+        await setup.store.set_member_limits(house.plant.id, carla.id, Limits(valid_until=setup.clock.now() + 1000))
+        await setup.quiet()
+        assert open_stream.notices[-1].event == "people", "of the guest's own limits"
+
 
 class TestOpenStream:
     async def test_a_change_that_is_not_distributed_yet_is_not_given_to_a_new_member(

@@ -13,7 +13,7 @@ import msgspec
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import KeyRefused, NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept, TokenRefused
 from domogate.domain.ids import Id
-from domogate.domain.notices import Notice
+from domogate.domain.notices import Notice, NoticeKind
 from domogate.domain.people import Principal, Scope, Standing, User
 from domogate.domain.plants import Plant, PlantStatus
 from domogate.ports import Admission, Admitted, Verifier
@@ -58,10 +58,17 @@ class Access(msgspec.Struct, frozen=True, gc=False):
     """The cursor of the newest change when the person joined the plant (Decision 0056)."""
     begun: float = 0.0
     """When the period of a guest began."""
+    guest_id: Id | None = None
+    """The user, if they are a guest."""
 
     def may_get(self, notice: Notice) -> bool:
-        """Whether the person may be told: the scopes show it, and it is not from before the membership."""
-        return notice.cursor > self.joined and notice.at >= self.begun and self.may_see(notice.module_id)
+        """Whether the person may be told: the scopes show it, and it is not from before the membership.
+
+        A guest is told of the people of the plant only if it is about themselves.
+        """
+        if notice.cursor <= self.joined or notice.at < self.begun or not self.may_see(notice.module_id):
+            return False
+        return self.guest_id is None or NoticeKind.PEOPLE not in notice.kinds or self.guest_id in notice.members
 
     def may_see(self, module_id: Id | None) -> bool:
         """Whether the scopes show the state of this module, or the facts of the plant (None)."""
@@ -85,7 +92,7 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
     if not limits.holds(now):
         raise NotYourPlant(f"the user has no rights on the plant {plant_id} at this time")
     begun = limits.valid_from or 0.0
-    return Access(view_for_guest(plant, limits), viewer.scopes, limits.next_change(now), joined, begun)
+    return Access(view_for_guest(plant, limits), viewer.scopes, limits.next_change(now), joined, begun, guest_id=viewer.user_id)
 
 
 class PlantList(msgspec.Struct, frozen=True):
