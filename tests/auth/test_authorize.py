@@ -241,6 +241,12 @@ class TestTheRest:
         said = await browser.let_in(CLASSIC, code_challenge=None, code_challenge_method=None)
         assert said["code"]
 
+    async def test_without_pkce_a_state_or_a_nonce_ties_the_answer_to_the_request(self, browser: Browser) -> None:
+        plain = {"code_challenge": None, "code_challenge_method": None, "state": None}
+        said = returned(await browser.authorize(CLASSIC, **plain, nonce=None))
+        assert (said["error"], "state" in said["error_description"]) == ("invalid_request", True)
+        assert (await browser.let_in(CLASSIC, **plain, nonce="n-1"))["code"]
+
     async def test_but_what_it_sends_of_it_must_be_right(self, browser: Browser) -> None:
         said = returned(await browser.authorize(CLASSIC, code_challenge_method="plain"))
         assert said["error"] == "invalid_request"

@@ -224,6 +224,14 @@ class TestTheAnswer:
         assert set(said) == {"code", "state", "iss"}
         assert (said["state"], said["iss"]) == ("xyz", ISSUER)
 
+    @pytest.mark.parametrize("state", ["xyz", None])
+    async def test_the_issuer_is_never_the_last_parameter(self, browser: Browser, state: str | None) -> None:
+        await browser.log_in()
+        answers = [await browser.decide(await browser.authorize(state=state), decision) for decision in ("deny", "allow")]
+        for answer in answers:
+            names = [name for name, _ in parse_qsl(urlsplit(answer.headers["location"]).query)]
+            assert names[-2] == "iss"
+
     async def test_in_a_fragment_where_that_is_asked_for(self, browser: Browser) -> None:
         await browser.log_in()
         answer = await browser.decide(await browser.authorize(response_mode="fragment"))

@@ -1,6 +1,7 @@
-"""X1 to X5: the extensions (docs/extensions.md). X6 to X8 are tested with webhooks."""
+"""X1 to X5 and X9: the extensions (docs/extensions.md). X6 to X8 are tested with webhooks."""
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from domogate.domain.people import Standing
 from support.backstage import issue_token, simulated, standing
-from support.extension_operations import EXTENSIONS, SUBSCRIPTIONS, X1, X2, X3, X4, X5, expect_done, expect_listed
+from support.extension_operations import EXTENSIONS, SUBSCRIPTIONS, X1, X2, X3, X4, X5, X9, expect_done, expect_listed
 from support.gateway import Gateway, eventually
 from support.http import expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import ALL_SCOPES, E3, E8, E9, E12, E14, Operation, Target
@@ -63,11 +64,32 @@ class TestX1SetChronothermostat:
         assert "setPoint" not in shown
         expect_done(X1, workshop.send(X1, target, who=who))
 
+    def test_applications_in_the_field_are_understood(self, workshop: Gateway) -> None:
+        """They write words in upper case, units with a degree sign, and the time as an interval or as an empty string."""
+        who, target = workshop.case(X1)
+        order: dict[str, Any] = {
+            "function": "HEATING",
+            "mode": "MANUAL",
+            "setPoint": {"value": 22.5, "unit": "°C"},
+            "activationTime": "",
+        }
+        expect_done(X1, tell(workshop, X1, who, target, order))
+        shown = read_thermostat(workshop, who, target)
+        assert (shown["function"], shown["mode"], shown["setPoint"]["value"]) == ("heating", "manual", "22.5")
+        assert "activationTime" not in shown
+        clock = datetime.fromisoformat(shown["time"]).replace(tzinfo=None)
+        until = (clock + timedelta(minutes=30)).isoformat()
+        order = {"function": "Heating", "mode": "Boost", "activationTime": f"{clock.isoformat()}/{until}"}
+        expect_done(X1, tell(workshop, X1, who, target, order))
+        shown = read_thermostat(workshop, who, target)
+        assert (shown["mode"], shown["activationTime"]) == ("boost", until)
+        expect_done(X1, workshop.send(X1, target, who=who))
+
     @pytest.mark.parametrize(
         "order",
         [
             {},
-            {"mode": "Manual"},
+            {"mode": "by hand"},
             {"function": "off"},
             {"setPoint": {"value": "2.9", "unit": "C"}},
             {"setPoint": {"value": 40.1, "unit": "C"}},
@@ -195,7 +217,14 @@ class TestX5FindPlants:
             if other.status_code == 204:
                 expect_nothing(X5, demo.send(X5, who=who))
                 continue
-            wanted = [{**plant, "id": plant["id"].replace("-", "")} for plant in expect_ok(E14, other)["plants"]]
+            wanted = [
+                {
+                    **plant,
+                    "id": plant["id"].replace("-", ""),
+                    "country": demo.estate.plant(plant["id"]).record.get("country", ""),
+                }
+                for plant in expect_ok(E14, other)["plants"]
+            ]
             assert expect_listed(X5, demo.send(X5, who=who))["plants"] == wanted
 
     def test_what_is_listed_has_a_topology(self, demo: Gateway) -> None:
@@ -210,7 +239,38 @@ class TestX5FindPlants:
         expect_refusal(X5, demo.send(X5, token=demo.people[who].id_token), 401)
 
 
+class TestX9ReadMeasures:
+    def test_they_are_those_of_e12(self, demo: Gateway) -> None:
+        seen: set[str] = set()
+        for who, target in demo.cases(X9):
+            shown = expect_listed(X9, demo.send(X9, target, who=who))
+            status = read_thermostat(demo, who, target)
+            assert shown.keys() == status.keys() & {"thermometer", "hygrometer"}
+            seen |= shown.keys()
+        assert seen == {"thermometer", "hygrometer"}
+
+    def test_a_disconnected_thermostat_has_none(self, workshop: Gateway) -> None:
+        who, target = workshop.case(X9)
+        with simulated(workshop, target["module"], "offline"):
+            expect_refusal(X9, workshop.send(X9, target, who=who), 404)
+
+
 class TestAllOfThem:
+    @pytest.mark.parametrize("operation", [X3, X5, SUBSCRIPTIONS[1]], ids=str)
+    def test_lists_may_be_asked_for_with_a_slash_at_the_end(self, demo: Gateway, operation: Operation) -> None:
+        who, target = demo.case(operation)
+        plain, slashed = (
+            demo.send(replace(operation, path=path), target, who=who) for path in (operation.path, f"{operation.path}/")
+        )
+        assert plain.status_code in (200, 204)
+        assert (slashed.status_code, slashed.content) == (plain.status_code, plain.content)
+
+    @pytest.mark.parametrize("operation", [X1, X4, X9], ids=str)
+    def test_other_operations_have_no_slash_at_the_end(self, demo: Gateway, operation: Operation) -> None:
+        who, target = demo.case(operation)
+        slashed = replace(operation, path=f"{operation.path}/")
+        expect_refusal(operation, demo.send(slashed, target, who=who), 404)
+
     @pytest.mark.parametrize("operation", EXTENSIONS, ids=str)
     def test_each_needs_its_own_scope_and_a_key(self, demo: Gateway, operation: Operation) -> None:
         who, target = demo.case(operation)
@@ -245,7 +305,7 @@ class TestAllOfThem:
     def test_who_owes_something_owes_it_in_the_whole_thermostat_family(self, workshop: Gateway) -> None:
         who, target = workshop.case(X1)
         with standing(workshop, who, Standing.TERMS_EXPIRED):
-            for operation in (X1, X3, X4):
+            for operation in (X1, X3, X4, X9):
                 expect_refusal(operation, workshop.send(operation, target, who=who), 470)
             expect_listed(X5, workshop.send(X5, who=who))
 

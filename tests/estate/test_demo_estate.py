@@ -77,6 +77,9 @@ class TestPeople:
         assert set(clients["demo-app"].scopes) >= set(Scope)
         assert set(clients["demo-app"].grants) == set(GrantType)
         assert clients["demo-classic"].access_token_everywhere
+        assert clients["demo-classic"].pkce_exempt
+        assert not clients["demo-page"].confidential
+        assert clients["demo-page"].origins
         assert set(file.secrets) == {"demo-app", "demo-classic"}
         for client in demo.clients:
             assert client.redirect_uris

@@ -151,6 +151,20 @@ class TestListening:
             received = [await anext(events) for _ in range(4)]
         assert [event.event for event in received] == ["state", "state", "state", "ready"]
 
+    async def test_resumes_by_a_parameter_and_the_header_is_newer(self, served: Served) -> None:
+        async with served.listening() as events:
+            start = (await anext(events)).id
+        await served.switch(3)
+        async with served.listening(f"?lastEventId={start}") as events:
+            received = [await anext(events) for _ in range(4)]
+        assert [event.event for event in received] == ["state", "state", "state", "ready"]
+        async with served.listening(f"?lastEventId={start}", **{"last-event-id": received[1].id}) as events:
+            assert [(await anext(events)).event for _ in range(2)] == ["state", "ready"]
+        async with served.listening("?lastEventId=") as events:
+            assert (await anext(events)).event == "ready"
+        async with served.listening("?lastEventId=ü") as events:
+            assert (await anext(events)).json()["code"] == "unknown"
+
     async def test_begins_with_the_present_when_asked_to(self, served: Served) -> None:
         async with served.listening("?present=true&kind=state") as events:
             assert [(await anext(events)).event for _ in range(2)] == ["present", "ready"]

@@ -18,7 +18,7 @@ from domogate.families._orders import (
     THERMOSTAT_BODY,
     light_command,
     parse_celsius,
-    parse_date_time,
+    parse_end,
     thermostat_command,
 )
 from domogate.families._serve import convert
@@ -106,6 +106,13 @@ class TestAThermostatOrder:
             ({"setPoint": {"value": "20.5", "unit": "C"}}, SetThermostat(set_point=20.5)),
             ({"programs": [{"number": 11}]}, SetThermostat(program=11)),
             (
+                {"function": "COOLING", "mode": "Off"},
+                SetThermostat(function=ThermostatFunction.COOLING, mode=ThermostatMode.OFF),
+            ),
+            ({"setPoint": {"value": 20.5, "unit": "°C"}}, SetThermostat(set_point=20.5)),
+            ({"setPoint": {"value": 68, "unit": "°f"}}, SetThermostat(set_point=20)),
+            ({"mode": "manual", "activationTime": ""}, SetThermostat(mode=ThermostatMode.MANUAL)),
+            (
                 {
                     "function": "heating",
                     "mode": "manual",
@@ -130,11 +137,13 @@ class TestAThermostatOrder:
         [
             {},
             {"status": "on"},
-            {"function": "Heating"},
+            {"function": "heat"},
             {"mode": "auto"},
             {"setPoint": {"value": "2.9", "unit": "C"}},
             {"setPoint": {"value": 40.1, "unit": "C"}},
             {"setPoint": {"value": 20, "unit": "K"}},
+            {"setPoint": {"value": 20, "unit": "°°C"}},
+            {"setPoint": {"value": 20, "unit": "°"}},
             {"setPoint": {"value": 20, "unit": "F"}},
             {"setPoint": {"value": "20,5", "unit": "C"}},
             {"setPoint": {"value": "", "unit": "C"}},
@@ -150,6 +159,7 @@ class TestAThermostatOrder:
             {"programs": [{"number": 0.5}]},
             {"activationTime": "2026-11-15T12:59:59"},
             {"activationTime": "soon"},
+            {"activationTime": ""},
         ],
     )
     def test_with_an_invalid_value_is_refused(self, body: Any) -> None:
@@ -229,15 +239,27 @@ class TestDatesAndTimes:
     )
     def test_are_local_to_the_device_unless_they_have_an_offset(self, text: str, offset_minutes: int, later: int) -> None:
         if later:
-            assert parse_date_time(text, offset_minutes, NOW) == NOW + later
+            assert parse_end(text, offset_minutes, NOW) == NOW + later
         else:
             with pytest.raises(ValueOutOfRange, match="in the future"):
-                parse_date_time(text, offset_minutes, NOW)
+                parse_end(text, offset_minutes, NOW)
+
+    @pytest.mark.parametrize(
+        ("text", "offset_minutes"),
+        [
+            ("2026-11-15T12:00:00/2026-11-15T12:30:00", 0),
+            ("2026-11-15T13:00:00/2026-11-15T13:30:00", 60),
+            ("2026-11-15T12:00:00Z/2026-11-15T13:30:00+01:00", -480),
+            ("2020-01-01T00:00:00/2026-11-15T12:30:00", 0),
+            ("2026-11-15T12:05:00/2026-11-15T12:30:00", 0),
+        ],
+    )
+    def test_an_interval_that_has_begun_stands_for_its_end(self, text: str, offset_minutes: int) -> None:
+        assert parse_end(text, offset_minutes, NOW) == NOW + 1800
 
     @pytest.mark.parametrize(
         "text",
         [
-            "",
             "2026-11-16",
             "20261116T120000",
             "2026-W47-1T12:00:00",
@@ -252,22 +274,30 @@ class TestDatesAndTimes:
             "٢٠٢٦-11-16T12:00:00",
             "9999-12-31T23:59:59",
             "0000-01-01T00:00:00",
+            "/",
+            "2026-11-15T12:00:00/",
+            "/2026-11-15T13:00:00",
+            "2026-11-15T12:00:00/2026-11-15T12:00:00",
+            "2026-11-15T12:00:00/2026-11-15T12:30:00/2026-11-15T13:00:00",
+            "2026-11-15T12:05:01/2026-11-15T13:00:00",
+            "2026-11-31T12:00:00/2026-12-15T13:00:00",
+            "now/2026-11-15T13:00:00",
         ],
     )
     def test_that_are_not_valid_are_refused(self, text: str) -> None:
         with pytest.raises(ValueOutOfRange):
-            parse_date_time(text, 0, NOW)
+            parse_end(text, 0, NOW)
 
     @given(st.datetimes(datetime(2027, 1, 1), datetime(9998, 1, 1)), st.integers(-14 * 60, 14 * 60))
     def test_come_back_as_they_were_set(self, moment: datetime, offset_minutes: int) -> None:
         moment = moment.replace(microsecond=0)
-        at = parse_date_time(moment.isoformat(), offset_minutes, NOW)
+        at = parse_end(moment.isoformat(), offset_minutes, NOW)
         assert datetime.fromtimestamp(at, timezone(timedelta(minutes=offset_minutes))).replace(tzinfo=None) == moment
 
     @given(st.text() | st.from_regex(r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?\Z"))
     def test_any_text_is_in_the_future_or_refused(self, text: str) -> None:
         with suppress(ValueOutOfRange):
-            assert parse_date_time(text, 0, NOW) > NOW
+            assert parse_end(text, 0, NOW) > NOW
 
 
 NAMES = ["status", "level", "colorHSV", "mode", "function", "programs", "setPoint"]

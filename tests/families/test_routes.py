@@ -50,6 +50,16 @@ class TestRoutes:
         with pytest.raises(WrongUrl):
             Routes(FAMILIES[1]).parse("GET", path)
 
+    @pytest.mark.parametrize(
+        ("path", "name"),
+        [(b"/homectl/api/v1.0/plants/", "X5"), (b"/thermostat/v2.0/plants/", "X3"), (b"/thermostat/v2.0/subscription/", "X7")],
+    )
+    def test_a_list_that_is_an_extension_may_end_with_a_slash(self, path: bytes, name: str) -> None:
+        family = next(family for family in FAMILIES if path.decode().startswith(f"{family.prefix}/"))
+        assert Routes(family).parse("GET", path).operation.id == name
+        with pytest.raises(WrongUrl):
+            Routes(family).parse("GET", path + b"/")
+
     def test_an_encoded_slash_stays_in_its_parameter(self) -> None:
         target = Routes(FAMILIES[7]).parse("GET", b"/emergency-lighting/module/a%2Fb%20c/spare-parts")
         assert target.reference == "a/b c"

@@ -191,11 +191,16 @@ class TestTheAuthorizationHeader:
 class TestWrongUrlsAndMethods:
     @pytest.mark.parametrize(
         "path",
-        ["", "/", "/users/", "/user", "/Users", "//users", "/users/%ff", "/plants//invitations", "/../users", "/users%2f"],
+        ["", "/", "/users//", "/user", "/Users", "//users", "/users/%ff", "/plants//invitations", "/../users", "/users%2f"],
     )
     async def test_an_unknown_url_is_404(self, api: ManagementApi, path: str) -> None:
         answer = await api.http.send(api.http.build_request("GET", "https://gateway.example/manage/v1" + path))
         assert "openapi.json" in problem(answer, 404)
+
+    async def test_a_list_may_end_with_a_slash(self, api: ManagementApi) -> None:
+        assert await api.ok("GET", "/users/") == await api.ok("GET", "/users")
+        problem(await api.send("POST", "/users/"), 405)
+        problem(await api.send("GET", f"/users/{ANNA.id}/"), 404)
 
     async def test_another_version_is_not_there(self, api: ManagementApi) -> None:
         problem(await api.http.get("/manage/v2/users"), 404)

@@ -6,7 +6,7 @@ import httpx
 from jsonschema import Draft202012Validator
 
 from support.spec_operations import BY_NAME, E1, E8, E12, E14, OPERATIONS, Operation
-from support.spec_schemas import HEX32, TEXT, UUID, Schema, listing, one_of, record
+from support.spec_schemas import HEX32, TEXT, UUID, Schema, listing, measures, one_of, record
 
 MANUAL = b'{"function": "heating", "mode": "manual", "setPoint": {"value": "20", "unit": "C"}}'
 DIM = b'{"status": "on", "level": 40}'
@@ -46,8 +46,9 @@ X8 = Operation(
     ("comfort.read",),
     _SUBSCRIPTION_STATUSES | {200},
 )
+X9 = Operation("X9", "GET", f"{E12.path}/measures", "id", ("comfort.read",), E12.statuses, kind="chronothermostat")
 
-EXTENSIONS = (X1, X2, X3, X4, X5)
+EXTENSIONS = (X1, X2, X3, X4, X5, X9)
 SUBSCRIPTIONS = (X6, X7, X8)
 """They change stored data, so they are tested separately."""
 ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS)
@@ -68,7 +69,8 @@ _BODIES: dict[str, Schema] = {
             )
         }
     ),
-    "X5": record({"plants": listing(record({"id": HEX32, "name": TEXT, "type": TEXT}), minItems=1)}),
+    "X5": record({"plants": listing(record({"id": HEX32, "name": TEXT, "type": TEXT, "country": TEXT}), minItems=1)}),
+    "X9": record({}, {"thermometer": measures("C", "F"), "hygrometer": measures("%")}),
     "X7": listing(record({"plantId": UUID, "subscriptionId": UUID, "EndPointUrl": TEXT}), minItems=1),
 }
 

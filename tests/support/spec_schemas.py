@@ -194,7 +194,7 @@ _SET_POINT = record(
 )
 
 
-def _measures(*units: str) -> Schema:
+def measures(*units: str) -> Schema:
     return record(
         {"measures": listing(record({"timeStamp": OFFSET_TIME, "value": DECIMAL, "unit": one_of(*units)}), minItems=1)}
     )
@@ -214,8 +214,8 @@ CHRONOTHERMOSTAT_2_8 = {
             "setPoint": _SET_POINT,
             "programs": listing(record({"number": integer(0, 11)}), minItems=1, maxItems=1),
             "activationTime": LOCAL_TIME,
-            "thermometer": _measures("C", "F"),
-            "hygrometer": _measures("%"),
+            "thermometer": measures("C", "F"),
+            "hygrometer": measures("%"),
         },
     ),
     "allOf": [

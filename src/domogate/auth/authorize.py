@@ -216,9 +216,13 @@ class AuthorizeEndpoint:
     # --- the answer ---------------------------------------------------------------------------------------------------
 
     def _send_back(self, back: ReturnAddress, parameters: Mapping[str, str]) -> Response:
-        """With `state` and `iss`. The latter prevents a mix-up with another provider (RFC 9207)."""
+        """With `state` and `iss`. The latter prevents a mix-up with another provider (RFC 9207).
+
+        `iss` is never the last parameter: some applications take the rest of the address as the last one that they know.
+        """
         state = {} if back.state is None else {"state": back.state}
-        return send_back(back.redirect_uri, back.mode, {**parameters, **state, "iss": self._issuer})
+        *others, last = {**parameters, **state}.items()
+        return send_back(back.redirect_uri, back.mode, dict([*others, ("iss", self._issuer), last]))
 
     def _show(self, request: Request, problem: str, advice: str) -> Response:
         return self._pages.render_error(request, status=400, problem=problem, advice=advice)

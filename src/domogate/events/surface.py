@@ -42,10 +42,14 @@ _STREAM = """Server-sent events. `data` is one line of JSON.
 PlantId = Annotated[str, Meta(pattern=DASHED_UUID.pattern)]
 
 
-class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     plant: Annotated[tuple[PlantId, ...], Meta(description="Only these plants; without it: all plants of the user.")] = ()
     kind: Annotated[tuple[NoticeKind, ...], Meta(description="Only these kinds; without it: every kind.")] = ()
     present: Annotated[bool, Meta(description="Begin with the present state of every module.")] = False
+    last_event_id: (
+        Annotated[str, Meta(max_length=100, description="As the header Last-Event-ID, for clients that cannot send headers.")]
+        | None
+    ) = None
 
     def to_filter(self) -> EventFilter:
         plants = frozenset(read_id("query", "plant", text) for text in self.plant)
@@ -68,9 +72,10 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     },
 )
 async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
-    last_event_id = None if call.header is None else call.header.encode("latin-1").strip()
+    # The header wins: a browser that connects again sends a new header with the same URL.
+    last_event_id = call.header or query.last_event_id or ""
     try:
-        return EventStreamResponse(await hub.open(call.caller, query.to_filter(), last_event_id))
+        return EventStreamResponse(await hub.open(call.caller, query.to_filter(), last_event_id.encode().strip()))
     except Unavailable as refused:
         status = 429 if isinstance(refused, TooManyStreams) else 503
         raise Problem(status, str(refused), {"retry-after": str(refused.retry_after)}) from None

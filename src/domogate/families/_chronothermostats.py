@@ -101,6 +101,13 @@ class ChronothermostatStatus(msgspec.Struct):
     chronothermostats: list[Chronothermostat]
 
 
+class Measures(msgspec.Struct, omit_defaults=True):
+    """X9's answer: what a chronothermostat measures, without its settings."""
+
+    thermometer: Thermometer | UnsetType = UNSET
+    hygrometer: Hygrometer | UnsetType = UNSET
+
+
 class Notification(msgspec.Struct, rename="camel"):
     """One item of the list that a subscriber receives (X6): a thermostat as E12 shows it."""
 
@@ -117,6 +124,11 @@ def cached_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
     if cached is None or cached[0] is not state:
         cached = view.encodings["E12"] = (state, _state_to_wire(state, view))
     return cached[1]
+
+
+def measures_to_wire(state: ThermostatState, view: ModuleView) -> Measures:
+    wire = cached_wire(state, view)
+    return Measures(wire.thermometer, wire.hygrometer)
 
 
 def _state_to_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:

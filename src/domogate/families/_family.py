@@ -105,6 +105,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         """The path as the specification writes it, without the roles."""
         return PLACEHOLDER.sub(r"{\1}", self.path)
 
+    @property
+    def is_extra_list(self) -> bool:
+        """A list that is not in the specification."""
+        return bool(self.extension) and self.may_be_empty
+
     def __post_init__(self) -> None:
         roles = [parameter.role for parameter in self.parameters]
         if unknown := set(roles) - set(ROLES):

@@ -21,9 +21,13 @@ from domogate.domain.states import Color, ThermostatFunction, ThermostatMode
 T = TypeVar("T")
 
 _DECIMAL = r"^-?[0-9]{1,3}(\.[0-9]{1,10})?$"
-_DATE_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?$"
+_DATE_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})?"
+_END = rf"^(({_DATE_TIME}/)?{_DATE_TIME})?$"
+"""The end of a mode: a time, an interval `start/end`, or an empty string."""
 _is_decimal = re.compile(_DECIMAL.removesuffix("$")).fullmatch
-_is_date_time = re.compile(_DATE_TIME.removesuffix("$")).fullmatch
+_is_date_time = re.compile(_DATE_TIME).fullmatch
+_START_LEEWAY = 300
+"""Seconds by which an interval may begin in the future: the clock of an application may be wrong by so much."""
 
 _STATUSES = {"on": True, "off": False}
 _FUNCTIONS = {"heating": ThermostatFunction.HEATING, "cooling": ThermostatFunction.COOLING}
@@ -63,7 +67,7 @@ class SetPointOrder(msgspec.Struct):
     """E12 prints degrees as a string. Clients may send a string or a number."""
 
     value: Annotated[str, _described(pattern=_DECIMAL)] | float
-    unit: Annotated[str, _described(enum=["C", "F"])]
+    unit: Annotated[str, _described(pattern="^°?[CFcf]$")]
 
 
 class ProgramOrder(msgspec.Struct):
@@ -71,13 +75,16 @@ class ProgramOrder(msgspec.Struct):
 
 
 class ThermostatOrder(msgspec.Struct, rename="camel"):
-    """X1's body, with the names of Spec 2.8. At least one member is needed; members that are left out do not change."""
+    """X1's body, with the names of Spec 2.8. At least one member is needed; members that are left out do not change.
+
+    Applications in the field write the words of `function` and `mode` in lower or in upper case.
+    """
 
     function: Annotated[str, _described(enum=list(_FUNCTIONS))] | UnsetType = UNSET
     mode: Annotated[str, _described(enum=list(_MODES))] | UnsetType = UNSET
     set_point: SetPointOrder | UnsetType = UNSET
     programs: Annotated[list[ProgramOrder], _described(minItems=1, maxItems=1)] | UnsetType = UNSET
-    activation_time: Annotated[str, _described(pattern=_DATE_TIME)] | UnsetType = UNSET
+    activation_time: Annotated[str, _described(pattern=_END)] | UnsetType = UNSET
 
 
 LIGHT_BODY = Annotated[LightOrder, _one_of_these("status", "level", "colorHSV")]
@@ -104,15 +111,15 @@ def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], off
     """`known_programs` are those that E13 lists; `offset_minutes` is the thermostat's UTC offset."""
     fields: dict[str, Any] = {}
     if order.function is not UNSET:
-        fields["function"] = _choose("function", order.function, _FUNCTIONS)
+        fields["function"] = _choose("function", order.function.lower(), _FUNCTIONS)
     if order.mode is not UNSET:
-        fields["mode"] = _choose("mode", order.mode, _MODES)
+        fields["mode"] = _choose("mode", order.mode.lower(), _MODES)
     if order.set_point is not UNSET:
         fields["set_point"] = parse_celsius(order.set_point.value, order.set_point.unit)
     if order.programs is not UNSET:
         fields["program"] = _parse_program(order.programs, known_programs)
-    if order.activation_time is not UNSET:
-        fields["activation_time"] = parse_date_time(order.activation_time, offset_minutes, now)
+    if order.activation_time:
+        fields["activation_time"] = parse_end(order.activation_time, offset_minutes, now)
     if not fields:
         raise ValueOutOfRange("one of function, mode, setPoint, programs and activationTime is needed")
     return SetThermostat(**fields)
@@ -124,26 +131,35 @@ def parse_celsius(value: str | float, unit: str) -> float:
         raise ValueOutOfRange("setPoint's value must be a number such as 20.5")
     # Decimal, because with floats 37.4 °F would be slightly less than the bound of 3 °C.
     degrees = Decimal(str(value))
-    celsius = _choose("setPoint's unit", unit, {"C": degrees, "F": (degrees - 32) * 5 / 9})
+    scale = unit.upper().removeprefix("°")
+    celsius = _choose("setPoint's unit", scale, {"C": degrees, "F": (degrees - 32) * 5 / 9})
     if not 3 <= celsius <= 40:
         raise ValueOutOfRange("setPoint must be within 3..40 C, or 37.4..104 F")
     return float(round(celsius, 1))
 
 
-def parse_date_time(text: str, offset_minutes: int, now: float) -> float:
-    """A time in the future. Without a UTC offset it is local to the device, as E12 prints it."""
+def parse_end(text: str, offset_minutes: int, now: float) -> float:
+    """The end of a mode: a time in the future, or the end of an interval `start/end` that has begun."""
+    start, slash, end = text.rpartition("/")
+    at = _parse_date_time(end, offset_minutes)
+    if not now < at <= LATEST_LOCAL:
+        raise ValueOutOfRange("activationTime must be in the future")
+    if slash and _parse_date_time(start, offset_minutes) > now + _START_LEEWAY:
+        raise ValueOutOfRange("activationTime must be an interval that has begun: the mode is set now")
+    return at
+
+
+def _parse_date_time(text: str, offset_minutes: int) -> float:
+    """Without a UTC offset the time is local to the device, as E12 prints it."""
     try:
         moment = datetime.fromisoformat(text) if _is_date_time(text) else None
     except ValueError:
         moment = None
     if moment is None:
-        raise ValueOutOfRange("activationTime must be a date and time, YYYY-MM-DDThh:mm:ss")
+        raise ValueOutOfRange("activationTime must be a date and time, YYYY-MM-DDThh:mm:ss, or two with a slash between them")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone(timedelta(minutes=offset_minutes)))
-    at = moment.timestamp()
-    if not now < at <= LATEST_LOCAL:
-        raise ValueOutOfRange("activationTime must be in the future")
-    return at
+    return moment.timestamp()
 
 
 def _parse_program(programs: list[ProgramOrder], known: list[int]) -> int:

@@ -56,7 +56,9 @@ class Routes:
             )
             group += 1 + len(parameters)
             literal = re.sub(r"\\\{\w+:\w+\\\}", "([^/]+)", re.escape(operations[0].path))
-            alternatives.append(f"({literal})")
+            # The contract refuses a slash at the end. Applications in the field send it to lists that are extensions.
+            slash = "/?" if all(operation.is_extra_list for operation in operations) else ""
+            alternatives.append(f"({literal}{slash})")
         self._match: Callable[[str], re.Match[str] | None] = re.compile(
             f"{re.escape(family.prefix)}/(?:{'|'.join(alternatives)})"
         ).fullmatch

@@ -76,11 +76,12 @@ class PlantTopology(msgspec.Struct):
 
 
 class PlantSummary(msgspec.Struct):
-    """Spec 2.3, with ids as this family writes them."""
+    """Spec 2.3, with ids as this family writes them. `country` is always there: applications in the field need it."""
 
     id: Hex32
     name: str
     type: str
+    country: str
 
 
 class Plants(msgspec.Struct):
@@ -162,7 +163,7 @@ async def read_topology(_: Services, call: Call) -> Answer:
 
 async def list_plants(services: Services, call: Call) -> Answer:
     def to_wire(plants: Sequence[Plant]) -> Plants:
-        return Plants([PlantSummary(print_id(plant.id), plant.name, plant.type) for plant in plants])
+        return Plants([PlantSummary(print_id(plant.id), plant.name, plant.type, plant.country or "") for plant in plants])
 
     return await answer_plants(services, call, "X5", to_wire)
 

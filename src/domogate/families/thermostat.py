@@ -1,6 +1,7 @@
 """Thermostat (legacy): status and programs of chronothermostats (E12, E13, Spec 2.8, 2.9).
 
-Extensions: set a chronothermostat (X1), find it (X3, X4), and subscribe to its changes (X6 to X8).
+Extensions: set a chronothermostat (X1), find it (X3, X4), subscribe to its changes (X6 to X8), and read only what it measures
+(X9).
 """
 
 from typing import Annotated, Literal
@@ -13,7 +14,14 @@ from domogate.domain.people import Scope
 from domogate.domain.plants import Program, ThermostatDetail
 from domogate.domain.states import ThermostatState
 from domogate.families._call import Call, Services
-from domogate.families._chronothermostats import ChronothermostatStatus, Sender, cached_wire, sender_to_wire
+from domogate.families._chronothermostats import (
+    ChronothermostatStatus,
+    Measures,
+    Sender,
+    cached_wire,
+    measures_to_wire,
+    sender_to_wire,
+)
 from domogate.families._family import DELETE, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
 from domogate.families._plants import Plants, list_summaries, plants_operation, topology_operation
@@ -32,6 +40,7 @@ from domogate.families._wire import (
     cached_answer,
     json_answer,
     print_time,
+    state_answer,
 )
 from domogate.services.audit import AuditAction
 from domogate.services.plants.read_model import ModuleView, PlantView
@@ -77,6 +86,12 @@ async def read_status(services: Services, call: Call) -> Answer:
     wire = cached_wire(state, call.module)
     wire.time = print_time(services.clock.now(), state.utc_offset_minutes)
     return json_answer(ChronothermostatStatus([wire]))
+
+
+async def read_measures(services: Services, call: Call) -> Answer:
+    state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
+    assert isinstance(state, ThermostatState)
+    return state_answer(call.module.encodings, "X9", state, lambda: measures_to_wire(state, call.module))
 
 
 async def list_programs(services: Services, call: Call) -> Answer:
@@ -206,6 +221,17 @@ FAMILY = Family(
             handler=unsubscribe,
             scopes=any_of(Scope.COMFORT_READ),
             errors=_SUBSCRIPTION_ERRORS,
+        ),
+        Operation(
+            id="X9",
+            extension="applications in the field read temperature and humidity here",
+            summary="Get measured temperature and humidity",
+            path=f"{_PATH}/measures",
+            handler=read_measures,
+            scopes=any_of(Scope.COMFORT_READ),
+            kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
+            answer=Measures,
+            errors=_ERRORS,
         ),
     ),
 )

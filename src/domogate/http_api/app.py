@@ -47,12 +47,17 @@ class SurfaceApp(Generic[S, C]):
         self._max_body = max_body
         self._routes: dict[tuple[str, ...], dict[str, Operation]] = {}
         for operation in surface.operations:
-            methods = self._routes.setdefault(tuple(operation.path.split("/")[1:]), {})
-            if operation.method in methods:
-                raise ValueError(f"{operation.id}: {operation.method} {operation.path} is declared twice")
-            methods[operation.method] = operation
-            if operation.method == "GET" and surface.serves_head:
-                methods["HEAD"] = operation
+            self._add_route(operation.path, operation)
+            if operation.is_list:
+                self._add_route(f"{operation.path}/", operation)
+
+    def _add_route(self, path: str, operation: Operation) -> None:
+        methods = self._routes.setdefault(tuple(path.split("/")[1:]), {})
+        if operation.method in methods:
+            raise ValueError(f"{operation.id}: {operation.method} {operation.path} is declared twice")
+        methods[operation.method] = operation
+        if operation.method == "GET" and self._surface.serves_head:
+            methods["HEAD"] = operation
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         request = Request(scope, receive)

@@ -86,6 +86,10 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(_PARAMETERS.findall(self.path))
 
     @property
+    def is_list(self) -> bool:
+        return self.method == "GET" and self.handler.__name__.startswith("list_")
+
+    @property
     def statuses(self) -> frozenset[int]:
         """Its refusals, without those of its surface's credentials."""
         found = {500, *self.errors}

@@ -229,7 +229,7 @@ def _check_sunset_names(dates: Mapping[str, str], names: Collection[str] | None)
     for name in dates:
         if names is None:
             if not OPERATION_OR_FAMILY.fullmatch(name):
-                raise Wrong(f"{name!r} is neither an operation (E1 to E20, X1 to X8) nor a family")
+                raise Wrong(f"{name!r} is neither an operation (E1 to E20, X1 to X9) nor a family")
         elif name not in names:
             raise Wrong(f"{name!r} is neither an operation nor a family{_nearest(name, names)}")
 

@@ -18,13 +18,27 @@ from support.spec_operations import E1, E2, E5, E7, E8, E12, E16, E18, Operation
 pytestmark = pytest.mark.slow
 
 # Operations with a plant in their path. Faults do not affect the others.
-ABOUT_A_PLANT = ["E1", "E2", "E3", "E4", "E5", "E7", "E8", "E9", "E11", "E12", "E13", "E15", "E16", "E18", "X1", "X2", "X4"]
+ABOUT_A_PLANT = [
+    *("E1", "E2", "E3", "E4", "E5", "E7", "E8", "E9", "E11", "E12", "E13", "E15", "E16", "E18"),
+    *("X1", "X2", "X4", "X9"),
+]
 UNTOUCHED = ["E6", "E10", "E14", "E17", "E19", "E20", "X3", "X5"]
 
 # The status of each operation while its whole plant has the fault; the others answer 200.
 OF_THE_PLANT: dict[str, dict[str, int]] = {
     # A device is offline: 404, 500. E2, E16 and E18 show the last known state; a scene starts.
-    "offline": {"E1": 404, "E4": 404, "E8": 404, "E11": 404, "E12": 404, "E13": 404, "E15": 404, "X1": 404, "X2": 404},
+    "offline": {
+        "E1": 404,
+        "E4": 404,
+        "E8": 404,
+        "E11": 404,
+        "E12": 404,
+        "E13": 404,
+        "E15": 404,
+        "X1": 404,
+        "X2": 404,
+        "X9": 404,
+    },
     # A device does not answer in time: 408, 500, 404. Operations without a device are not affected.
     "slow": {
         "E1": 500,
@@ -35,6 +49,7 @@ OF_THE_PLANT: dict[str, dict[str, int]] = {
         "E13": 408,
         "E15": 408,
         "X1": 408,
+        "X9": 408,
         "E8": 404,
         "X2": 404,
     },
@@ -52,6 +67,7 @@ OF_THE_PLANT: dict[str, dict[str, int]] = {
         "E13": 408,
         "E15": 408,
         "X1": 408,
+        "X9": 408,
         "X4": 408,
         "E5": 404,
         "E7": 404,
@@ -59,8 +75,8 @@ OF_THE_PLANT: dict[str, dict[str, int]] = {
         "E16": 404,
         "X2": 404,
     },
-    "469": {"E9": 469, "E12": 469, "E13": 469, "X1": 469, "X4": 469},
-    "470": {"E9": 470, "E12": 470, "E13": 470, "X1": 470, "X4": 470},
+    "469": {"E9": 469, "E12": 469, "E13": 469, "X1": 469, "X4": 469, "X9": 469},
+    "470": {"E9": 470, "E12": 470, "E13": 470, "X1": 470, "X4": 470, "X9": 470},
     "500": dict.fromkeys(ABOUT_A_PLANT, 500),
 }
 
