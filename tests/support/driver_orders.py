@@ -25,6 +25,16 @@ class OrderSuite:
         assert is_off(await bench.tell(lamp, SetLight(on=False)))
         assert bench.count_commands(lamp) == 2
 
+    async def test_what_an_order_changes_is_in_its_answer_and_in_no_other_report(self, bench: Bench) -> None:
+        lamp = bench.lamp(1)
+        await bench.attach_and_wait(lamp)
+        await bench.recorder.report_of(lamp, is_off)
+        before = len(bench.recorder.of(lamp))
+        assert is_on(await bench.tell(lamp, SetLight(on=True)))
+        await bench.switch_by_hand(lamp, False)
+        await bench.recorder.until(lambda: len(bench.recorder.of(lamp)) > before)
+        assert [is_on(report) for report in bench.recorder.of(lamp)[before:]] == [False]
+
     async def test_an_order_for_what_is_so_already_is_confirmed_too(self, bench: Bench) -> None:
         lamp = bench.lamp(1)
         await bench.attach_and_wait(lamp)

@@ -127,7 +127,8 @@ class BusZone(BusDevice):
     def __init__(self, where: str, *, through_central_unit: bool = False) -> None:
         super().__init__(where)
         self.through_central_unit = through_central_unit
-        self.mode = "311"
+        self.mode: str | None = "311"
+        """None: it tells no mode."""
         self.temperature = "0205"
         self.set_point = "0210"
         self.offset = "00"
@@ -146,12 +147,12 @@ class BusZone(BusDevice):
         return f"#{self.where}" if self.through_central_unit else self.where
 
     def status(self) -> list[str]:
-        mode = f"*4*{self.mode}*{self._answers_as}##"
+        mode = [] if self.mode is None else [f"*4*{self.mode}*{self._answers_as}##"]
         if self.where == "#0":
-            return [mode]
+            return mode
         adjusted = f"*#4*{self.where}*12*{self.set_point}*3##"
         rest = [line for dimension in ("13", "14", "60") for line in self.read(dimension) or ()]
-        return [*(self.read("0") or ()), adjusted, mode, *rest]
+        return [*(self.read("0") or ()), adjusted, *mode, *rest]
 
     def read(self, dimension: str) -> list[str] | None:
         said = {

@@ -181,6 +181,14 @@ State = (
 )
 
 
+def without_readings(state: State | None) -> State | None:
+    """The state without its measured values."""
+    if state is None:
+        return None
+    measured = [name for name in state.__struct_fields__ if isinstance(getattr(state, name), Reading)]
+    return msgspec.structs.replace(state, **dict.fromkeys(measured)) if measured else state
+
+
 class Report(msgspec.Struct, frozen=True, gc=False):
     """A driver's report about one module: its state (None means unchanged or unknown) and whether it can be reached.
 

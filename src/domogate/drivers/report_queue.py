@@ -1,7 +1,8 @@
 """Reports go out in batches, one plant at a time, and never faster than the receiver takes them (Decision 0038)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import structlog
@@ -22,6 +23,10 @@ SHARE, LONGEST_SHARE = 4.0, 5.0
 It waits `LONGEST_SHARE` seconds at most: a batch may also take long because the gateway itself was busy.
 """
 RETRY = 1.0
+BURST = 10
+"""So many changes of a module are reported at once. Further ones wait for each other."""
+HOLD = 1.0
+"""Seconds for which the changes of a module wait for the answer to an order."""
 
 
 class Reportable(Protocol):
@@ -33,6 +38,11 @@ class Reportable(Protocol):
     def id(self) -> Id: ...
     @property
     def has_changes(self) -> bool: ...
+    @property
+    def is_urgent(self) -> bool:
+        """Whether more has changed than measured values."""
+        ...
+
     def report(self, now: float) -> Report: ...
     def take_back(self, report: Report) -> None:
         """The report was refused: its content must be reported again."""
@@ -47,6 +57,7 @@ class ReportQueues:
         self._pause = pause
         self._sink: ReportSink | None = None
         self._queues: dict[Id, ReportQueue] = {}
+        self._held_until: dict[Id, float] = {}
 
     def start(self, sink: ReportSink) -> None:
         self._sink = sink
@@ -61,8 +72,26 @@ class ReportQueues:
         if queue is not None:
             await queue.stop()
 
+    @contextmanager
+    def hold(self, module: Reportable) -> Iterator[None]:
+        """While the module executes an order, its changes wait: the answer to the order reports them once."""
+        loop = asyncio.get_running_loop()
+        until = self._held_until[module.id] = loop.time() + HOLD
+        if module.plant_id in self._queues:
+            self._queues[module.plant_id].discard(module)
+        timer = loop.call_at(until, self.add, module)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if self._held_until.get(module.id) == until:  # else another order holds it
+                del self._held_until[module.id]
+            self.add(module)
+
     def add(self, module: Reportable) -> None:
         if self._sink is None or not module.has_changes:
+            return
+        if self._held_until.get(module.id, 0.0) > asyncio.get_running_loop().time():
             return
         queue = self._queues.get(module.plant_id)
         if queue is None:
@@ -73,7 +102,8 @@ class ReportQueues:
 class ReportQueue:
     """The modules of one plant that have changes. A report has the state at the time when it is sent: the newest.
 
-    `pause` is the time between two reports of the same module. The first change after that time is reported at once.
+    A change is reported at once, up to `BURST` changes in quick succession, and then one in each `pause`. A change of measured
+    values alone waits until `pause` seconds after the last report.
     """
 
     def __init__(self, plant_id: Id, sink: ReportSink, clock: Clock, pause: float) -> None:
@@ -84,6 +114,8 @@ class ReportQueue:
         self._time = asyncio.get_running_loop().time
         self._waiting: dict[Id, Reportable] = {}
         self._sent_at: dict[Id, float] = {}
+        self._recovered_at: dict[Id, float] = {}
+        """When a module may report `BURST` changes at once again."""
         self._sending: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._sleeping_until = 0.0
@@ -92,10 +124,13 @@ class ReportQueue:
         if not module.has_changes:
             return
         self._waiting[module.id] = module
-        if self._sent_at.get(module.id, 0.0) + self._pause < self._sleeping_until:
+        if self._due_at(module) < self._sleeping_until:
             self._wake.set()
         if self._sending is None:
             self._sending = asyncio.create_task(self._send(), name=f"reports of plant {self._plant_id}")
+
+    def discard(self, module: Reportable) -> None:
+        self._waiting.pop(module.id, None)
 
     async def stop(self) -> None:
         self._waiting.clear()
@@ -106,8 +141,8 @@ class ReportQueue:
     async def _send(self) -> None:
         try:
             while self._waiting:
-                now, pause = self._time(), self._pause
-                due = [module for name, module in self._waiting.items() if self._sent_at.get(name, -pause) + pause <= now]
+                now = self._time()
+                due = [module for module in self._waiting.values() if self._due_at(module) <= now]
                 for start in range(0, len(due), BATCH):
                     await asyncio.sleep(await self._send_batch(due[start : start + BATCH]))
                 await self._sleep()
@@ -115,10 +150,15 @@ class ReportQueue:
             self._sending = None
             self._forget_old()
 
+    def _due_at(self, module: Reportable) -> float:
+        if module.is_urgent:
+            return self._recovered_at.get(module.id, 0.0) - (BURST - 1) * self._pause
+        return self._sent_at.get(module.id, -self._pause) + self._pause
+
     async def _sleep(self) -> None:
         """Until the next module is due; `add` wakes it for a module that is due earlier."""
         self._forget_old()
-        due = min((self._sent_at.get(name, 0.0) + self._pause for name in self._waiting), default=0.0)
+        due = min(map(self._due_at, self._waiting.values()), default=0.0)
         seconds = due - self._time()
         if seconds > CHECK_EVERY:
             self._wake.clear()
@@ -134,14 +174,16 @@ class ReportQueue:
     def _forget_old(self) -> None:
         now = self._time()
         self._sent_at = {name: at for name, at in self._sent_at.items() if at + self._pause > now}
+        self._recovered_at = {name: at for name, at in self._recovered_at.items() if at > now}
 
     async def _send_batch(self, modules: Sequence[Reportable]) -> float:
         """Returns how long to wait before the next batch."""
         begun = self._time()
-        for module in modules:
-            self._waiting.pop(module.id, None)
         # No await between taking the changes and sending them: an order confirmed there would be overwritten.
-        changed = [module for module in modules if module.has_changes]
+        changed = [module for module in modules if self._waiting.pop(module.id, None) is not None and module.has_changes]
+        for module in changed:
+            if module.is_urgent:
+                self._recovered_at[module.id] = max(begun, self._recovered_at.get(module.id, begun)) + self._pause
         reports = [module.report(self._clock.now()) for module in changed]
         if not reports:
             return 0.0

@@ -83,7 +83,7 @@ async def list_plants(services: Services, call: Call) -> Answer:
 
 async def open_lock(services: Services, call: Call) -> Answer:
     """An offline lock gets no ticket."""
-    await services.control.read_state(call.module)
+    await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
     call.note(services.audit, AuditAction.TICKET_ISSUED, what=f"E11 open module:{call.module.module.id}")

@@ -96,7 +96,7 @@ async def read_measures(services: Services, call: Call) -> Answer:
 
 async def list_programs(services: Services, call: Call) -> Answer:
     """A disconnected thermostat is a 404 as in E12, though the gateway knows its programs."""
-    _ = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
+    await services.control.check_reachable(call.module)
     listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
     return json_answer(ProgramList([ProgramsOfOne(listed, sender_to_wire(call.module))]))
 

@@ -37,7 +37,7 @@ class CameraTicket(msgspec.Struct):
 
 async def switch_on_camera(services: Services, call: Call) -> Answer:
     """An offline unit gets no ticket."""
-    await services.control.read_state(call.module)
+    await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.VIDEO_OUT)
     call.note(services.audit, AuditAction.TICKET_ISSUED, what=f"E15 videoOut module:{call.module.module.id}")

@@ -15,15 +15,15 @@ from support.extension_operations import X1, X2
 from support.gateway import Gateway, running, serve_estate
 from support.openwebnet_bus import BusLight, BusMeter, BusZone
 from support.openwebnet_gateway import BusGateway
-from support.spec_operations import ALL_SCOPES, E1, E4, E8, E12, Operation
+from support.spec_operations import ALL_SCOPES, E1, E4, E8, E12, E13, Operation
 
 pytestmark = pytest.mark.slow
 
 OWNER = "owner@example.com"
 KEY = "bus-estate-only-0123456789"
 _NAMESPACE = uuid.UUID("6c0e2a0f-3c1b-4f0e-9b7c-8a4b6d1f2e30")
-PLANT, ROOM, LAMP, DIMMER, PLUG, ZONE = (
-    str(uuid.uuid5(_NAMESPACE, word)) for word in ("plant", "room", "lamp", "dimmer", "plug", "zone")
+PLANT, ROOM, LAMP, DIMMER, PLUG, ZONE, NEW_ZONE = (
+    str(uuid.uuid5(_NAMESPACE, word)) for word in ("plant", "room", "lamp", "dimmer", "plug", "zone", "new zone")
 )
 
 
@@ -37,6 +37,7 @@ def bus_estate() -> dict[str, Any]:
         module(DIMMER, "light", where="12", levels=100),
         module(PLUG, "plug", where="13", meter="51"),
         module(ZONE, "chronothermostat", where="3"),
+        module(NEW_ZONE, "chronothermostat", where="4"),
     ]
     room = {"id": ROOM, "name": "Room", "type": "office", "modules": modules}
     scopes = sorted({*ALL_SCOPES, "light.write", "comfort.write"})
@@ -62,7 +63,7 @@ class House:
     async def until(self, operation: Operation, module_id: str, holds: Callable[[httpx.Response], bool]) -> None:
         async with asyncio.timeout(60):
             while not holds(answer := await self.call(operation, module_id)):
-                assert answer.status_code in (200, 404), answer.text
+                assert answer.status_code in (200, 404, 408), answer.text
                 await asyncio.sleep(0.05)
 
 
@@ -77,8 +78,9 @@ def is_on(light: BusLight) -> bool:
 
 async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
     lamp, dimmer, plug = BusLight("11"), BusLight("12", levels=100), BusLight("13")
-    zone, meter = BusZone("3"), BusMeter("51", watts=60, watt_hours=700)
-    async with BusGateway(lamp, dimmer, plug, zone, meter, password="abcde123", proof="sha256") as bus:
+    zone, new_zone, meter = BusZone("3"), BusZone("4"), BusMeter("51", watts=60, watt_hours=700)
+    new_zone.mode = None
+    async with BusGateway(lamp, dimmer, plug, zone, new_zone, meter, password="abcde123", proof="sha256") as bus:
         table = {"name": "home", "host": "127.0.0.1", "port": bus.port, "password": "abcde123"}
         settings = {"DOMOGATE_OPENWEBNET_GATEWAYS": json.dumps([table]), "DOMOGATE_DEVICE_DEADLINE": "30"}
         gateway = await asyncio.to_thread(serve_estate, bus_estate(), tmp_path, settings)
@@ -102,6 +104,12 @@ async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
             assert (zone.mode, zone.set_point) == ("110", "0225")
             shown = (await house.call(E12, ZONE)).json()["chronothermostats"][0]
             assert (shown["mode"], float(shown["setPoint"]["value"])) == ("manual", 22.5)
+            # A zone that has told its temperature but no mode can be reached, and its mode can be set.
+            await house.until(E12, NEW_ZONE, lambda answer: answer.status_code == 408)
+            assert "offline" not in (await house.call(E12, NEW_ZONE)).text
+            assert (await house.call(E13, NEW_ZONE)).status_code == 200
+            assert (await house.call(X1, NEW_ZONE, manual)).status_code == 200
+            assert (await house.call(E12, NEW_ZONE)).json()["chronothermostats"][0]["mode"] == "manual"
             # A refused order, and a gateway that is offline.
             bus.disobedient.add("13")
             assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 500

@@ -21,7 +21,7 @@ from domogate.ports import AttachedModule, Clock, Picture, ReportSink
 _log = structlog.get_logger(__name__)
 
 REPORT_PAUSE = 1.0
-"""Seconds between two reports of the same module."""
+"""Seconds between two reports of measured values of the same module."""
 
 
 class _Entry:
@@ -152,7 +152,8 @@ class Mqtt:
 
     async def execute(self, order: Order) -> Report:
         session, module = self._find_driven(order.plant_id, order.module_id)
-        return await calls.execute(session, module, order)
+        with self._reports.hold(module):
+            return await calls.execute(session, module, order)
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         entry = self._find(plant_id, module_id)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence, AbsenceReason
-from domogate.domain.states import CameraState, Reading, Report, State
+from domogate.domain.states import CameraState, Reading, Report, State, without_readings
 from domogate.drivers.mqtt.kinds import UNITS, make_state, unconfirmed
 from domogate.drivers.mqtt.pictures import CameraPictures
 from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Properties
@@ -212,6 +212,11 @@ class DrivenModule:
             return False
         return self._reported != (self.state, absence is None, None if absence is None else absence.why)
 
+    @property
+    def is_urgent(self) -> bool:
+        state, reachable, _ = self._reported
+        return reachable != (self.absence is None) or without_readings(state) != without_readings(self.state)
+
     def report(self, now: float) -> Report:
         """Its whole state. It counts as reported."""
         absence = self.absence
@@ -246,6 +251,7 @@ class MisconfiguredModule:
         self.id = attached.module.id
         self.absence = Absence(AbsenceReason.MISCONFIGURED, now, problem)
         self.has_changes = True
+        self.is_urgent = True
 
     def report(self, now: float) -> Report:
         self.has_changes = False

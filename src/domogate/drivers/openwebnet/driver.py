@@ -134,8 +134,9 @@ class OpenWebNet:
             raise DeviceOffline(f"the device cannot be driven: {module.absence.evidence if module.absence else ''}")
         if self._clock.now() >= order.deadline:
             raise DeviceTimeout("the order came after its deadline")
-        await self._until_stopped(self._bus_of(module).execute(module, order))
-        return module.make_report(self._clock.now())
+        with self._reports.hold(module):
+            await self._until_stopped(self._bus_of(module).execute(module, order))
+            return module.report(self._clock.now())
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
         module = self._find(plant_id, module_id)

@@ -19,6 +19,8 @@ class DrivenModule:
         self.device = device
         self.absence = absence
         self.has_changes = False
+        self.is_urgent = True
+        """Measured values come rarely: they need no pause."""
         self.received = 0
         """The number of frames about it. A state counts as confirmed only after a new one."""
         self.received_at = 0.0

@@ -74,13 +74,17 @@ class Control:
 
     async def read_state(self, view: ModuleView) -> State:
         """Raises DeviceOffline, DeviceTimeout."""
-        fresh = self.find_fresh(view)
-        if fresh is not None:
-            return fresh
-        await self.refresh(view)
-        if not view.reachable or view.state is None:
-            raise DeviceOffline(f"the {view.module.kind} is offline; its state cannot be read now")
+        await self.check_reachable(view)
+        if view.state is None:
+            raise DeviceTimeout(f"the {view.module.kind} can be reached, but has not reported its whole state yet")
         return view.state
+
+    async def check_reachable(self, view: ModuleView) -> None:
+        """Ask the module if its state is not fresh. Raises DeviceOffline, DeviceTimeout."""
+        if self.find_fresh(view) is None:
+            await self.refresh(view)
+        if not view.reachable:
+            raise DeviceOffline(f"the {view.module.kind} is offline; its state cannot be read now")
 
     async def refresh(self, view: ModuleView) -> None:
         """Ask the module now. Concurrent callers share one question. Raises DeviceTimeout."""
