@@ -7,29 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from domogate.families import FAMILIES
+from domogate.app.documents import DOCUMENTS
 from support.command_line import CommandLine
 from support.small_estate import SMALL_ESTATE
 
 
 class TestOpenapi:
-    @pytest.mark.parametrize("family", [family.slug for family in FAMILIES])
-    def test_each_family_has_its_document(self, domogate: CommandLine, family: str) -> None:
-        document = json.loads(domogate.bare("openapi", family, "--public-url", "https://gateway.example.com").stdout)
+    @pytest.mark.parametrize("name", DOCUMENTS)
+    def test_each_document_is_printed(self, domogate: CommandLine, name: str) -> None:
+        document = json.loads(domogate.bare("openapi", name, "--public-url", "https://gateway.example.com").stdout)
         assert document["openapi"].startswith("3.1")
         assert "https://gateway.example.com" in json.dumps(document["servers"])
 
     def test_all_of_them_are_written_into_a_folder(self, domogate: CommandLine, tmp_path: Path) -> None:
         assert domogate.bare("openapi", "--all", str(tmp_path / "documents")).exit_code == 0
         written = {path.name for path in (tmp_path / "documents").iterdir()}
-        assert written == {f"{family.slug}.json" for family in FAMILIES}
+        assert written == {f"{name}.json" for name in DOCUMENTS}
 
     def test_no_store_is_made_for_it(self, domogate: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         domogate.bare("openapi", "echo")
         assert list(tmp_path.iterdir()) == []
 
-    def test_an_unknown_family_is_refused_and_the_known_are_named(self, domogate: CommandLine) -> None:
+    def test_an_unknown_name_is_refused_and_the_known_are_named(self, domogate: CommandLine) -> None:
         result = domogate.bare("openapi", "homeautomation")
         assert result.exit_code == 1
         assert "homeauto," in result.stderr

@@ -106,7 +106,7 @@ class TestTheFamily:
 
     def test_has_an_openapi_document(self, client: httpx.Client) -> None:
         document = client.get("/openapi/blinds.json").json()
-        assert {described["operationId"] for described in document["paths"].popitem()[1].values()} == {"X101", "X102"}
+        assert {described["x-operation"] for described in document["paths"].popitem()[1].values()} == {"X101", "X102"}
 
     def test_refuses_a_call_without_a_key(self, client: httpx.Client, blind: str) -> None:
         assert client.get(blind, headers={"Ocp-Apim-Subscription-Key": ""}).status_code == 401

@@ -65,7 +65,7 @@ class TestWhatIsTold:
         about_a_plant = [
             name for name, operation in BY_ID.items() if operation.parameters and "{reference" not in operation.path
         ]
-        assert [name for name in about_a_plant if told(name, *both)] == ["E9", "E12", "E13", "X1", "X4"]
+        assert [name for name in about_a_plant if told(name, *both)] == ["E9", "E12", "E13", "X1", "X4", "X9"]
         assert told("E8", *both, Injection(InjectedFault.TIMEOUT)) is DeviceTimeout
 
     def test_no_message_has_a_word_that_a_known_client_takes_for_a_token(self) -> None:

@@ -17,9 +17,18 @@ USUALLY = {"X6": 400, "X7": 204, "X8": 404}
 
 
 class TestTheIndex:
-    def test_it_lists_the_nine_documents(self, demo: Gateway) -> None:
-        assert list(list_documents(demo.base_url)) == SLUGS
+    def test_it_lists_the_nine_documents_and_those_of_our_own_surfaces(self, demo: Gateway) -> None:
+        assert list(list_documents(demo.base_url)) == [*SLUGS, "events", "webhooks", "tickets", "management"]
         assert len(SLUGS) == 9
+
+    def test_it_answers_with_and_without_a_slash(self, demo: Gateway) -> None:
+        plain, slashed = (demo.api.http.get(path) for path in ("/openapi", "/openapi/"))
+        assert (plain.status_code, slashed.status_code) == (200, 200)
+        assert plain.content == slashed.content
+
+    def test_every_document_that_it_lists_is_there(self, demo: Gateway) -> None:
+        for url in list_documents(demo.base_url).values():
+            assert demo.api.http.get(url).json()["openapi"].startswith("3.1")
 
 
 class TestEveryDocument:

@@ -56,10 +56,11 @@ def list_documents(base_url: str) -> dict[str, str]:
 def fuzz(gateway: Gateway, slug: str, *, examples: int, seed: int | None = None) -> Outcome:
     """Fuzz every operation of one document. Without a seed every run is the same."""
     document = httpx.get(list_documents(gateway.base_url)[slug], trust_env=False).json()
-    known = {}
+    known, id_of = {}, {}
     for described in _operations(document):
-        known[described["operationId"]] = _Known(gateway, BY_NAME[described["operationId"]])
-        known[described["operationId"]].set_examples(described["parameters"])
+        name = described["x-operation"]
+        known[name], id_of[name] = _Known(gateway, BY_NAME[name]), described["operationId"]
+        known[name].set_examples(described["parameters"])
     generation = {
         "max-examples": examples,
         "deterministic": seed is None,
@@ -77,7 +78,7 @@ def fuzz(gateway: Gateway, slug: str, *, examples: int, seed: int | None = None)
             # An example of this phase is a chain of requests that use earlier answers.
             "phases": {"stateful": {"generation": {**generation, "max-examples": max(5, examples // 4)}}},
             "operations": [
-                {"include-operation-id": name, "headers": one.headers, "checks": _checks(BY_NAME[name])}
+                {"include-operation-id": id_of[name], "headers": one.headers, "checks": _checks(BY_NAME[name])}
                 for name, one in known.items()
             ],
         }
@@ -182,7 +183,7 @@ def _hook(schema: BaseSchema, known: dict[str, _Known]) -> None:
 
 
 def _name_of(operation: schemathesis.APIOperation[Any, Any, Any, Any]) -> str:
-    return str(operation.definition.raw["operationId"])
+    return str(operation.definition.raw["x-operation"])
 
 
 def _run(schema: BaseSchema, names: Iterable[str]) -> Outcome:

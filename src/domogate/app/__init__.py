@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from domogate.app.parts import new_subscription
-from domogate.app.tools import Tools, open_tools, openapi_document, restore_backup, rotate_signing_keys
+from domogate.app.tools import Tools, open_tools, restore_backup, rotate_signing_keys
 from domogate.stores import find_key_of_backup
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = [
     "find_key_of_backup",
     "new_subscription",
     "open_tools",
-    "openapi_document",
     "restore_backup",
     "rotate_signing_keys",
     "serve",

@@ -4,6 +4,7 @@ import gc
 from datetime import date
 
 from domogate import __version__, auth, events, management, tickets, webhooks
+from domogate.app.documents import SURFACES
 from domogate.app.parts import (
     DAY,
     SigningKeyAdministration,
@@ -247,7 +248,8 @@ class Gateway:
         surfaces[b"tickets"] = tickets.build(
             self.redemption, base_url=settings.base_url, version=__version__, max_body=settings.max_body
         )
-        surfaces[b"openapi"] = build_documents(FAMILIES, base_url=settings.base_url, version=__version__)
+        others = {surface.name: surface.document for surface in SURFACES}
+        surfaces[b"openapi"] = build_documents(FAMILIES, others, base_url=settings.base_url, version=__version__)
         return Edge(
             Surfaces(surfaces),
             is_allowed_origin=self.origins.is_allowed,

@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from domogate import __version__
 from domogate.app.parts import (
     SigningKeyAdministration,
     SystemClock,
@@ -20,8 +18,6 @@ from domogate.app.parts import (
     open_store,
     sqlite_file,
 )
-from domogate.families import FAMILIES
-from domogate.families._openapi import openapi_document as _openapi_document
 from domogate.identity.hashing import PasswordHasher
 from domogate.identity.rotation import KeyRotation, rotate_keys
 from domogate.ports import Clock, Hasher, Signer, Store
@@ -82,12 +78,6 @@ async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
 async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation:
     """Raises ValueError."""
     return await rotate_keys(tools.store, tools.clock, algorithm=tools.settings.signing_algorithm, now=now)
-
-
-def openapi_document(slug: str, settings: Settings) -> dict[str, Any]:
-    """Raises KeyError for an unknown family."""
-    family = {family.slug: family for family in FAMILIES}[slug]
-    return _openapi_document(family, base_url=settings.base_url, version=__version__)
 
 
 async def restore_backup(settings: Settings, backup: Path) -> None:

@@ -1,6 +1,6 @@
-"""Serves the OpenAPI documents of the families, /openapi/{family}.json, and an index of them."""
+"""Serves the OpenAPI documents of the families, /openapi/{family}.json, and an index of all documents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,24 +12,30 @@ from domogate.families._openapi import openapi_document
 from domogate.families._wire import encode
 
 
-def build_documents(families: Iterable[Family], *, base_url: str, version: str) -> Starlette:
-    """The documents are built once: declarations do not change while the gateway runs."""
-    documents = {family.slug: encode(openapi_document(family, base_url=base_url, version=version)) for family in families}
-    index = encode({"documents": {slug: f"{base_url}/openapi/{slug}.json" for slug in documents}})
+def build_documents(families: Iterable[Family], others: Mapping[str, str], *, base_url: str, version: str) -> Starlette:
+    """A document is made for the first request. `others`: names and paths of documents that are served elsewhere."""
+    by_slug = {family.slug: family for family in families}
+    paths = {slug: f"/openapi/{slug}.json" for slug in by_slug} | dict(others)
+    index = encode({"documents": {name: f"{base_url}{path}" for name, path in paths.items()}})
+    made: dict[str, bytes] = {}
 
     async def serve_index(_: Request) -> Response:
         return Response(index, media_type="application/json")
 
     async def serve_document(request: Request) -> Response:
-        document = documents.get(request.path_params["slug"])
-        if document is None:
-            return Response(
-                encode({"statusCode": 404, "message": f"no such family; the families are {', '.join(documents)}"}),
-                status_code=404,
-                media_type="application/json",
-            )
-        return Response(document, media_type="application/json")
+        slug = request.path_params["slug"]
+        if slug not in by_slug:
+            message = f"no such family; the families are {', '.join(by_slug)}"
+            return Response(encode({"statusCode": 404, "message": message}), status_code=404, media_type="application/json")
+        if slug not in made:
+            made[slug] = encode(openapi_document(by_slug[slug], base_url=base_url, version=version))
+        return Response(made[slug], media_type="application/json")
 
-    app = Starlette(routes=[Route("/openapi", serve_index), Route("/openapi/{slug}.json", serve_document)])
+    routes = [
+        Route("/openapi", serve_index),
+        Route("/openapi/", serve_index),
+        Route("/openapi/{slug}.json", serve_document),
+    ]
+    app = Starlette(routes=routes)
     app.router.redirect_slashes = False
     return app

@@ -14,6 +14,7 @@ from domogate.domain.people import GrantType, Scope, TokenKind
 from domogate.families._errors import ErrorShape, shape_b
 from domogate.families._ladder import LADDER, OUTSIDE, status_of
 from domogate.families._wire import Answer
+from domogate.wire.openapi import operation_id_of
 
 if TYPE_CHECKING:
     from domogate.families._call import Call, Services
@@ -101,6 +102,11 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(Parameter(name, role) for name, role in PLACEHOLDER.findall(self.path))
 
     @property
+    def name(self) -> str:
+        """Its name in the OpenAPI document."""
+        return operation_id_of(self.handler)
+
+    @property
     def contract_path(self) -> str:
         """The path as the specification writes it, without the roles."""
         return PLACEHOLDER.sub(r"{\1}", self.path)
@@ -157,8 +163,9 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
         if not self.operations or not self.tokens or not self.grants:
             raise DeclarationError(f"{self.name}: a family needs operations, token kinds and grants")
         ids = [operation.id for operation in self.operations]
+        names = [operation.name for operation in self.operations]
         places = [(operation.method, PLACEHOLDER.sub("{}", operation.path)) for operation in self.operations]
-        if len(set(ids)) != len(ids) or len(set(places)) != len(places):
+        if any(len(set(some)) != len(some) for some in (ids, names, places)):
             raise DeclarationError(f"{self.name}: an operation is declared twice")
 
     @property

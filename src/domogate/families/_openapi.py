@@ -65,7 +65,8 @@ def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str
 def _operation(family: Family, operation: Operation, schemas: Schemas, error: dict[str, Any]) -> dict[str, Any]:
     lifecycle = family.lifecycle_of(operation)
     described: dict[str, Any] = {
-        "operationId": operation.id,
+        "operationId": operation.name,
+        "x-operation": operation.id,
         "summary": operation.summary,
         "tags": [family.name],
         "parameters": [_parameter(family, parameter) for parameter in operation.parameters],

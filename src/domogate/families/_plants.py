@@ -107,7 +107,7 @@ async def answer_plants(
     return cached_answer(person.encodings, f"{cache_key} {own.left_out}", lambda: to_wire(plants))
 
 
-async def list_summaries(services: Services, call: Call) -> Answer:
+async def list_plants(services: Services, call: Call) -> Answer:
     def to_wire(plants: Sequence[Plant]) -> Plants:
         return Plants([PlantSummary(plant.id, plant.name, plant.type) for plant in plants])
 

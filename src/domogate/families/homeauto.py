@@ -159,7 +159,7 @@ class Light(msgspec.Struct, rename="camel", omit_defaults=True):
     color: ColorHSV | UnsetType = msgspec.field(name="colorHSV", default=UNSET)
 
 
-class LightStatus(msgspec.Struct):
+class Lights(msgspec.Struct):
     """E8's answer."""
 
     lights: list[Light]
@@ -193,10 +193,10 @@ async def read_topology(_: Services, call: Call) -> Answer:
 async def read_light(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, LightState)
-    return state_answer(call.module.encodings, "E8", state, lambda: LightStatus([_light_to_wire(state, call)]))
+    return state_answer(call.module.encodings, "E8", state, lambda: Lights([_light_to_wire(state, call)]))
 
 
-async def switch_light(services: Services, call: Call) -> Answer:
+async def set_light(services: Services, call: Call) -> Answer:
     await services.control.execute(call.plant.plant.id, call.module.module.id, light_command(call.body))
     call.note(services.audit, AuditAction.COMMAND, what=f"X2 set light:{call.module.module.id}")
     return EMPTY_ANSWER
@@ -299,7 +299,7 @@ FAMILY = Family(
             handler=read_light,
             scopes=any_of(Scope.LIGHT_READ),
             kinds=frozenset({DeviceKind.LIGHT}),
-            answer=LightStatus,
+            answer=Lights,
             errors=frozenset({400, 401, 403, 404}),
         ),
         Operation(
@@ -308,7 +308,7 @@ FAMILY = Family(
             summary="Set light status",
             method=POST,
             path=_LIGHT,
-            handler=switch_light,
+            handler=set_light,
             scopes=any_of(Scope.LIGHT_WRITE),
             kinds=frozenset({DeviceKind.LIGHT}),
             body=LIGHT_BODY,

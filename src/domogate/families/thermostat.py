@@ -24,7 +24,7 @@ from domogate.families._chronothermostats import (
 )
 from domogate.families._family import DELETE, LEGACY, POST, Family, Operation, any_of
 from domogate.families._orders import THERMOSTAT_BODY, thermostat_command
-from domogate.families._plants import Plants, list_summaries, plants_operation, topology_operation
+from domogate.families._plants import Plants, list_plants, plants_operation, topology_operation
 from domogate.families._subscriptions import (
     NewSubscription,
     Subscription,
@@ -80,7 +80,7 @@ class PlantTopology(msgspec.Struct):
     plant: WirePlant
 
 
-async def read_status(services: Services, call: Call) -> Answer:
+async def read_chronothermostat(services: Services, call: Call) -> Answer:
     state = services.control.find_fresh(call.module) or await services.control.read_state(call.module)
     assert isinstance(state, ThermostatState)
     wire = cached_wire(state, call.module)
@@ -101,7 +101,7 @@ async def list_programs(services: Services, call: Call) -> Answer:
     return json_answer(ProgramList([ProgramsOfOne(listed, sender_to_wire(call.module))]))
 
 
-async def set_thermostat(services: Services, call: Call) -> Answer:
+async def set_chronothermostat(services: Services, call: Call) -> Answer:
     state = call.module.state
     command = thermostat_command(
         call.body,
@@ -144,7 +144,7 @@ FAMILY = Family(
             id="E12",
             summary="Get chronothermostat status",
             path=_PATH,
-            handler=read_status,
+            handler=read_chronothermostat,
             scopes=any_of(Scope.COMFORT_READ),
             kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             answer=ChronothermostatStatus,
@@ -166,7 +166,7 @@ FAMILY = Family(
             summary="Set chronothermostat status",
             method=POST,
             path=_PATH,
-            handler=set_thermostat,
+            handler=set_chronothermostat,
             scopes=any_of(Scope.COMFORT_WRITE),
             kinds=frozenset({DeviceKind.CHRONOTHERMOSTAT}),
             body=THERMOSTAT_BODY,
@@ -174,7 +174,7 @@ FAMILY = Family(
         ),
         plants_operation(
             "X3",
-            list_summaries,
+            list_plants,
             Plants,
             _ERRORS,
             scope=Scope.COMFORT_READ,

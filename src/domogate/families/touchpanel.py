@@ -8,7 +8,7 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.people import Scope
 from domogate.families._call import Call, Services
 from domogate.families._family import DEPRECATED, Family, Operation, any_of
-from domogate.families._plants import Plants, list_summaries, plants_operation
+from domogate.families._plants import Plants, list_plants, plants_operation
 from domogate.families._wire import Answer, Uuid, json_answer
 from domogate.services.audit import AuditAction
 from domogate.services.tickets.permits import TicketAction
@@ -51,7 +51,7 @@ FAMILY = Family(
     prefix="/touchpanel/v1.0",
     lifecycle=DEPRECATED,
     operations=(
-        plants_operation("E14", list_summaries, Plants, frozenset({400, 401, 404, 408, 469, 470, 500})),
+        plants_operation("E14", list_plants, Plants, frozenset({400, 401, 404, 408, 469, 470, 500})),
         Operation(
             id="E15",
             summary="Switch on camera",

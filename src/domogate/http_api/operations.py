@@ -11,6 +11,7 @@ from starlette.responses import Response
 from domogate.domain.ids import DASHED_UUID, Id
 from domogate.http_api.credentials import Credentials
 from domogate.services.refusals import NotFound
+from domogate.wire.openapi import operation_id_of
 
 JSON = "application/json"
 
@@ -127,8 +128,7 @@ class OperationTable(list[Operation]):
         def register(handler: H) -> H:
             types = typing.get_type_hints(handler)
             answer = types["return"] if types["return"] is not type(None) else None
-            first, *others = handler.__name__.split("_")
-            operation_id = first + "".join(map(str.capitalize, others))
+            operation_id = operation_id_of(handler)
             operation = Operation(
                 id=operation_id,
                 summary=summary,

@@ -1,7 +1,7 @@
 """Parts of OpenAPI 3.1 documents that the families and our own surfaces share."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +11,12 @@ KEY_SCHEME = {"type": "apiKey", "in": "header", "name": "Ocp-Apim-Subscription-K
 _REF = "#/components/schemas/{name}"
 _REFS = re.compile(rb'"#/components/schemas/(\w+)"')
 _LISTING = re.compile(r"Listing_(\w+)_")
+
+
+def operation_id_of(handler: Callable[..., Any]) -> str:
+    """The name of the handler in camel case: `readLight` for `read_light`."""
+    first, *others = handler.__name__.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 class Schemas:
@@ -40,9 +46,9 @@ class Schemas:
 
 
 def component_name(model: str) -> str:
-    """`UserOut` is `User` in a document, and `Listing[UserOut]` is `UserList`."""
+    """`UserOut` and `WireUser` are `User` in a document, and `Listing[UserOut]` is `UserList`."""
     listing = _LISTING.fullmatch(model)
-    return f"{component_name(listing[1])}List" if listing else model.removesuffix("Out")
+    return f"{component_name(listing[1])}List" if listing else model.removesuffix("Out").removeprefix("Wire")
 
 
 def openapi_frame(

@@ -1,0 +1,25 @@
+"""The OpenAPI documents of the gateway: those of the families, and those of its own surfaces."""
+
+from typing import Any
+
+from domogate import __version__
+from domogate.events.surface import SURFACE as EVENTS
+from domogate.families import FAMILIES
+from domogate.families._openapi import openapi_document as describe_family
+from domogate.http_api.openapi import describe_surface
+from domogate.management.surface import SURFACE as MANAGEMENT
+from domogate.settings import Settings
+from domogate.tickets.surface import SURFACE as TICKETS
+from domogate.webhooks.surface import SURFACE as WEBHOOKS
+
+SURFACES = (EVENTS, WEBHOOKS, TICKETS, MANAGEMENT)
+DOCUMENTS = (*(family.slug for family in FAMILIES), *(surface.name for surface in SURFACES))
+
+
+def openapi_document(name: str, settings: Settings) -> dict[str, Any]:
+    """Raises KeyError for an unknown name."""
+    for family in FAMILIES:
+        if family.slug == name:
+            return describe_family(family, base_url=settings.base_url, version=__version__)
+    surface = {surface.name: surface for surface in SURFACES}[name]
+    return describe_surface(surface, base_url=settings.base_url, version=__version__)
