@@ -29,6 +29,7 @@ class OrderSuite:
         lamp = bench.lamp(1)
         await bench.attach_and_wait(lamp)
         await bench.recorder.report_of(lamp, is_off)
+        await asyncio.sleep(0.2)  # until the driver waits for changes
         before = len(bench.recorder.of(lamp))
         assert is_on(await bench.tell(lamp, SetLight(on=True)))
         await bench.switch_by_hand(lamp, False)
