@@ -61,7 +61,7 @@ class TestRefusals:
         path = tmp_path / "x.db"
         path.write_text("This is a text, and no database at all. " * 100)
         store = SqlStore(sqlite_url(path), clock=HandClock())
-        with pytest.raises(Exception, match="not a database"):
+        with pytest.raises(Exception, match="does not begin as a SQLite file"):
             await store.start()
 
     async def test_starting_twice_is_refused(self, open_store: OpenStore, tmp_path: Path) -> None:

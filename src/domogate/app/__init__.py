@@ -6,8 +6,14 @@
 from typing import TYPE_CHECKING, Any
 
 from domogate.app.parts import new_subscription
-from domogate.app.tools import Tools, open_tools, restore_backup, rotate_signing_keys
-from domogate.stores import find_key_of_backup
+from domogate.app.tools import (
+    Tools,
+    back_up_unwritable,
+    is_store_writable,
+    open_tools,
+    restore_backup,
+    rotate_signing_keys,
+)
 
 if TYPE_CHECKING:
     from domogate.app.gateway import Gateway
@@ -16,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Gateway",
     "Tools",
-    "find_key_of_backup",
+    "back_up_unwritable",
+    "is_store_writable",
     "new_subscription",
     "open_tools",
     "restore_backup",

@@ -1,5 +1,6 @@
 """The gateway: builds all parts, and starts and stops them in order."""
 
+import asyncio
 import gc
 from datetime import date
 
@@ -54,6 +55,7 @@ from domogate.services.webhooks.dispatcher import Dispatcher
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
 from domogate.settings import Settings
+from domogate.stores import DatabaseUnusable
 
 
 class Gateway:
@@ -63,6 +65,10 @@ class Gateway:
         self.settings = settings
         self.clock: Clock = SystemClock()
         self.store = open_store(settings, self.clock, gateway=True)
+        self.store.on_damage = self._note_damage
+        self.damage: DatabaseUnusable | None = None
+        self.damaged = asyncio.Event()
+        """Set when the database turns out to be damaged. The gateway must stop then."""
         self.metrics = Metrics()
         self.keyring = build_keyring(settings, self.store, self.clock)
         self.signer = build_signer(settings, self.keyring, self.clock)
@@ -186,6 +192,10 @@ class Gateway:
         gc.freeze()
         self._ready = True
         return application
+
+    def _note_damage(self, damage: DatabaseUnusable) -> None:
+        self.damage = self.damage or damage
+        self.damaged.set()
 
     def drain(self) -> None:
         """Stop being ready, and end the streams. Running requests still finish."""

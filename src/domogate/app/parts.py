@@ -37,7 +37,7 @@ def open_store(settings: Settings, clock: Clock, *, gateway: bool) -> SqlStore:
     # Readable only by its owner, because it has the secret key and personal data.
     settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     url = settings.database or sqlite_url(sqlite_file(settings))
-    return SqlStore(url, clock=clock, gateway=gateway, sealer=build_sealer(settings))
+    return SqlStore(url, clock=clock, gateway=gateway, sealer=build_sealer(settings), folder=settings.data)
 
 
 def build_sealer(settings: Settings) -> Sealer:

@@ -12,7 +12,10 @@ from domogate.settings import BadSettings, Mistake, Settings
 
 
 async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None]] | None = None) -> None:
-    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted. Raises BadSettings."""
+    """Run until SIGTERM or SIGINT, then drain. `on_ready` is called once requests are accepted.
+
+    Raises BadSettings, or DatabaseUnusable if the database turns out to be damaged.
+    """
     setup_logs(settings.log_level, settings.log_format)
     _allow_connections(settings.connections_most)
     connections = server.Connections(settings.connections_most, settings.connections_most_per_address, settings.trusted_proxies)
@@ -51,9 +54,12 @@ async def serve(settings: Settings, on_ready: Callable[[Gateway], Awaitable[None
                 on_ready=tell,
                 on_drain=gateway.drain,
                 on_refused=gateway.metrics.count_refused,
+                stop=gateway.damaged,
             )
         finally:
             await gateway.stop()
+        if gateway.damage is not None:
+            raise gateway.damage
 
 
 def _allow_connections(most: int) -> None:

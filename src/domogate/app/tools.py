@@ -26,7 +26,7 @@ from domogate.services.people import People
 from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.settings import Settings
-from domogate.stores import find_key_of_backup, restore
+from domogate.stores import UsedDatabases, back_up, find_key_of_backup, inspect_header, is_writable, restore
 
 
 class Tools(msgspec.Struct, frozen=True):
@@ -78,6 +78,23 @@ async def open_tools(settings: Settings) -> AsyncIterator[Tools]:
 async def rotate_signing_keys(tools: Tools, *, now: bool = False) -> KeyRotation:
     """Raises ValueError."""
     return await rotate_keys(tools.store, tools.clock, algorithm=tools.settings.signing_algorithm, now=now)
+
+
+async def back_up_unwritable(settings: Settings, path: Path, *, replace: bool, replace_larger: bool) -> str | None:
+    """A backup of a database that this process may read but not write. Raises DatabaseUnusable, ValueError."""
+
+    def run() -> str | None:
+        source = sqlite_file(settings)
+        inspect_header(source, UsedDatabases(settings.data))
+        return back_up(source, path, replace=replace, replace_larger=replace_larger)
+
+    return await asyncio.to_thread(run)
+
+
+def is_store_writable(settings: Settings) -> bool:
+    """False for an existing SQLite database on a read-only file system, or of another user."""
+    file = sqlite_file(settings)
+    return settings.database is not None or not file.exists() or is_writable(file)
 
 
 async def restore_backup(settings: Settings, backup: Path) -> None:

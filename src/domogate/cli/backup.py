@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from domogate.app import find_key_of_backup, open_tools, restore_backup
+from domogate.app import back_up_unwritable, is_store_writable, open_tools, restore_backup
 from domogate.cli._command import Mistake, command
 from domogate.cli._files import Force, check_free
 from domogate.cli._output import note
-from domogate.domain.ids import new_id
 from domogate.ports import SecretKeyMissing
 from domogate.services.audit import AuditAction
 from domogate.services.people import COMMAND_LINE
@@ -23,23 +22,27 @@ async def back_up(
     settings: Settings,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write. It contains secrets.")],
     force: Force = False,
+    replace_larger: Annotated[
+        bool, typer.Option("--replace-larger", help="Like --force, but also replace a backup that holds more than the new one.")
+    ] = False,
 ) -> None:
-    """Write a consistent copy of the store to a file. The gateway may run meanwhile."""
-    check_free(file, force)
+    """Write a consistent copy of the store to a file. The gateway may run meanwhile.
+
+    --force replaces an earlier backup only if the new one holds at least as much. It works on a read-only file system too.
+    """
+    check_free(file, force or replace_larger)
     if not file.absolute().parent.is_dir():
         raise Mistake(f"there is no folder {file.absolute().parent}.")
-    # The store never overwrites a file: an old backup is replaced only when the new one is complete.
-    fresh = file.with_name(f".{file.name}.{new_id()}")
     try:
-        async with open_tools(settings) as tools:
-            await tools.store.backup(fresh)
-            key_id = find_key_of_backup(fresh)
-            tools.people.note(AuditAction.BACKUP, COMMAND_LINE, "store")
-        fresh.replace(file)
+        if is_store_writable(settings):
+            async with open_tools(settings) as tools:
+                key_id = await tools.store.backup(file, replace=force, replace_larger=replace_larger)
+                tools.people.note(AuditAction.BACKUP, COMMAND_LINE, "store")
+        else:
+            key_id = await back_up_unwritable(settings, file, replace=force, replace_larger=replace_larger)
+            note("The database cannot be written, so the audit log has no entry about this backup.")
     except ValueError as error:
         raise Mistake(str(error)) from None
-    finally:
-        fresh.unlink(missing_ok=True)
     note(f"Wrote {file}. Keep it safe: it contains personal data and password hashes.")
     note(f"A restore needs the secret key {key_id}, which is not in the backup: keep a copy of the key elsewhere.")
 
@@ -48,7 +51,7 @@ async def back_up(
 async def restore(
     settings: Settings, file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `domogate backup` wrote.")]
 ) -> None:
-    """Fill an empty data folder from a backup. To restore in place, stop the gateway and move the old folder away first.
+    """Fill an empty data folder from a backup. To restore in place, stop the gateway and move the old database away.
 
     The secret key of the backup must be there: put the file secret-key into the new folder first, or use --secret-key-file.
     """

@@ -1,8 +1,20 @@
 """The store on SQLAlchemy Core, in a SQLite file or a PostgreSQL database."""
 
-from domogate.stores.backup import find_key_of_backup, restore
+from domogate.stores.backup import back_up, find_key_of_backup, restore
 from domogate.stores.engine import sqlite_url
+from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_header, is_writable
 from domogate.stores.migrate import DatabaseTooNew
 from domogate.stores.store import SqlStore
 
-__all__ = ["DatabaseTooNew", "SqlStore", "find_key_of_backup", "restore", "sqlite_url"]
+__all__ = [
+    "DatabaseTooNew",
+    "DatabaseUnusable",
+    "SqlStore",
+    "UsedDatabases",
+    "back_up",
+    "find_key_of_backup",
+    "inspect_header",
+    "is_writable",
+    "restore",
+    "sqlite_url",
+]

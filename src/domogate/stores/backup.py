@@ -1,112 +1,233 @@
 """Backup of a SQLite database while it is in use, and restore."""
 
 import os
+import re
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
 
 from domogate.domain.ids import new_id
-from domogate.stores.engine import Database, SqliteDatabase
+from domogate.stores.inspection import connect_readonly, list_tables
+
+if sys.platform != "win32":
+    import fcntl
+
+_COUNTED = ("plants", "modules", "users")
 
 
-def back_up(database: Database, path: Path) -> None:
-    """Write a consistent copy to `path` while the store is in use. It appears there only when it is complete and on disk."""
-    if not isinstance(database, SqliteDatabase):
-        raise ValueError("Domogate does not back up PostgreSQL databases: use pg_dump")
-    if path.exists():
+class Content(msgspec.Struct, frozen=True):
+    """How much a database holds, and the change that identifies its history."""
+
+    counts: dict[str, int]
+    newest: tuple[int, float, str] | None
+    key_id: str | None
+
+    @property
+    def cursor(self) -> int:
+        return 0 if self.newest is None else self.newest[0]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{number} {noun}" for noun, number in self.counts.items()) + f", {self.cursor} changes"
+
+
+def back_up(source: Path, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
+    """Write a consistent copy to `path` while the store is in use. It appears there only when it is complete and on disk.
+
+    Only with `replace` an existing file is replaced, and only with `replace_larger` a backup that holds more than the new one.
+    Returns the id of the secret key that a restore needs. Raises ValueError, FileExistsError.
+    """
+    replace = replace or replace_larger
+    if path.exists() and not replace:
         raise FileExistsError(f"{path} exists already: a backup never overwrites anything")
-    unfinished = _beside(path)
-    try:
-        with closing(_connect_readonly(database.path)) as source, closing(_connect_privately(unfinished)) as copy:
+    with _unfinished_copy(path) as unfinished:
+        with _reading_source(source, unfinished) as database, closing(sqlite3.connect(unfinished)) as copy:
             # In one step, because with several steps SQLite restarts after every write of others. Writers are not blocked.
-            source.backup(copy, pages=-1)
+            database.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode = DELETE")  # so that the backup is one file
-            copy.execute("DELETE FROM gateways")
+            if "gateways" in list_tables(copy):
+                copy.execute("DELETE FROM gateways")
             copy.commit()
         _check(unfinished)
-        _publish(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        if replace and not replace_larger:
+            _refuse_to_replace_larger(path, unfinished)
+        _publish(unfinished, path, replace=replace)
+    return find_key_of_backup(path)
 
 
 def find_key_of_backup(path: Path) -> str | None:
     """Return the id of the secret key that a restore needs; None if the secrets in it are not encrypted. Raises ValueError."""
     with _reading(path) as connection:
-        if "secret_key" not in _list_tables(connection):
-            return None
-        row = connection.execute("SELECT id FROM secret_key").fetchone()
-    return None if row is None else row[0]
+        return _find_key(connection)
 
 
 def restore(backup_path: Path, data_file: Path) -> None:
-    """Copy a backup to `data_file`, which must not exist. Raises ValueError if the backup is damaged."""
-    for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
-        if leftover.exists():
-            raise FileExistsError(f"{leftover} exists already: move it away before restoring")
+    """Copy a backup to `data_file`, which must not exist or be empty. Raises ValueError if the backup is damaged."""
     if not backup_path.is_file():
         raise FileNotFoundError(f"there is no backup {backup_path}")
     _check(backup_path)
+    for leftover in (data_file, Path(f"{data_file}-wal"), Path(f"{data_file}-shm")):
+        if leftover.exists() and leftover.stat().st_size:
+            raise FileExistsError(f"{leftover} exists already: move it away before restoring")
     data_file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = _beside(data_file)
-    try:
-        with backup_path.open("rb") as source, os.fdopen(_create_privately(unfinished), "wb") as copy:
+    with _unfinished_copy(data_file) as unfinished:
+        with backup_path.open("rb") as source, unfinished.open("wb") as copy:
             shutil.copyfileobj(source, copy)
         _check(unfinished)
-        _publish(unfinished, data_file)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        _publish(unfinished, data_file, replace=data_file.exists())
+
+
+# the content of backups
 
 
 def _check(path: Path) -> None:
     with _reading(path) as connection:
-        if not {"alembic_version", "changes", "plants"} <= _list_tables(connection):
+        if not {"alembic_version", "changes", "plants"} <= list_tables(connection):
             raise ValueError(f"{path} is not a Domogate database")
         mistakes = [text for (text,) in connection.execute("PRAGMA integrity_check(10)") if text != "ok"]
     if mistakes:
         raise ValueError(f"{path} is damaged: {'; '.join(mistakes)}")
 
 
+def _refuse_to_replace_larger(path: Path, fresh: Path) -> None:
+    """A file that is not a backup holds nothing that counts here."""
+    try:
+        with _reading(path) as connection:
+            old = _read_content(connection)
+    except (ValueError, OSError):
+        return
+    with _reading(fresh) as connection:
+        new = _read_content(connection)
+        larger = old.cursor > new.cursor or (
+            any(old.counts[noun] > new.counts[noun] for noun in _COUNTED) and not _is_same_store(connection, old, new)
+        )
+    if larger:
+        raise ValueError(
+            f"{path} holds more ({old}) than the new backup ({new}), and was not replaced. Is --data right?\nTo replace it all"
+            " the same: --replace-larger"
+        )
+
+
+def _read_content(connection: sqlite3.Connection) -> Content:
+    counts = {noun: connection.execute(f"SELECT count(*) FROM {noun}").fetchone()[0] for noun in _COUNTED}  # noqa: S608 - our own names
+    newest = connection.execute("SELECT cursor, at, event FROM changes ORDER BY cursor DESC LIMIT 1").fetchone()
+    return Content(counts, newest, _find_key(connection))
+
+
+def _is_same_store(connection: sqlite3.Connection, old: Content, new: Content) -> bool:
+    """Whether the new backup continues the history of the old one, so that fewer plants or users were removed on purpose."""
+    oldest = connection.execute("SELECT min(cursor) FROM changes").fetchone()[0]
+    if oldest is None or old.cursor < oldest:  # that part of the history was pruned
+        return old.key_id == new.key_id
+    same = connection.execute("SELECT cursor, at, event FROM changes WHERE cursor = ?", (old.cursor,)).fetchone()
+    return bool(same == old.newest)
+
+
+def _find_key(connection: sqlite3.Connection) -> str | None:
+    if "secret_key" not in list_tables(connection):
+        return None
+    row = connection.execute("SELECT id FROM secret_key").fetchone()
+    return None if row is None else row[0]
+
+
+# files
+
+
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(_connect_readonly(path)) as connection:
+        with closing(connect_readonly(path)) as connection:
             yield connection
     except sqlite3.DatabaseError as error:
         raise ValueError(f"{path} cannot be read as a database: {error}") from error
 
 
-def _list_tables(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+@contextmanager
+def _reading_source(source: Path, unfinished: Path) -> Iterator[sqlite3.Connection]:
+    """The database in use. On a read-only file system SQLite cannot read its log, so a copy of both is read.
+
+    SQLite needs the file -shm to read the log. If that file is missing, no process uses the database.
+    """
+    log, index = Path(f"{source}-wal"), Path(f"{source}-shm")
+    if index.exists() or os.access(source.parent, os.W_OK):
+        with closing(connect_readonly(source)) as connection:
+            yield connection
+        return
+    copied = [(source, unfinished.with_name(f"{unfinished.name}-source"))]
+    if log.exists():
+        copied.append((log, unfinished.with_name(f"{unfinished.name}-source-wal")))
+    try:
+        for original, copy in copied:
+            os.close(_create_privately(copy))
+            shutil.copyfile(original, copy)
+        with closing(sqlite3.connect(copied[0][1])) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master")
+            yield connection
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{copied[0][1]}{suffix}").unlink(missing_ok=True)
 
 
-def _beside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{new_id()}")
+@contextmanager
+def _unfinished_copy(path: Path) -> Iterator[Path]:
+    """A new private file beside `path`. It is locked: another backup removes only copies without a lock."""
+    _remove_unfinished(path)
+    unfinished = path.with_name(f".{path.name}.{new_id()}")
+    try:
+        with os.fdopen(_create_privately(unfinished), "wb") as held:
+            _lock(held)
+            yield unfinished
+    finally:
+        for leftover in (unfinished, Path(f"{unfinished}-journal")):
+            leftover.unlink(missing_ok=True)
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Remove the copies that killed processes left beside `path`."""
+    pattern = re.compile(rf"(\.+{re.escape(path.name)}(?:\.[0-9a-f-]{{32,36}})+?)((?:-source|-journal|-wal|-shm)*)")
+    with suppress(OSError):
+        # A copy comes before the files that belong to it.
+        for found in sorted(path.parent.iterdir()):
+            match = pattern.fullmatch(found.name)
+            if match is not None and not (match[2] and found.with_name(match[1]).exists()):
+                _remove_unless_held(found)
+
+
+def _remove_unless_held(path: Path) -> None:
+    with suppress(OSError), path.open("rb") as file:
+        _lock(file)
+        path.unlink()
+
+
+def _lock(file: BinaryIO) -> None:
+    """Raises OSError if another process holds the lock."""
+    if sys.platform == "win32":
+        file.close()  # Windows itself does not remove open files, nor rename them
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _create_privately(path: Path) -> int:
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
 
 
-def _connect_readonly(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-
-
-def _connect_privately(path: Path) -> sqlite3.Connection:
-    os.close(_create_privately(path))
-    return sqlite3.connect(path)
-
-
-def _publish(unfinished: Path, path: Path) -> None:
+def _publish(unfinished: Path, path: Path, *, replace: bool) -> None:
     """Sync the file, then give it its name. A hard link fails if a file with that name was created meanwhile."""
     _sync(unfinished)
-    try:
-        path.hardlink_to(unfinished)
-    except FileExistsError:
-        raise FileExistsError(f"{path} exists already") from None
-    except OSError:  # a file system without hard links
-        unfinished.rename(path)
+    if replace:
+        unfinished.replace(path)
+    else:
+        try:
+            path.hardlink_to(unfinished)
+        except FileExistsError:
+            raise FileExistsError(f"{path} exists already") from None
+        except OSError:  # a file system without hard links
+            unfinished.rename(path)
     with suppress(OSError):  # not every system can sync a folder
         _sync(path.parent)
 

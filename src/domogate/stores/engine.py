@@ -36,6 +36,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from domogate.domain.events import Change, Event
 from domogate.stores.codec import to_json
+from domogate.stores.inspection import explain_damage
 from domogate.stores.tables import changes
 
 T = TypeVar("T")
@@ -89,7 +90,9 @@ class Database(ABC):
     writing: Engine
     reading: Engine
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        """`name`: for the list of used databases and for messages. It has no credentials."""
+        self.name = name
         self._upserts: dict[str, Insert] = {}
         self._bulks: dict[Executable, Bulk] = {}
 
@@ -136,6 +139,10 @@ class Database(ABC):
     def forget_log(self) -> None:
         """Remove former values from the write-ahead log, if nobody else uses it."""
 
+    def explain(self, error: Exception) -> Exception:
+        """The error itself, or a DatabaseUnusable if the error means that the database is damaged."""
+        return error
+
     def close(self) -> None:
         self.reading.dispose()
         self.writing.dispose()
@@ -145,10 +152,8 @@ class SqliteDatabase(Database):
     """One file in WAL mode. A commit is on disk when it returns."""
 
     def __init__(self, url: URL) -> None:
-        super().__init__()
-        if not url.database or url.database == ":memory:":
-            raise ValueError("a SQLite database must be a file: every connection to :memory: would see another one")
-        self.path = Path(url.database)
+        self.path = _file_of(url)
+        super().__init__(self.path.name)
         self._create_privately()
         self.writing = self._engine(url, "BEGIN IMMEDIATE", query_only=False, size=1)
         self.reading = self._engine(url, "BEGIN", query_only=True, size=READERS + 1)
@@ -175,6 +180,9 @@ class SqliteDatabase(Database):
             connection.exec_driver_sql(begin)
 
         return engine
+
+    def explain(self, error: Exception) -> Exception:
+        return explain_damage(self.path, error)
 
     def lock(self, connection: Connection) -> None:
         """BEGIN IMMEDIATE has taken the lock."""
@@ -214,7 +222,7 @@ class PostgresDatabase(Database):
     """A server. Snapshots are REPEATABLE READ. An advisory lock admits one writer at a time."""
 
     def __init__(self, url: URL) -> None:
-        super().__init__()
+        super().__init__(_name_of(url))
         if find_spec("psycopg") is None:
             raise ValueError("a PostgreSQL database needs the driver psycopg: install domogate[postgres]")
         url = url.set(drivername="postgresql+psycopg")
@@ -280,9 +288,32 @@ class Transaction:
         return committed
 
 
+def _parse(url: str) -> URL:
+    return make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
+
+
+def find_sqlite_file(url: str) -> Path | None:
+    """None: not a SQLite database."""
+    parsed = _parse(url)
+    return _file_of(parsed) if parsed.get_backend_name() == "sqlite" else None
+
+
+def _file_of(url: URL) -> Path:
+    if not url.database or url.database == ":memory:":
+        raise ValueError("a SQLite database must be a file: every connection to :memory: would see another one")
+    return Path(url.database)
+
+
+def _name_of(url: URL) -> str:
+    """Host, port and database of a server."""
+    host = url.host or url.query.get("host") or "localhost"
+    port = url.port or url.query.get("port") or 5432
+    return f"postgresql://{host}:{port}/{url.database or ''}"
+
+
 def open_database(url: str) -> Database:
     """Open a SQLite or PostgreSQL database. Raises ValueError for any other URL."""
-    parsed = make_url(url.replace("postgres://", "postgresql://", 1) if url.startswith("postgres://") else url)
+    parsed = _parse(url)
     match parsed.get_backend_name():
         case "sqlite":
             return SqliteDatabase(parsed)

@@ -25,6 +25,11 @@ def migrate(database: Database) -> None:
             upgrade(connection)
 
 
+def is_empty(database: Database) -> bool:
+    with database.reading.connect() as connection:
+        return find_revision(connection) is None
+
+
 def find_revision(connection: Connection) -> str | None:
     """Return None if Domogate never opened this database."""
     if not inspect(connection).has_table("alembic_version"):

@@ -8,6 +8,7 @@ from domogate.stores.authorization import SqlTokens
 from domogate.stores.backup import back_up
 from domogate.stores.changes import SqlFeed
 from domogate.stores.clients import SqlClients
+from domogate.stores.engine import SqliteDatabase
 from domogate.stores.estate_export import export_estate
 from domogate.stores.estate_import import import_estate
 from domogate.stores.external_accounts import SqlExternalAccounts
@@ -53,6 +54,9 @@ class SqlStore(
     find_secret_key_id = reads(find_secret_key_id)
     rotate_secret_key = writes(rotate_secret_key)
 
-    async def backup(self, path: Path) -> None:
+    async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
         assert self._database is not None, "the store is not started"
-        await asyncio.to_thread(back_up, self._database, path)
+        if not isinstance(self._database, SqliteDatabase):
+            raise ValueError("Domogate does not back up PostgreSQL databases: use pg_dump")
+        source = self._database.path
+        return await asyncio.to_thread(back_up, source, path, replace=replace, replace_larger=replace_larger)

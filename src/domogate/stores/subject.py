@@ -6,17 +6,24 @@ A subject is a class that lists its methods; each method is a function with the 
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial, wraps
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from domogate.ports import Clock, Listener, Sealer
-from domogate.stores.engine import READERS, Database, Transaction, open_database
-from domogate.stores.migrate import migrate
+from domogate.stores.engine import READERS, Database, Transaction, find_sqlite_file, open_database
+from domogate.stores.inspection import DatabaseUnusable, UsedDatabases, inspect_file
+from domogate.stores.migrate import is_empty, migrate
 from domogate.stores.presence import Presence
 from domogate.stores.sealing import open_seals
 from domogate.stores.writer import Writer
+
+_CHECK_SECONDS, _SHORT_CHECK_SECONDS = 5.0, 0.2
+"""The longest check of a SQLite file at the start of a gateway, and of a command."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,12 +41,15 @@ class SqlSubject:
         gateway: bool = True,
         max_batch: int = 256,
         sealer: Sealer | None = None,
+        folder: Path | None = None,
     ) -> None:
         """`gateway=False` is for a command line: other processes do not wait until it has applied changes.
 
         Without a sealer the secrets of a new database are not encrypted, and an encrypted database is not opened.
+        `folder`: the data folder, which has the list of used databases.
         """
         self._url = url
+        self._used = UsedDatabases(folder)
         self._sealer = sealer
         self._clock = clock
         self._poll = poll
@@ -50,6 +60,9 @@ class SqlSubject:
         self._writer: Writer | None = None
         self._readers: ThreadPoolExecutor | None = None
         self._presence: Presence | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.on_damage: Callable[[DatabaseUnusable], None] = lambda _: None
+        """Called on the event loop's thread when a read or a write finds that the database is damaged."""
         self.commits = 0
         """The number of transactions committed so far."""
 
@@ -61,21 +74,21 @@ class SqlSubject:
     async def start(self) -> None:
         """Open the database, migrate it to the tables of this version, and start the writer.
 
-        Raises DatabaseTooNew or SecretKeyMissing.
+        Raises DatabaseUnusable, DatabaseTooNew or SecretKeyMissing.
         """
         if self._writer is not None:
             raise RuntimeError("the store is started already")
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="domogate-store-reader")
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         try:
-            self._database = await loop.run_in_executor(self._readers, open_database, self._url)
-            await loop.run_in_executor(self._readers, migrate, self._database)
-            await loop.run_in_executor(self._readers, open_seals, self._database, self._sealer)
+            await loop.run_in_executor(self._readers, self._open)
+            assert self._database is not None
             self._presence = Presence(self._database, self._clock) if self._gateway else None
             writer = Writer(
                 self._database,
                 self._clock,
                 commit=self.commit,
+                explain=self._explain,
                 listeners=self._listeners,
                 presence=self._presence,
                 poll=self._poll,
@@ -87,6 +100,21 @@ class SqlSubject:
             raise
         self._writer = writer
         writer.start()
+
+    def _open(self) -> None:
+        """Check the database, migrate it, and note that this folder is in use with it."""
+        file = find_sqlite_file(self._url)
+        if file is not None:
+            inspect_file(file, self._used, seconds=_CHECK_SECONDS if self._gateway else _SHORT_CHECK_SECONDS)
+        database = self._database = open_database(self._url)
+        try:
+            if self._used.has(database.name) and is_empty(database):
+                raise self._used.refuse(database.name, f"the database {database.name} has no tables")
+            migrate(database)
+            open_seals(database, self._sealer)
+        except DBAPIError as error:
+            raise database.explain(error) from error
+        self._used.add(database.name)
 
     async def stop(self) -> None:
         """Finish the queued writes, then close the database."""
@@ -103,6 +131,14 @@ class SqlSubject:
             await loop.run_in_executor(readers, database.close)
         await asyncio.to_thread(readers.shutdown)
 
+    def _explain(self, error: Exception) -> Exception:
+        """On any thread: the error in our words, if the database is damaged."""
+        explained = error if self._database is None else self._database.explain(error)
+        if isinstance(explained, DatabaseUnusable) and self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self.on_damage, explained)
+        return explained
+
     def _running(self) -> Writer:
         if self._writer is None:
             raise RuntimeError("the store is not running")
@@ -115,8 +151,11 @@ class SqlSubject:
             raise RuntimeError("the store is not running")
 
         def run() -> T:
-            with database.reading.begin() as connection:
-                return query(connection, *args, **kwargs)
+            try:
+                with database.reading.begin() as connection:
+                    return query(connection, *args, **kwargs)
+            except DBAPIError as error:
+                raise self._explain(error) from error
 
         return await asyncio.get_running_loop().run_in_executor(readers, run)
 

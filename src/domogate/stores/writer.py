@@ -99,6 +99,7 @@ class Writer:
         clock: Clock,
         *,
         commit: Callable[[Connection], None],
+        explain: Callable[[Exception], Exception],
         listeners: Sequence[tuple[Listener, bool]],
         presence: Presence | None,
         poll: float,
@@ -107,6 +108,7 @@ class Writer:
         self._database = database
         self._clock = clock
         self._commit = commit
+        self._explain = explain
         self._listeners = listeners
         self._presence = presence
         self._poll = poll
@@ -243,6 +245,9 @@ class Writer:
             for unit in batch:
                 unit.error = unit.error or error
             self._disconnect()
+        for unit in batch:
+            if unit.error is not None:
+                unit.error = self._explain(unit.error)
         # Callers that came meanwhile count too, so that two alternating groups become one.
         self._expected = len(batch) + len(self._pending)
         self._hand_over(changes, foreign, batch)
@@ -269,7 +274,8 @@ class Writer:
     def _poll_feed(self) -> None:
         try:
             changes = self._feed.poll()
-        except Exception:
+        except Exception as error:
+            self._explain(error)
             if not self._polls_fail:
                 _log.exception("cannot read the database; retrying", every=self._poll)
             self._polls_fail = True
