@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domogate.common.times import parse_duration, parse_moment, parse_resolution
+from domogate.common.times import parse_duration, parse_resolution, parse_time
 
 AT = datetime(2026, 11, 15, 8, 30, tzinfo=UTC).timestamp()
 
@@ -24,10 +24,10 @@ class TestMoments:
         ],
     )
     def test_they_are_seconds_since_the_epoch(self, text: str) -> None:
-        assert parse_moment(text) == AT
+        assert parse_time(text) == AT
 
     def test_a_day_begins_at_midnight_in_utc(self) -> None:
-        assert parse_moment("2026-11-15") == AT - 8.5 * 3600
+        assert parse_time("2026-11-15") == AT - 8.5 * 3600
 
     @pytest.mark.parametrize(
         "text",
@@ -39,7 +39,7 @@ class TestMoments:
     )
     def test_anything_else_is_refused_with_an_example(self, text: str) -> None:
         with pytest.raises(ValueError, match="2026-11-15T08:30:00Z"):
-            parse_moment(text)
+            parse_time(text)
 
     @given(
         st.datetimes(min_value=datetime(1980, 1, 1), max_value=datetime(2200, 1, 1)),
@@ -47,12 +47,12 @@ class TestMoments:
     )
     def test_whatever_is_written_with_an_offset_is_read_back(self, wall: datetime, minutes: int) -> None:
         moment = wall.replace(tzinfo=timezone(timedelta(minutes=minutes)))
-        assert parse_moment(moment.isoformat()) == moment.timestamp()
-        assert abs(parse_moment(f"{moment.timestamp():.6f}") - moment.timestamp()) < 1e-6
+        assert parse_time(moment.isoformat()) == moment.timestamp()
+        assert abs(parse_time(f"{moment.timestamp():.6f}") - moment.timestamp()) < 1e-6
 
     @given(st.text(max_size=30))
     def test_no_text_at_all_does_anything_but_be_read_or_refused(self, text: str) -> None:
-        for parse in (parse_moment, parse_duration, parse_resolution):
+        for parse in (parse_time, parse_duration, parse_resolution):
             try:
                 read = parse(text)
             except ValueError:

@@ -38,7 +38,7 @@ class TestModules:
         assert await api.ok("GET", of_house(LAMP)) == lamp
 
     async def test_an_unreachable_module_has_reason_time_and_evidence(self, api: ManagementApi) -> None:
-        absence = Absence(AbsenceReason.SAID_SO, NOW - 30, "zigbee2mqtt/plug/availability: offline")
+        absence = Absence(AbsenceReason.ANNOUNCED, NOW - 30, "zigbee2mqtt/plug/availability: offline")
         report = Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False), reachable=False, absence=absence)
         await api.env.store.record((report,))
         shown = await api.ok("GET", of_house(PLUG))

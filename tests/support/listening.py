@@ -26,7 +26,7 @@ from domogate.services.events.filters import EventFilter
 from domogate.services.events.hub import Hub
 from domogate.services.events.stream import Stream
 from domogate.services.plants.read_model import ReadModel
-from domogate.services.rights.access import Caller, let_in
+from domogate.services.rights.access import Caller, authenticate
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import migrate
@@ -221,7 +221,7 @@ class StreamSetup:
     # listening
 
     async def call(self, credentials: Credentials) -> Caller:
-        return await let_in(credentials.headers, self.admission, self.verifier)
+        return await authenticate(credentials.headers, self.admission, self.verifier)
 
     async def listen(
         self,

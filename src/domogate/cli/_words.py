@@ -13,9 +13,9 @@ def parse_duration(text: str) -> float:
     return _or_mistake(times.parse_duration, text)
 
 
-def parse_moment(text: str) -> float:
+def parse_time(text: str) -> float:
     """Seconds since the epoch, from '2026-11-15T08:30:00Z', '2026-11-15' or a number of seconds."""
-    return _or_mistake(times.parse_moment, text)
+    return _or_mistake(times.parse_time, text)
 
 
 def parse_resolution(text: str) -> float:
@@ -28,7 +28,7 @@ def optional_duration(text: str | None) -> float | None:
 
 
 def optional_moment(text: str | None) -> float | None:
-    return None if text is None else parse_moment(text)
+    return None if text is None else parse_time(text)
 
 
 def _or_mistake(parse: Callable[[str], float], text: str) -> float:

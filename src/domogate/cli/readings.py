@@ -12,7 +12,7 @@ from domogate.cli._command import WrongUsage, command, group
 from domogate.cli._files import Force, check_free, open_output
 from domogate.cli._names import find_modules, find_plant
 from domogate.cli._output import iso, note
-from domogate.cli._words import TIME_HELP, parse_moment, parse_resolution
+from domogate.cli._words import TIME_HELP, parse_resolution, parse_time
 from domogate.common.spreadsheet import print_csv
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary
@@ -60,8 +60,8 @@ async def export(
     width = None if resolution is None else parse_resolution(resolution)
     check_free(out, force)
     async with open_tools(settings) as tools:
-        end = tools.clock.now() if until is None else parse_moment(until)
-        begin = end - _DAY if since is None else parse_moment(since)
+        end = tools.clock.now() if until is None else parse_time(until)
+        begin = end - _DAY if since is None else parse_time(since)
         if begin > end:
             raise WrongUsage("--since is after --until.")
         names = await _choose(tools, modules or (), plant)

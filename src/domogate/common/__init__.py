@@ -1,1 +1,1 @@
-"""Small tools that every other folder may use. They know nothing of the gateway: standard library and msgspec only."""
+"""Small tools that every other folder may use. They do not import anything of the gateway."""

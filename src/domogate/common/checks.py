@@ -1,4 +1,4 @@
-"""Checks of single values. Each returns the value, or raises ValueError that says what is allowed."""
+"""Checks of single values. A check returns the value, or raises a ValueError that says which values are allowed."""
 
 from collections.abc import Callable
 

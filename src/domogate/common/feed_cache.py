@@ -19,7 +19,7 @@ class Change(Protocol):
 
 
 InvalidatedBy = Mapping[type, Callable[[Any], Iterable[Hashable] | None]]
-"""A type of event, and the tags of the values that such an event makes stale; None: all values."""
+"""For each type of event, a function that returns the tags of the values that become stale; None means all values."""
 
 _ATTEMPTS = 5
 _EVERYTHING = object()
@@ -27,21 +27,21 @@ _EVERYTHING = object()
 
 
 class _Fetch(Generic[V]):
-    """One fetch that is running. All callers that want the value wait for it."""
+    """A running fetch. All callers that need the value wait for it."""
 
     __slots__ = ("stale", "task")
 
     def __init__(self) -> None:
         self.stale: dict[Hashable, int] = {}
-        """Tags that changed since the fetch began, with the cursor of the change."""
+        """The tags that changed since the fetch began, each with the cursor of its change."""
         self.task: asyncio.Task[V | None] | None = None
 
 
 class FeedCache(Generic[K, V]):
-    """Fetches a value on first use, and keeps it until a change makes it stale or it is the least recently used.
+    """Fetches a value at its first use, and keeps it until it becomes stale or is the least recently used value.
 
-    A value that changes while it is being fetched is fetched again: no stale value is kept (Decision 0006). After some
-    attempts it is returned all the same, because it was right when the caller asked, but it is not kept.
+    If a value changes while it is fetched, it is fetched again, so no stale value is kept (Decision 0006). After some
+    attempts the value is returned and not kept. It was correct when the caller asked.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class FeedCache(Generic[K, V]):
         weigh: Callable[[V], int] = lambda _: 1,
         absent_capacity: int = 0,
     ) -> None:
-        """`tags_of`: the tags of a value; by default its key is the only one.
+        """`tags_of` returns the tags of a value; by default the key of the value is its only tag.
 
-        `cursor_of`: the value includes all changes up to this cursor, so these do not make it stale.
-        `absent_capacity`: of how many keys it is remembered that they have no value.
+        `cursor_of` returns the cursor of the last change that the value includes: earlier changes do not make it stale.
+        `absent_capacity` is the number of keys without a value that the cache remembers.
         """
         self._fetch = fetch or _no_fetch
         self._capacity = capacity
@@ -81,19 +81,19 @@ class FeedCache(Generic[K, V]):
         return self._weight
 
     def find(self, key: K) -> V | None:
-        """A value that is held, without waiting; None: use `get`."""
+        """Return the value if it is in memory, without a wait. If the result is None, call `get`."""
         value = self._held.get(key)
-        # The order matters only when a value may have to go soon.
+        # The order of use matters only when the cache is nearly full.
         if value is not None and self._weight > self._half:
             self._held.move_to_end(key)
         return value
 
     def peek(self, key: K) -> V | None:
-        """As `find`, but this use does not make the value more recent."""
+        """Return the same as `find`, but do not mark the value as used."""
         return self._held.get(key)
 
     async def get(self, key: K, fetch: Callable[[], Awaitable[V | None]] | None = None) -> V | None:
-        """`fetch`: where the cache has none, because the key alone does not tell how to get the value."""
+        """Return the value, and fetch it if needed. `fetch` is for a cache that cannot fetch by key alone."""
         value = self.find(key)
         if value is not None or key in self._absent:
             return value
@@ -103,11 +103,11 @@ class FeedCache(Generic[K, V]):
             running.task = asyncio.create_task(self._run(key, running, fetch))
             running.task.add_done_callback(_retrieve_exception)
         assert running.task is not None
-        # Shielded: a caller that is cancelled does not cancel the fetch for the others.
+        # A caller that is cancelled must not cancel the fetch for the other callers.
         return await asyncio.shield(running.task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Drop what these changes make stale."""
+        """Drop the values that these changes make stale."""
         stale: dict[Hashable, int] = {}
         for change in changes:
             list_tags = self._invalidated_by.get(type(change.event))
@@ -118,7 +118,10 @@ class FeedCache(Generic[K, V]):
             self._invalidate(stale)
 
     def outdate(self, key: K, cursor: int) -> None:
-        """`key` changed at `cursor`. The value that is held stays, because its user updates it."""
+        """Note that the value of `key` changed at `cursor`, so that a running fetch is repeated.
+
+        A value in memory stays: the caller updates it.
+        """
         running = self._fetching.get(key)
         if running is not None:
             running.stale[key] = cursor
@@ -141,7 +144,7 @@ class FeedCache(Generic[K, V]):
             self._weight = 0
         elif self._tags_of is None:
             for key in stale:
-                self.drop(key)  # type: ignore[arg-type]  # without tags_of the tags are keys
+                self.drop(key)  # type: ignore[arg-type]  # without tags_of the tags are the keys
         else:
             tags_of, tags = self._tags_of, stale.keys()
             for key in [key for key, value in self._held.items() if not tags.isdisjoint(tags_of(value))]:
@@ -183,6 +186,6 @@ async def _no_fetch(key: object) -> NoReturn:
 
 
 def _retrieve_exception(task: "asyncio.Task[Any]") -> None:
-    """Otherwise asyncio reports it when all callers were cancelled."""
+    """Without this call, asyncio logs the exception if all callers were cancelled."""
     if not task.cancelled():
         task.exception()

@@ -1,4 +1,4 @@
-"""HTTP client sessions with strict limits: a deadline, no cookies, no proxy from the environment, a maximum size."""
+"""HTTP client sessions with a deadline and a size limit, without cookies, and without a proxy from the environment."""
 
 import aiohttp
 
@@ -6,7 +6,7 @@ import aiohttp
 def open_session(
     deadline: float, headers: dict[str, str], connector: aiohttp.BaseConnector | None = None
 ) -> aiohttp.ClientSession:
-    """Proxies and netrc of the environment are ignored: the operator configures a URL and nothing else."""
+    """The session ignores proxies and netrc of the environment, because the operator configures only a URL."""
     return aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=deadline),
         connector=connector,
@@ -18,7 +18,7 @@ def open_session(
 
 
 async def read_limited(response: aiohttp.ClientResponse, limit: int) -> bytes | None:
-    """The body, or None if it is longer than `limit`. A longer one is not read to its end."""
+    """Return the body. If it is longer than `limit`, stop reading and return None."""
     body = bytearray()
     async for piece in response.content.iter_any():
         body += piece

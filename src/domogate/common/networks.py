@@ -1,4 +1,4 @@
-"""Which network an address belongs to, for counts per address."""
+"""Groups IP addresses by network, for counts per address."""
 
 import ipaddress
 
@@ -6,7 +6,10 @@ _LONGEST = 64
 
 
 def network_of(address: str) -> str:
-    """An IPv6 address counts as its /64: one customer usually has all of it. Other text is cut, because it is stored."""
+    """Return the /64 network of an IPv6 address, because one customer usually has all of it.
+
+    Other addresses stay as they are. Text that is not an address is cut, because it is stored.
+    """
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

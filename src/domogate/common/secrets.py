@@ -13,15 +13,15 @@ def new_secret() -> str:
 
 
 def encode_secret(secret: str) -> bytes:
-    """Text from the network may contain lone surrogates. Such text matches nothing, and must not raise an error."""
+    """Text from the network may contain lone surrogates. It must not raise an error here, and matches no secret."""
     return secret.encode("utf-8", "surrogatepass")
 
 
 def hash_secret(secret: str) -> str:
-    """The stored form of keys, codes, refresh tokens, cookies, links and client secrets."""
+    """Return the stored form of a key, code, refresh token, cookie, link or client secret."""
     return sha256(encode_secret(secret)).hexdigest()
 
 
 def digest_secret(secret: bytes) -> bytes:
-    """The bytes of the same hash, as a cache key."""
+    """Return the same hash as bytes, for use as a cache key."""
     return sha256(secret).digest()

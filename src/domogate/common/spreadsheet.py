@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-# A spreadsheet would interpret a text with this beginning as a formula.
+# A spreadsheet interprets a text as a formula if it begins with one of these characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 

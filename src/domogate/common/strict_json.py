@@ -1,6 +1,7 @@
-"""Strict JSON: refuses what RFC 8259 leaves open and what could not be sent again.
+"""A strict JSON parser.
 
-That is duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting.
+It refuses duplicate keys, NaN and Infinity, numbers that do not fit a float, lone surrogates, and deep nesting: RFC 8259
+leaves these cases open, or the gateway could not send such a value again.
 """
 
 import json
@@ -9,7 +10,7 @@ import re
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
-"""Arrays and objects within each other. All later steps (conversion, printing) can handle this depth."""
+"""The number of nested arrays and objects that is allowed. All later steps (conversion, printing) can handle it."""
 
 _TOO_DEEP = f"is nested too deeply; {MAX_DEPTH} levels are allowed"
 _is_surrogate_escape = re.compile(rb"\\u[dD][89a-fA-F]").search
@@ -20,14 +21,14 @@ class JsonRefused(ValueError):
 
 
 def parse_json(text: bytes) -> Any:
-    """Any JSON value in UTF-8. Raises JsonRefused."""
+    """Parse any JSON value in UTF-8. Raises JsonRefused."""
     if not text:
         raise JsonRefused("is empty, and must be JSON")
     try:
         value = _decode(text.decode("utf-8"))
         _check_depth(text, value)
         if _is_surrogate_escape(text):
-            json.dumps(value, ensure_ascii=False).encode()  # a pair of escapes is one character; a lone one is none
+            json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError for a lone surrogate
         return value
     except JsonRefused:
         raise
@@ -39,7 +40,7 @@ def parse_json(text: bytes) -> Any:
         raise JsonRefused("holds a lone surrogate, which is not a character") from None
     except json.JSONDecodeError as error:
         raise JsonRefused(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
-    except ValueError:  # int() limits the number of digits
+    except ValueError:  # int() refuses a number with too many digits
         raise JsonRefused("holds a number that is too long") from None
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 async def cancel(*tasks: "asyncio.Task[Any] | None") -> None:
-    """Cancel the tasks and wait for their end. Their errors are ignored."""
+    """Cancel the tasks and wait until they have ended. Their errors are ignored."""
     running = [task for task in tasks if task is not None]
     for task in running:
         task.cancel()

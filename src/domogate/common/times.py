@@ -1,4 +1,4 @@
-"""Reads times and durations that operators write on the command line and in queries."""
+"""Parses times and durations that operators write on the command line and in queries."""
 
 import re
 from datetime import UTC, datetime, tzinfo
@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _DURATION = re.compile(r"(\d{1,9})([smhd]?)", re.ASCII).fullmatch
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-# At least nine digits: 20261115 is meant as a day, but as seconds it would be in 1970.
+# At least nine digits: 20261115 is refused, because the writer probably means a day.
 _EPOCH = re.compile(r"\d{9,11}(\.\d{1,9})?", re.ASCII).fullmatch
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII).fullmatch
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)", re.ASCII).fullmatch
@@ -21,7 +21,7 @@ SHORTEST_SPAN, LONGEST_SPAN = 60.0, 366 * 86_400.0
 
 
 def parse_duration(text: str) -> float:
-    """Seconds, from '90d', '12h', '30m', '45s' or '45'. Raises ValueError with a message for a person."""
+    """Return the seconds of '90d', '12h', '30m', '45s' or '45'. Raises ValueError with a message for a person."""
     parts = _DURATION(text)
     if not parts or int(parts[1]) == 0:
         raise ValueError(f"{text!r} is not a duration; write it as 90d, 12h, 30m or 45s.")
@@ -32,7 +32,7 @@ def parse_duration(text: str) -> float:
 
 
 def parse_time_zone(name: str) -> tzinfo:
-    """A zone of the IANA database. Raises ValueError with a message for a person."""
+    """Return a zone of the IANA database. Raises ValueError with a message for a person."""
     if name == "UTC":
         return UTC
     try:
@@ -41,8 +41,11 @@ def parse_time_zone(name: str) -> tzinfo:
         raise ValueError(f"{name!r} is not a known time zone; write it as Europe/Rome.") from None
 
 
-def parse_moment(text: str) -> float:
-    """Seconds since the epoch, from ISO 8601, a day (UTC) or such seconds. Raises ValueError with a message for a person."""
+def parse_time(text: str) -> float:
+    """Return the seconds since the epoch for an ISO 8601 time, a day (UTC) or a number of seconds.
+
+    Raises ValueError with a message for a person.
+    """
     if _EPOCH(text):
         return float(text)
     try:
@@ -50,7 +53,7 @@ def parse_moment(text: str) -> float:
             return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
         if _ISO(text) and (at := datetime.fromisoformat(text).timestamp()) <= LATEST:
             return at
-    except (ValueError, OverflowError):  # the 31st of February
+    except (ValueError, OverflowError):  # for example the 31st of February
         pass
     raise ValueError(
         f"{text!r} is not a time; write it as 2026-11-15T08:30:00Z (or with an offset, whose + is %2B in a URL), "
@@ -59,7 +62,7 @@ def parse_moment(text: str) -> float:
 
 
 def parse_resolution(text: str) -> float:
-    """The length of one summary, in seconds. Raises ValueError with a message for a person."""
+    """Return the length of the span of one summary, in seconds. Raises ValueError with a message for a person."""
     seconds = parse_duration(text)
     if not SHORTEST_SPAN <= seconds <= LONGEST_SPAN:
         raise ValueError(f"{text!r} is not a resolution; it must be from 1m to 366d.")

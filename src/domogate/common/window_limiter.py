@@ -1,20 +1,20 @@
-"""Limits how often something may happen in a span of time, in this process and in bounded memory."""
+"""Limits the number of events in a span of time. The counts are in the memory of this process, which is bounded."""
 
 from collections import OrderedDict
 
 
 class WindowLimiter:
-    """Counts by key. A key's span begins with its first count, and the counts end with the span."""
+    """Counts events for each key. The span of a key begins with its first event. After the span the count is 0 again."""
 
     def __init__(self, allowance: int, span: float, capacity: int = 10_000) -> None:
-        """`capacity`: how many keys are counted; the oldest one is forgotten first."""
+        """`capacity` is the number of keys that are counted. If there are more, the oldest key is forgotten."""
         self._allowance = allowance
         self._span = span
         self._capacity = capacity
         self._spans: OrderedDict[str, tuple[float, int]] = OrderedDict()
 
     def wait(self, key: str, now: float) -> float:
-        """Seconds until the span ends, if the allowance is used up; otherwise 0."""
+        """Return the seconds until the span ends if the allowance is used up, otherwise 0."""
         begun, counted = self._spans.get(key, (now, 0))
         left = begun + self._span - now
         return left if counted >= self._allowance and 0 < left <= self._span else 0.0

@@ -1,7 +1,8 @@
 """Login attempts: how they are counted, and how long a person must wait after many failures.
 
-An attempt counts as failed from its start until it succeeds, so parallel attempts have no advantage. After the allowance each
-failure doubles the wait, up to a limit. The count halves over time. Attempts during a wait are refused and not counted.
+An attempt counts as failed from its start until it succeeds, so parallel attempts have no advantage. Some failures are
+allowed without a wait. Each further failure doubles the wait, up to a limit. The count halves over time. Attempts during a
+wait are refused and not counted.
 """
 
 import math
@@ -25,7 +26,7 @@ class Limit(msgspec.Struct, frozen=True):
     half_life: float
 
     def wait(self, count: Count | None, now: float) -> float:
-        """Seconds until the next attempt; 0 or less means now."""
+        """Return the seconds until the next attempt is allowed. 0 or less means that it is allowed now."""
         if count is None or count.number <= self.allowance:
             return 0.0
         wait = min(self.longest_wait, self.first_wait * 2 ** (count.number - self.allowance - 1))
@@ -36,17 +37,17 @@ class Limit(msgspec.Struct, frozen=True):
         if count is None:
             return Count(1.0, now)
         decayed = count.number * 0.5 ** (max(0.0, now - count.at) / self.half_life)
-        # A higher count would only delay the time at which it is forgotten.
+        # A higher count would not make the wait longer. It would only be stored for longer.
         most = self.allowance + 1 + math.log2(self.longest_wait / self.first_wait)
         return Count(min(most, decayed + 1), now)
 
     def forgotten_at(self, count: Count) -> float:
-        """The time at which the count is below one half and no wait is left."""
+        """Return the time at which the count is below one half and no wait is left."""
         return count.at + max(self.longest_wait, self.half_life * (1 + math.log2(max(1.0, count.number))))
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One attempt to log in to an account from an address. The keys are hashes, so they do not reveal either.
+    """One attempt to log in to an account from an address. The keys are hashes: they reveal neither account nor address.
 
     Attempts from addresses where the owner logged in before are counted separately (`familiar`), so that strangers cannot
     lock the owner out.

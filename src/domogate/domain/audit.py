@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def chain(previous: str, number: int, entry: AuditEntry) -> str:
-    """The hash of an entry; `previous` is the hash of the entry before it."""
+    """Return the hash of an entry. `previous` is the hash of the entry before it."""
     return hashlib.sha256(previous.encode() + str(number).encode() + _encode(entry)).hexdigest()
 
 
@@ -64,7 +64,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 def find_removal(entry: AuditEntry) -> Removal | None:
-    """The removal that this entry records; None for other entries."""
+    """Return the removal that this entry records. Return None if the entry records something else."""
     up_to = entry.detail.get(_UP_TO, "")
     if entry.action != REMOVED or not (up_to.isascii() and up_to.isdigit()):
         return None

@@ -1,6 +1,6 @@
 """Authorization: browser sessions, authorization codes, refresh tokens and one-time links.
 
-These secrets (cookie, code, refresh token, link) have at least 128 random bits. The store keeps only their SHA-256.
+Their secrets (cookie, code, refresh token, link) have at least 128 random bits. The store keeps only the SHA-256 of each.
 """
 
 from enum import StrEnum
@@ -35,14 +35,14 @@ class AuthorizationCode(msgspec.Struct, frozen=True):
     client_id: str
     expires_at: float
     redirect_uri: str | None = None
-    """The redirect URI of the authorization request; None when the request had none."""
+    """The redirect URI of the authorization request. None if the request did not contain a redirect URI."""
     code_challenge: str | None = None
-    """S256 (RFC 7636); None only for a client that is exempt."""
+    """The S256 challenge (RFC 7636). None only for a client that is exempt from PKCE."""
     nonce: str | None = None
 
 
 class RedeemedCode(msgspec.Struct, frozen=True):
-    """The result of redeeming a code. If `first` is False, its grant was revoked, because the code was used before."""
+    """The result of redeeming a code. If `first` is False, the code was used before, and its grant is now revoked."""
 
     code: AuthorizationCode
     grant: Grant
@@ -50,7 +50,7 @@ class RedeemedCode(msgspec.Struct, frozen=True):
 
 
 class RefreshToken(msgspec.Struct, frozen=True):
-    """A refresh token of a grant. It has at most one successor."""
+    """A refresh token of a grant. At most one other refresh token replaces it."""
 
     token_hash: str
     grant_id: Id
@@ -63,9 +63,9 @@ class RefreshToken(msgspec.Struct, frozen=True):
 class RotationOutcome(StrEnum):
     ROTATED = "rotated"
     REPEATED = "repeated"
-    """The direct predecessor was presented again within the grace period; it gets the same successor."""
+    """The token was replaced by the newest one, within the grace period, and is presented again. It gets the same successor."""
     REUSED = "reused"
-    """Another replaced refresh token was presented; the grant is revoked."""
+    """The token was replaced earlier. It may be stolen, so the grant is revoked."""
     EXPIRED = "expired"
     UNKNOWN = "unknown"
     """The token does not exist, belongs to another client, or its grant is revoked."""
@@ -91,4 +91,4 @@ class OneTimeLink(msgspec.Struct, frozen=True):
     purpose: LinkPurpose
     expires_at: float
     sent_to: str | None = None
-    """The e-mail address that got the link. The holder of the link can read that mailbox (Decision 0029)."""
+    """The e-mail address that got the link. So the holder of the link can read this mailbox (Decision 0029)."""

@@ -27,7 +27,7 @@ class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
 
 
 class SetLight(_Command, tag="set light", frozen=True, gc=False):
-    """Fields that are None do not change."""
+    """A field that is None stays as it is."""
 
     on: bool | None = None
     level: int | None = None
@@ -39,7 +39,7 @@ class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
 
 
 class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
-    """Fields that are None do not change. The set point is in Celsius."""
+    """A field that is None stays as it is. The set point is in Celsius."""
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None
@@ -71,7 +71,7 @@ class SceneStep(msgspec.Struct, frozen=True, gc=False):
 
 
 class Order(msgspec.Struct, frozen=True, gc=False):
-    """A command for one module. It is never executed after its deadline, nor twice with the same id."""
+    """A command for one module. It is not executed after its deadline. Two orders with the same id are executed once."""
 
     id: str
     plant_id: Id
@@ -85,19 +85,19 @@ class Order(msgspec.Struct, frozen=True, gc=False):
 
 
 class OrderState(StrEnum):
-    """The state of an order. The last four are final."""
+    """The state of an order. CONFIRMED and the states below it are final."""
 
     QUEUED = "queued"
-    """Stored, not sent yet."""
+    """The order is stored and not sent yet."""
     SENT = "sent"
-    """Stored as sent before the device gets it; it is never sent again."""
+    """The order is stored as sent, before the device gets it. It is never sent again."""
     CONFIRMED = "confirmed"
     FAILED = "failed"
-    """The device refused, or could not be reached."""
+    """The device refused the order or could not be reached."""
     EXPIRED = "expired"
-    """Its deadline passed before it was sent, or (if `sent_at` is set) before the device confirmed it."""
+    """The deadline passed before the order was sent or, if `sent_at` is set, before the device confirmed it."""
     UNKNOWN = "unknown"
-    """It was sent, but the process ended before the outcome was known."""
+    """The order was sent, but the process ended before the outcome was known."""
 
     @property
     def is_end(self) -> bool:
@@ -105,7 +105,7 @@ class OrderState(StrEnum):
 
 
 def end_after(fault: Fault) -> OrderState:
-    """The end of an order that was not confirmed because of this fault."""
+    """Return the final state of an order that was not confirmed because of this fault."""
     return OrderState.EXPIRED if isinstance(fault, DeviceTimeout) else OrderState.FAILED
 
 
@@ -118,7 +118,7 @@ class OrderRecord(msgspec.Struct, frozen=True, gc=False):
     sent_at: float | None = None
     ended_at: float | None = None
     problem: str = ""
-    """For a failed order: the message of the device or driver."""
+    """The message of the device or driver, if the order failed."""
 
 
 class OrderEnd(msgspec.Struct, frozen=True, gc=False):

@@ -46,7 +46,7 @@ class Metric(msgspec.Struct, frozen=True, gc=False):
 
 
 class Capability(msgspec.Struct, frozen=True, gc=False):
-    """Something that a module can be commanded to do, asked for, or report (Spec 2.5)."""
+    """A command that a module executes, a value that it can be asked for, or a value that it reports (Spec 2.5)."""
 
     name: str
     command: bool

@@ -1,4 +1,4 @@
-"""Events: committed changes. They have one increasing cursor and feed the read model, the streams and the webhooks."""
+"""Events: committed changes. The read model, the streams and the webhooks receive them in the order of their cursors."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ class _Event(msgspec.Struct, frozen=True, gc=False, tag_field="was", kw_only=Tru
 
 
 class StateChanged(_Event, tag="state", frozen=True, gc=False):
-    """A module reported. `state` is its current state; None when it never reported one."""
+    """A module sent a report. `state` is its current state; None if it never reported a state."""
 
     plant_id: Id
     module_id: Id
@@ -23,16 +23,16 @@ class StateChanged(_Event, tag="state", frozen=True, gc=False):
     at: float
     absence: Absence | None = None
     turned: bool = False
-    """True when this event changed whether the module can be reached."""
+    """True if the module went offline or came back online with this event."""
 
 
 class PlantAspect(StrEnum):
     """The part of a plant that changed."""
 
     FACTS = "facts"
-    """Its name, its status, its topology."""
+    """Its name, status or topology."""
     PEOPLE = "people"
-    """Its members and invitations."""
+    """Its members or invitations."""
     FAULTS = "faults"
     """Its injected faults. Applications get no notice of them."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class Fault(Exception):
-    """A refusal. The message tells the developer of a client what to fix. It reveals nothing about other users."""
+    """A refusal. The message tells the developer of a client what to fix. It does not reveal anything about other users."""
 
     code: ClassVar[int]
 
@@ -17,7 +17,7 @@ class Fault(Exception):
 
 
 def sentence(message: str) -> str:
-    """A fault's message as a full sentence, with a capital letter and a full stop."""
+    """Return the message of a fault as a full sentence, with a capital letter and a full stop."""
     return f"{message[:1].upper()}{message[1:]}."
 
 
@@ -25,16 +25,16 @@ def sentence(message: str) -> str:
 
 
 class KeyRefused(Fault):
-    """The subscription key is missing, doubled, unknown, revoked or expired. All cases get the same answer."""
+    """The subscription key is missing, sent twice, unknown, revoked or expired. The message is the same in all cases."""
 
     code = 1001
 
     def __init__(self) -> None:
-        super().__init__("the header Ocp-Apim-Subscription-Key is needed once, with a valid subscription key")
+        super().__init__("the request needs the header Ocp-Apim-Subscription-Key exactly once, with a valid subscription key")
 
 
 class TokenRefused(Fault):
-    """The token is missing (`given` is False), doubled, or not valid."""
+    """The token is missing (`given` is False), sent twice, or not valid."""
 
     code = 1002
 
@@ -52,7 +52,7 @@ class ScopeMissing(Fault):
 
 
 class TooManyRequests(Fault):
-    """The key's rate or daily quota is used up. `headers` are the response headers that tell what remains."""
+    """The rate or daily quota of the key is used up. `headers` are the response headers with the remaining rate and quota."""
 
     code = 1004
 
@@ -126,7 +126,7 @@ class NoSuchSubscription(Fault):
 
 
 class SubscriptionExists(Fault):
-    """The application is subscribed to the plant already (X6)."""
+    """The application already has a subscription to the plant (X6)."""
 
     code = 2011
 

@@ -16,7 +16,7 @@ _ASCII_LOWER = {ord(letter): letter.lower() for letter in string.ascii_uppercase
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+").fullmatch
 _URI_LENGTH = 2000
-# A browser runs or displays these instead of returning to the application.
+# A browser runs or displays URLs with these schemes; it does not return to the application.
 _NOT_A_REDIRECT = frozenset({"javascript", "data", "vbscript", "file", "about", "blob"})
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?").fullmatch
@@ -24,9 +24,10 @@ _ORIGIN_LENGTH = 300
 
 
 def email_key(email: str) -> str:
-    """The same key for spellings of an e-mail that differ in the case of ASCII letters or in how accents are composed.
+    """Return a key that is the same for all spellings of an e-mail address.
 
-    Other letters are never folded: `ſam@example.com` is not `sam@example.com`.
+    Spellings may differ in the case of ASCII letters and in the Unicode composition of accents.
+    Similar letters stay different: `ſam@example.com` is not `sam@example.com`.
     """
     return unicodedata.normalize("NFC", email).translate(_ASCII_LOWER)
 
@@ -36,12 +37,12 @@ def is_email(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """At most NAME_LENGTH characters, without control characters."""
+    """Whether the text has at most NAME_LENGTH characters and no control characters."""
     return len(text) <= NAME_LENGTH and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
 
 
 def is_redirect_uri(uri: str) -> bool:
-    """RFC 6749 §3.1.2: absolute, without a fragment."""
+    """Whether the URI is absolute and has no fragment (RFC 6749 §3.1.2)."""
     if len(uri) > _URI_LENGTH or "#" in uri or not _URI(uri):
         return False
     try:
@@ -55,7 +56,7 @@ def is_redirect_uri(uri: str) -> bool:
 
 
 def is_plain_http(uri: str) -> bool:
-    """Whether a code sent to this redirect URI could be read on its way: http, and not to this machine (RFC 8252 §7.3)."""
+    """Whether the URI uses http and another host than this machine, so that others could read a code (RFC 8252 §7.3)."""
     parts = urlsplit(uri)
     if parts.scheme.lower() != "http":
         return False
@@ -67,5 +68,5 @@ def is_plain_http(uri: str) -> bool:
 
 
 def is_origin(text: str) -> bool:
-    """A web origin, such as https://app.example.com (RFC 6454 §6.2)."""
+    """Whether the text is a web origin such as https://app.example.com (RFC 6454 §6.2)."""
     return len(text) <= _ORIGIN_LENGTH and _ORIGIN(text) is not None

@@ -41,7 +41,7 @@ def _print_hex32(identity: Id) -> str:
 
 
 class IdSpelling(msgspec.Struct, frozen=True):
-    """How a family writes ids. `parse_id` returns None for a text that is not such an id."""
+    """The spelling of ids in a family. `parse_id` returns None for a text that is not an id in this spelling."""
 
     name: str
     pattern: str

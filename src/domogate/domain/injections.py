@@ -9,10 +9,10 @@ from domogate.domain.states import State
 
 
 class InjectedFault(StrEnum):
-    """The faults that can be injected. A number is the first status of the ladder of that fault."""
+    """The faults that can be injected. A fault that is named by a number usually causes the answer with this status."""
 
     OFFLINE = "offline"
-    """The module is offline, and the gateway knows it."""
+    """The module is offline, and the gateway shows it as offline."""
     SLOW = "slow"
     """The module sends no reports and never answers in time."""
     REFUSING = "refusing"
@@ -34,7 +34,7 @@ class InjectedFault(StrEnum):
 class Injection(msgspec.Struct, frozen=True):
     """One injected fault of a module, or of a plant (`module_id` is None). It ends at `until` or when it is cleared.
 
-    Injecting the same fault into the same module again replaces the first.
+    A second injection of the same fault into the same module replaces the first one.
     """
 
     fault: InjectedFault
@@ -42,7 +42,7 @@ class Injection(msgspec.Struct, frozen=True):
     value: str = ""
     until: float | None = None
     covers: State | None = None
-    """For BATTERY and FAILURE: the state under the fault. The store keeps it, and drivers continue from it after a restart."""
+    """For BATTERY and FAILURE: the real state of the module. The store keeps it, and drivers continue from it."""
 
     def holds(self, now: float) -> bool:
         return self.until is None or now < self.until

@@ -11,7 +11,7 @@ Places = tuple[tuple[Id, ...], tuple[Id, ...], tuple[Id, ...]]
 
 
 class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A guest sees the named floors, ambients and modules, and nothing else of the plant; all of it if none is named."""
+    """The limits of a guest. The guest sees only the named floors, ambients and modules; if none is named, the whole plant."""
 
     floors: tuple[Id, ...] = ()
     ambients: tuple[Id, ...] = ()
@@ -33,5 +33,5 @@ class Limits(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return begun and (self.valid_until is None or now < self.valid_until)
 
     def next_change(self, now: float) -> float:
-        """The next time at which `holds` may give another answer."""
+        """Return the next time at which the result of `holds` may change."""
         return min((at for at in (self.valid_from, self.valid_until) if at is not None and at > now), default=inf)

@@ -12,7 +12,7 @@ from domogate.domain.states import EmergencyState
 
 
 class LogbookKind(StrEnum):
-    """The kind of an entry. The gateway writes the first group from reports; people write the second."""
+    """The kind of an entry. The gateway writes entries of the first group from reports. People write the others."""
 
     TEST = "test"
     FAILURE = "failure"
@@ -48,7 +48,7 @@ _BY_HAND = frozenset(
 
 
 class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry. It never changes and outlives its module. `module` is the name of the module at that time."""
+    """One entry. It is never changed, and it stays if its module is removed. `module` is the module's name at that time."""
 
     plant_id: Id
     at: float
@@ -59,16 +59,17 @@ class LogbookEntry(msgspec.Struct, frozen=True, kw_only=True):
     failure: FailureType | None = None
     words: str = ""
     by: str = ""
-    """The person who wrote it, as entered; empty for the gateway."""
+    """The name of the person who wrote the entry; empty if the gateway wrote it."""
 
 
 _SAYS_OK = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
 def entries_of(before: EmergencyState | None, event: StateChanged, module: str) -> list[LogbookEntry]:
-    """The entries for a report of a unit or controller. `before` is its previous state; None when it never reported.
+    """Return the entries for a report of a unit or controller. `before` is its previous state, or None before the first report.
 
-    A test is identified by its kind and start time, a failure by its type. Those in `before` give no entry.
+    Tests and failures that are also in `before` give no entry. A test is identified by its kind and start time, a failure
+    by its type.
     """
     entries: list[LogbookEntry] = []
 
@@ -81,7 +82,8 @@ def entries_of(before: EmergencyState | None, event: StateChanged, module: str) 
     now = event.state if isinstance(event.state, EmergencyState) else was
     for known, test in ((was.function_test, now.function_test), (was.duration_test, now.duration_test)):
         if test is not None and (known is None or known.began_at != test.began_at):
-            # The time of the test, not of the report; but not in the future when the unit's clock is wrong.
+            # The entry has the time of the test. If the unit's clock is wrong, this time could be in the future: then the time
+            # of the report is used.
             log(LogbookKind.TEST, min(test.ended_at, event.at), test=test, failure=test.failure)
     known_types, types = _failing(was), _failing(now)
     for failure in types:
@@ -99,5 +101,5 @@ def entries_of(before: EmergencyState | None, event: StateChanged, module: str) 
 
 
 def _failing(state: EmergencyState) -> dict[FailureType, None]:
-    """Each failure type once, in the order of the report."""
+    """Return the failures without duplicate types, in the order of the report."""
     return {failure.type: None for failure in state.failures if failure.type not in _SAYS_OK}

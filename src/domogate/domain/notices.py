@@ -19,13 +19,13 @@ class NoticeKind(StrEnum):
     SAFETY = "safety"
     """An emergency light or its controller reported: failures, tests, alert."""
     PLANT = "plant"
-    """A plant's facts or topology changed; read it again."""
+    """The name, status or topology of a plant changed. The application should read the plant again."""
     PEOPLE = "people"
     """The members of a plant changed."""
 
 
 class Notice(msgspec.Struct, frozen=True, gc=False):
-    """A change for applications. It can have several kinds; the first is its name on the wire."""
+    """A change that is sent to applications. It can have several kinds. The first kind is its name on the wire."""
 
     cursor: int
     at: float
@@ -54,7 +54,7 @@ _OF_PLANTS: dict[PlantAspect, tuple[NoticeKind, ...]] = {
 
 
 def kinds_of_state(event: StateChanged, kind: DeviceKind) -> tuple[NoticeKind, ...]:
-    """The kinds of a module's report. A report that changes reachability also counts as a state."""
+    """Return the kinds of a module's report. A report that changes reachability is also a report of a state."""
     reported = NoticeKind.SAFETY if kind in EMERGENCY_KINDS else NoticeKind.STATE
     return (NoticeKind.REACHABILITY, reported) if event.turned else (reported,)
 

@@ -18,9 +18,12 @@ _COMMON = frozenset({"1q2w3e4r5t", "1q2w3e4r5t6y", "q1w2e3r4t5", "q1w2e3r4t5y6",
 
 
 def find_password_problem(password: str, email: str) -> str | None:
-    """A sentence, or None. Length matters most (NIST SP 800-63B §5.1.1.2); kinds of characters are not required."""
+    """Return a sentence about the problem, or None if the password is good.
+
+    Length matters most (NIST SP 800-63B §5.1.1.2). Digits and punctuation are not required.
+    """
     shortest, longest = PASSWORD_LENGTH
-    # The length of what is hashed.
+    # The normalized text is counted, because it is the text that is hashed.
     length = len(unicodedata.normalize("NFC", password))
     if length < shortest:
         return f"The password is too short: it needs at least {shortest} characters. Use a few words."
@@ -37,12 +40,12 @@ def find_password_problem(password: str, email: str) -> str | None:
 
 
 def is_weak_secret(secret: str) -> bool:
-    """Whether a client secret or a key is easy to guess: a common word, or the same characters again and again."""
+    """Whether a client secret or a key is easy to guess: a common word, or a repeated part."""
     return is_common(secret.casefold(), filler=12) or _repeated_part(secret) != secret
 
 
 def is_common(folded: str, *, filler: int = 8) -> bool:
-    """Whether an attacker would try it first. A common word stays common when it is repeated, or with up to `filler` signs."""
+    """Whether the password is easy to guess: a common word, also repeated or with up to `filler` other characters."""
     stem = "".join(character for character in folded if character.isalpha())
     part = _repeated_part(folded)
     return (
@@ -54,5 +57,5 @@ def is_common(folded: str, *, filler: int = 8) -> bool:
 
 
 def _repeated_part(text: str) -> str:
-    """'abc' for 'abcabc'; the text itself if it is not a repetition."""
+    """Return 'abc' for 'abcabc'. Return the text itself if it does not repeat a part."""
     return text[: (text + text).find(text, 1)]

@@ -9,7 +9,7 @@ from domogate.domain.ids import Id
 
 
 class Standing(StrEnum):
-    """What the user still has to do in the companion application (469, 470)."""
+    """Whether the user has to renew the password (469) or accept the terms (470) in the companion application."""
 
     GOOD = "good"
     PASSWORD_EXPIRED = "password expired"
@@ -34,9 +34,9 @@ class User(msgspec.Struct, frozen=True):
     password_hash: str | None = None
     standing: Standing = Standing.GOOD
     operator: bool = False
-    """May use the management API."""
+    """True if the user may use the management API."""
     totp_secret: str | None = None
-    """Base32. When it is set, a second factor is needed to log in (RFC 6238)."""
+    """The secret of the second factor in Base32 (RFC 6238). If it is set, a login needs a code."""
     email_verified: bool = False
     """True when the user set the password with a link that was sent to this address (Decision 0029)."""
 
@@ -46,7 +46,7 @@ class User(msgspec.Struct, frozen=True):
 
 
 class ExternalAccount(msgspec.Struct, frozen=True):
-    """An account of another issuer. Its first accepted token binds it to the user with the same e-mail."""
+    """An account of another issuer. The first accepted token binds this account to the user with the same e-mail."""
 
     issuer: str
     subject: str
@@ -74,11 +74,11 @@ class Scope(StrEnum):
 
 
 MANAGE_SCOPE = "gateway.manage"
-"""Allows operators to use the management API. It allows no operation of a family."""
+"""With this scope an operator can use the management API. It does not allow any operation of a family."""
 
 
 class IdentityScope(StrEnum):
-    """Scopes of OpenID Connect. They concern the person, not plants, and allow no operation of a family."""
+    """Scopes of OpenID Connect. They are about the person, not about plants. They do not allow any operation of a family."""
 
     OPENID = "openid"
     PROFILE = "profile"
@@ -87,7 +87,7 @@ class IdentityScope(StrEnum):
 
 
 KNOWN_SCOPES = (*map(str, Scope), *map(str, IdentityScope), MANAGE_SCOPE)
-"""Every scope that a client can be registered for, as written on the wire."""
+"""All scopes that a client can be registered for, as written on the wire."""
 
 
 class GrantType(StrEnum):
@@ -97,7 +97,7 @@ class GrantType(StrEnum):
 
 
 class Client(msgspec.Struct, frozen=True):
-    """A registered application. `access_token_everywhere` is the one exception to Spec 5's token kinds (Decision 0004)."""
+    """A registered application. `access_token_everywhere`: every family accepts its access tokens (Decision 0004)."""
 
     id: str
     name: str
@@ -116,18 +116,18 @@ class Client(msgspec.Struct, frozen=True):
         return self.secret_hash is not None
 
     def may_have(self, scope: str) -> bool:
-        """Every client may have the scopes of OpenID Connect, because they give no access to an operation."""
+        """Whether the client may have this scope. The scopes of OpenID Connect need no registration."""
         if scope == IdentityScope.OFFLINE_ACCESS:
             return GrantType.REFRESH_TOKEN in self.grants
         return scope in tuple(IdentityScope) or scope in self.scopes
 
     def limit_scopes(self, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Those that the client may have now. An operator can take away scopes that users have granted (Decision 0055)."""
+        """Return those scopes that the client may have now. An operator can remove granted scopes (Decision 0055)."""
         return tuple(scope for scope in scopes if self.may_have(scope))
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """A user's authorization of a client for some scopes. Every token belongs to a grant and ends with it."""
+    """A user's authorization of a client for some scopes. Every token belongs to a grant and is invalid once the grant ends."""
 
     id: Id
     user_id: Id
@@ -139,7 +139,7 @@ class Grant(msgspec.Struct, frozen=True):
     auth_time: float | None = None
     """The time of the authentication (OpenID Connect Core §2)."""
     factors: tuple[str, ...] = ()
-    """The authentication methods, as in RFC 8176; the claim `amr`."""
+    """The authentication methods (RFC 8176), for the claim `amr`."""
 
 
 class TokenKind(StrEnum):
@@ -173,14 +173,14 @@ class Principal(msgspec.Struct, frozen=True):
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """A subscription key, stored as its SHA-256. `hint` is its first characters, to recognise it."""
+    """A subscription key, stored as its SHA-256. `hint` is the beginning of the key, so that people can recognise it."""
 
     id: Id
     name: str
     key_hash: str
     hint: str
     rate: str | None = None
-    """For example '10/second' or '600/minute'; None means no limit."""
+    """The permitted rate, for example '10/second' or '600/minute'. None means no limit."""
     daily_quota: int | None = None
     created_at: float = 0.0
     expires_at: float | None = None

@@ -25,24 +25,24 @@ class PlantStatus(StrEnum):
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
-    """A user who owns a plant or is allowed in it."""
+    """A user who owns a plant or is allowed to use it."""
 
     user_id: Id
     email: str
     limits: Limits | None = None
-    """None: all of the plant, at any time. The owner has no limits."""
+    """None means the whole plant at any time. The owner has no limits."""
 
 
 class Invitation(msgspec.Struct, frozen=True, gc=False):
-    """An invitation. It becomes a membership once a user with that e-mail is active."""
+    """An invitation to an e-mail address. It becomes a membership once a user with this e-mail is active."""
 
     email: str
     limits: Limits | None = None
-    """The limits of the membership."""
+    """The limits that the membership will have."""
 
 
 class Plant(msgspec.Struct, frozen=True, gc=False):
-    """An installation and its people, as lists of plants show it. Its contents are its Topology."""
+    """An installation and its people, as lists of plants show it. Its floors, ambients and modules are in its Topology."""
 
     id: Id
     internal_id: Id
@@ -55,12 +55,12 @@ class Plant(msgspec.Struct, frozen=True, gc=False):
     zip_code: str | None = None
     address: str | None = None
     emergency_lighting: bool = False
-    """True for a site: a plant that is marked as one or has emergency controllers. The store computes it."""
+    """True for a site: the plant has emergency controllers or is marked as a site. The store computes it."""
     allowed: tuple[Member, ...] = ()
     invited: tuple[Invitation, ...] = ()
 
     def is_of(self, user_id: Id) -> bool:
-        """True for the owner and for allowed users (Spec 7, Decision 0010)."""
+        """Whether the user is the owner or an allowed user (Spec 7, Decision 0010)."""
         return self.find_member(user_id) is not None
 
     def find_member(self, user_id: Id) -> Member | None:
@@ -98,7 +98,7 @@ Detail = SceneDetail | ThermostatDetail | ControllerDetail | UnitDetail
 
 
 class Module(msgspec.Struct, frozen=True, gc=False):
-    """A device or a scene. `detail` has data of its kind; `options` are for its driver."""
+    """A device or a scene. `detail` has data that only this kind of module has. `options` are for its driver."""
 
     id: Id
     internal_id: Id
@@ -117,7 +117,7 @@ class Module(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def hardware(self) -> Hardware:
-        """The catalogue's entry for the kind, with the estate's overrides."""
+        """The entry of the catalogue for this kind, with the values that the estate overrides."""
         default = HARDWARE[self.kind]
         return Hardware(
             hw_type=default.hw_type if self.hw_type is None else self.hw_type,

@@ -6,20 +6,20 @@ import msgspec
 
 
 class AbsenceReason(StrEnum):
-    """The reason a module is offline. A driver reports only what it has observed."""
+    """The reason a module is offline. A driver reports only reasons that it has observed."""
 
     NEVER_SEEN = "never seen"
-    """The gateway has received nothing from it since the driver started."""
+    """The module has not sent anything since the driver started."""
     SILENT = "silent"
-    """It has not reported for too long."""
-    SAID_SO = "said so"
-    """The module, or a bridge for it, announced that it is offline: a last will, an availability message."""
+    """The module has not reported for too long."""
+    ANNOUNCED = "said so"
+    """The module or its bridge announced that the module is offline, by a last will or an availability message."""
     CONNECTION_LOST = "connection lost"
-    """The connection to its broker or bus gateway is lost."""
+    """The connection to the broker or bus gateway of the module is lost."""
     REFUSED = "refused"
-    """The bus or broker refused it: no such address, not allowed."""
+    """The bus or broker refused the module: the address does not exist or is not allowed."""
     MISCONFIGURED = "misconfigured"
-    """Its driver or options do not define how to reach it."""
+    """The settings of the driver or the options of the module are wrong."""
     INJECTED = "injected"
     """An offline fault is injected."""
     SIMULATED = "simulated"

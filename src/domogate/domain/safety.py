@@ -29,8 +29,8 @@ class FailureType(StrEnum):
     REMOTE_OUT_SUPERVISION = "REMOTE.STATUS.OUT_SUPERVISION"
 
 
-# The specification does not give the flags. Each failure has one bit, with zero for "OK"; blocks and remotes are separate
-# (Decision 0012).
+# The specification does not give the flags. Each failure has its own bit, and "OK" is zero. The bits of blocks and of remotes
+# are independent (Decision 0012).
 FLAGS: dict[FailureType, str] = {
     FailureType.BLOCK_OK: "0x0000",
     FailureType.BLOCK_FAULTY_COMMUNICATION: "0x0001",
@@ -59,7 +59,7 @@ _NO_FAILURE = frozenset({FailureType.BLOCK_OK, FailureType.REMOTE_OK})
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """A failure that a unit or controller reports. Without a flag of its own it has the flag of the table."""
+    """A failure that a unit or controller reports. If it has no `flag`, the flag in the table is used."""
 
     type: FailureType
     flag: str | None = None
@@ -70,7 +70,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
 
 def in_failure(failures: tuple[Failure, ...]) -> bool:
-    """True when there is a failure other than the two OK types."""
+    """Whether there is a failure other than the two OK types."""
     return any(failure.type not in _NO_FAILURE for failure in failures)
 
 
@@ -78,9 +78,9 @@ class EmergencyTestKind(StrEnum):
     """The self-tests of a unit (EN 62034)."""
 
     FUNCTION = "function"
-    """Checks that the lamp lights. Monthly, for some seconds."""
+    """A monthly test: the lamp lights for some seconds."""
     DURATION = "duration"
-    """Checks that the lamp lights for its rated time. Yearly, after the battery has charged for 24 hours."""
+    """A yearly test: the lamp lights for its rated time. The battery must have charged for 24 hours before."""
 
 
 class EmergencyTest(msgspec.Struct, frozen=True, gc=False):
@@ -113,7 +113,7 @@ class SparePart(msgspec.Struct, frozen=True, gc=False):
 
 
 class SpareParts(msgspec.Struct, frozen=True, gc=False):
-    """The spare parts of a unit reference. A known reference can have no parts."""
+    """The spare parts of a unit reference. The list is empty if the reference is known and has no parts."""
 
     unit: str
     parts: tuple[SparePart, ...] = ()

@@ -9,7 +9,7 @@ from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure
 
 
 class Unit(StrEnum):
-    """The unit of a reading."""
+    """The unit of a measured value."""
 
     WATT = "watt"
     WATT_HOUR = "watt_hour"
@@ -27,9 +27,9 @@ class Reading(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
-    """A summary of the readings in a span of time that starts at `at`.
+    """A summary of the readings in one span of time, which starts at `at`.
 
-    `last` is the last reading of the span. For a counter such as energy it is the important value.
+    `last` is the last reading of the span. Use it for a counter such as energy.
     """
 
     measure: str
@@ -125,7 +125,7 @@ class ThermostatMode(StrEnum):
 
 
 class ThermostatState(_State, tag="chronothermostat", frozen=True, gc=False):
-    """The set point is in Celsius. `scale` is the scale of the thermostat's display and readings (Decision 0011)."""
+    """The set point is in Celsius. `scale` is the unit of the thermostat's display and readings (Decision 0011)."""
 
     function: ThermostatFunction
     mode: ThermostatMode
@@ -154,11 +154,11 @@ class EmergencyState(_State, tag="emergency", frozen=True, gc=False):
     alert: bool | None = None
     alert_changed_at: float | None = None
     charge: int | None = None
-    """The charge of a unit's battery in percent, 0..100."""
+    """The charge of a unit's battery in percent."""
     charging_since: float | None = None
-    """The time since which the battery has been charging or full without being used."""
+    """The time from which the battery has been charging or full, without being used."""
     testing: EmergencyTestKind | None = None
-    """The running test."""
+    """The test that is running now."""
     function_test: EmergencyTest | None = None
     duration_test: EmergencyTest | None = None
     """The last finished test of each kind."""
@@ -190,7 +190,7 @@ def without_readings(state: State | None) -> State | None:
 
 
 class Report(msgspec.Struct, frozen=True, gc=False):
-    """A driver's report about one module: its state (None means unchanged or unknown) and whether it can be reached.
+    """A driver's report about one module: its state (None if it is unchanged or unknown) and whether it can be reached.
 
     `readings` go into the history. Their keys are the measures: power, energy, temperature, humidity.
     """
@@ -202,4 +202,4 @@ class Report(msgspec.Struct, frozen=True, gc=False):
     reachable: bool = True
     readings: tuple[tuple[str, Reading], ...] = ()
     absence: Absence | None = None
-    """The reason, when the module cannot be reached."""
+    """The reason why the module cannot be reached."""

@@ -14,7 +14,7 @@ class WebhookFormat(StrEnum):
 
     CLOUDEVENTS = "cloudevents"
     THERMOSTAT = "thermostat"
-    """The format of the thermostat family's subscriptions; states of thermostats only."""
+    """The format of the thermostat family's subscriptions. It can express only states of thermostats."""
 
 
 class TooManyWebhooks(Exception):
@@ -22,7 +22,7 @@ class TooManyWebhooks(Exception):
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """A webhook of an application for one user and plant. Every delivery checks the rights of its grant."""
+    """A webhook of an application for one user and plant. Before every delivery the rights of its grant are checked."""
 
     id: Id
     client_id: str
@@ -35,13 +35,13 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[NoticeKind, ...] = ()
     """The kinds to send; empty means all kinds."""
     scopes: tuple[str, ...]
-    """The scopes of the token that registered it. Only what these show is sent, while grant and client still have them."""
+    """The scopes of the token that registered it. Only events that these scopes show are sent, while the grant has them."""
     form: WebhookFormat = WebhookFormat.CLOUDEVENTS
     created_at: float
     position: int
-    """All changes up to this cursor are delivered, pending, or not for this webhook."""
+    """All changes up to this cursor are handled: delivered, pending, or not for this webhook."""
     failing_since: float | None = None
-    """The time since which the receiver cannot be reached; None when the last attempt was answered."""
+    """The time from which the receiver has been unreachable. None if it answered the last attempt."""
     failures: int = 0
     """The number of failed attempts in a row."""
     next_at: float = 0.0
@@ -50,7 +50,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The problem of the last attempt, for the operator of the receiver."""
     ended_at: float | None = None
     ended_why: str = ""
-    """The reason for the end: the rights ended, or the receiver answered 410."""
+    """The reason why the webhook ended: the rights ended, or the receiver answered 410."""
 
 
 class PendingDelivery(msgspec.Struct, frozen=True, kw_only=True):

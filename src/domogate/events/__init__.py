@@ -1,4 +1,4 @@
-"""Surface: the stream of events that applications listen to (/events)."""
+"""Surface: the event stream for applications (/events)."""
 
 from domogate.events.surface import build
 

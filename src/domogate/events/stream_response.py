@@ -17,20 +17,20 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _TAKEN = "domogate.taken"
-"""Scope key of a function of our server. It waits until the client has read enough of what was written."""
-# For other servers: this writes nothing, and returns only when more can be written.
+"""The key in the ASGI scope for a function of our server. It waits until the client has read enough of the written bytes."""
+# Used with other servers: an empty message, whose `send` returns when more bytes can be written.
 _NOTHING = {"type": "http.response.body", "body": b"", "more_body": True}
 
 
 class EventStreamResponse(Response):
-    """Server-sent events, each written when the client can take it."""
+    """Server-sent events. Each is written when the client can receive it."""
 
     media_type = MEDIA_TYPE
 
     def __init__(self, stream: Stream) -> None:
         self.status_code = 200
         self._stream = stream
-        # x-accel-buffering: a proxy must not collect events before it passes them on.
+        # x-accel-buffering tells a proxy to send each event at once.
         self.init_headers({"cache-control": "no-store", "x-accel-buffering": "no"})
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -41,7 +41,7 @@ class EventStreamResponse(Response):
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async with aclosing(self._stream.frames()) as frames:
                 while True:
-                    # Wait first, then ask: rights are checked when the frame is made, and it is written at once.
+                    # Wait before the next frame is made. Its rights are checked when it is made, so it must be written at once.
                     await until_taken()
                     frame = await anext(frames, None)
                     if frame is None:

@@ -1,4 +1,4 @@
-"""GET /events: the stream of everything that changes, for one application and one user."""
+"""GET /events: the event stream for one application and one user."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ _STREAM = """Server-sent events. `data` is one line of JSON.
 
 | `event` | `id` | `data` |
 |---|---|---|
-| `ready` | cursor | Ready: what follows is new |
+| `ready` | cursor | Ready: the events after it are new |
 | `state`, `reachability`, `safety` | cursor | CloudEvent about a module |
 | `plant`, `people` | cursor | CloudEvent about a plant |
 | `present` | none | CloudEvent about a module: its present state |
@@ -82,7 +82,7 @@ async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
 
 
 def _describe_events(document: dict[str, Any]) -> None:
-    """OpenAPI sees a stream as text; the data of its events is described beside it."""
+    """OpenAPI describes a stream only as text. So this adds the schemas of the events' data to the document."""
     schemas = Schemas([ModuleData, PlantData, Ready, Reset, End])
     text = {"type": "string"}
     properties = {
@@ -103,8 +103,8 @@ SURFACE = Surface(
     name="events",
     prefix="/events",
     description="Every committed change of states, reachability, safety, plants and people, as server-sent events. "
-    "A request needs a subscription key and a token of either kind. The stream holds what that token may read at that time; "
-    f"it needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
+    "A request needs a subscription key and a token of either kind. The stream has the events that the token "
+    f"may see at that time; it needs at least one of the scopes {', '.join(sorted(scopes_for(())))}.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     serves_head=True,

@@ -1,4 +1,4 @@
-"""The arguments of a handler: the services it may use and the call it answers."""
+"""The arguments of a handler: the services that it may use, and the call that it answers."""
 
 from typing import Any
 
@@ -28,13 +28,13 @@ class Services(msgspec.Struct, frozen=True):
     clock: Clock
     audit: Audit
     removed_plants_kept: float
-    """Seconds for which E6 still lists a removed plant."""
+    """For so many seconds E6 still lists a removed plant."""
 
 
 class Call:
-    """A call that has passed all checks except those of its own values.
+    """A call that has passed all checks except the checks of values in its body.
 
-    Which attributes are set follows from the path of the operation: `plant` is set when the path has a plant parameter.
+    An attribute is set if the path of the operation has its parameter: `plant` is set if the path has a plant parameter.
     """
 
     __slots__ = ("address", "ambient", "body", "document", "module", "plant", "principal", "reference", "subscription_id")
@@ -43,7 +43,7 @@ class Call:
     address: str
     """The client's address, for the audit log."""
     body: Any
-    """The request body as the type the operation declares. `document` is the same body as plain JSON."""
+    """The request body as an object of the declared type. `document` is the same body as plain JSON."""
     document: dict[str, Any]
     plant: PlantView
     ambient: Ambient

@@ -1,4 +1,4 @@
-"""A chronothermostat on the wire (Spec 2.8): in E12's answer and in notifications to subscribers (X6, Decision 0047)."""
+"""The JSON of a chronothermostat (Spec 2.8), for the answer of E12 and for notifications (X6, Decision 0047)."""
 
 from typing import Annotated, Any, Literal
 
@@ -109,7 +109,7 @@ class Measures(msgspec.Struct, omit_defaults=True):
 
 
 class Notification(msgspec.Struct, rename="camel"):
-    """One item of the list that a subscriber receives (X6): a thermostat as E12 shows it."""
+    """One item of the list that a subscriber receives (X6). It shows a thermostat in the same form as E12."""
 
     id: str
     event_type: Literal["DeviceToCloud"]
@@ -119,7 +119,7 @@ class Notification(msgspec.Struct, rename="camel"):
 
 
 def cached_wire(state: ThermostatState, view: ModuleView) -> Chronothermostat:
-    """The wire form of a state, cached. Between two reports only the thermostat's clock changes."""
+    """Return the JSON model of a state. It is cached: between two reports only the thermostat's clock changes."""
     cached: tuple[ThermostatState, Chronothermostat] | None = view.encodings.get("E12")
     if cached is None or cached[0] is not state:
         cached = view.encodings["E12"] = (state, _state_to_wire(state, view))
@@ -162,7 +162,7 @@ def _temperature_to_wire(reading: Reading, offset: int) -> Temperature:
 
 
 def sender_to_wire(view: ModuleView) -> Sender:
-    """The sender, cached: it does not depend on the thermostat's state."""
+    """Return the sender. It is cached, because it does not depend on the state."""
     sender: Sender | None = view.encodings.get("E12 sender")
     if sender is None:
         sender = view.encodings["E12 sender"] = Sender(
@@ -172,7 +172,7 @@ def sender_to_wire(view: ModuleView) -> Sender:
 
 
 def print_notification(notice: Notice, plant: PlantView) -> Printed | None:
-    """The notification for a thermostat that can be reached. For an offline one E12 shows no state either."""
+    """Return the notification, or None for an offline thermostat: E12 shows no state of it either."""
     event = notice.event
     if not isinstance(event, StateChanged) or not isinstance(event.state, ThermostatState) or not event.reachable:
         return None

@@ -26,7 +26,7 @@ Handler = Callable[["Services", "Call"], Awaitable[Answer]]
 
 PLACEHOLDER = re.compile(r"\{(\w+):(\w+)\}")
 
-# The roles of path parameters, and the faults each role can cause. An operation must have a status for each of them.
+# The roles of path parameters, and the faults that each role can cause. An operation must list a status for each fault.
 ROLES: dict[str, tuple[type[faults.Fault], ...]] = {
     "plant": (faults.MalformedId, faults.NoSuchPlant, faults.NotYourPlant),
     "ambient": (faults.MalformedId, faults.NoSuchAmbient),
@@ -87,15 +87,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     """The type of the request body; None for an operation without a body."""
     kinds: frozenset[DeviceKind] = frozenset()
-    """The kinds of modules that a module parameter may name, or that an operation on an ambient is about."""
+    """The kinds of modules that a module parameter may name, or that an operation on an ambient uses."""
     may_be_empty: bool = False
-    """The operation answers 204 when there is nothing to list."""
+    """True if the operation answers 204 when there is nothing to list."""
     has_etag: bool = False
-    """For topologies and lists: 200 carries an ETag, and 304 is possible."""
+    """True for topologies and lists: the answer 200 has an ETag, and 304 is possible."""
     lifecycle: Lifecycle | None = None
-    """None: the lifecycle of the family."""
+    """The lifecycle of the operation; None means the lifecycle of the family."""
     extension: str = ""
-    """The reason for an operation that is not in the specification (Decision 0041). Its id is then X1, X2…"""
+    """The reason for an operation that is not in the specification (Decision 0041). The id of such an operation has an X."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -146,14 +146,14 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     slug: str
-    """The name of its OpenAPI document and of its settings."""
+    """The name in the path of the OpenAPI document and in settings."""
     prefix: str
     operations: tuple[Operation, ...]
     lifecycle: Lifecycle = CURRENT
     tokens: frozenset[TokenKind] = frozenset({TokenKind.ID})
-    """The kinds of tokens it accepts (Spec 5.2)."""
+    """The kinds of tokens that the family accepts (Spec 5.2)."""
     grants: frozenset[GrantType] = frozenset({GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT})
-    """The grants from which it accepts tokens (Spec 5)."""
+    """The grant types whose tokens the family accepts (Spec 5)."""
     ids: IdSpelling = DASHED_UUID
     error_shape: ErrorShape = shape_b
 
@@ -170,7 +170,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root(self) -> str:
-        """The first segment of the prefix. This family answers every path below it, unknown paths included."""
+        """The first segment of the prefix. The family answers every path below it, also unknown paths."""
         return self.prefix.split("/")[1]
 
     def lifecycle_of(self, operation: Operation) -> Lifecycle:

@@ -1,6 +1,6 @@
-"""Injected faults that need no device: 408, 469, 470 and 500. The checks of a request raise them (Decision 0041).
+"""Injected faults that do not need a device: 408, 469, 470 and 500. The checks of a request raise them (Decision 0041).
 
-Injected faults of devices (offline, slow, refusing, a battery level, a failure) act in the driven plant, not here.
+The driven plant applies the injected faults of devices (offline, slow, refusing, a battery level, a failure).
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from domogate.domain.injections import InjectedFault, Injection
 from domogate.families._call import Call
 from domogate.families._family import Operation
 
-# When several are injected, the first of this list is raised: the order in which the checks would find their causes.
+# If several faults are injected, the first one of this list is raised. The list has the order of the checks.
 _FAULTS: tuple[tuple[InjectedFault, type[Fault], str], ...] = (
     (InjectedFault.PASSWORD, PasswordToRenew, "the user must renew their password on their account page"),
     (InjectedFault.TERMS, TermsToAccept, "the user must accept the terms and conditions on their account page"),
     (InjectedFault.INTERNAL, Internal, "the gateway failed to answer"),
     (InjectedFault.TIMEOUT, DeviceTimeout, "the device did not answer in time"),
 )
-# As with a real expired password or real new terms, only operations that list the status answer it (Spec 7).
+# Only operations that list the status answer it, as for a password that is really expired (Spec 7).
 _ONLY_WHERE_LISTED = {InjectedFault.PASSWORD: 469, InjectedFault.TERMS: 470}
 
 
 def raise_injected(injections: Sequence[Injection], operation: Operation, call: Call, module_id: Id | None, now: float) -> None:
-    """Raise the fault that is injected into the plant or module of this call. The ladder chooses its status."""
+    """Raise the fault that is injected into the plant or module of this call, if there is one."""
     active = {
         injection.fault for injection in injections if injection.holds(now) and _applies(injection, operation, call, module_id)
     }
@@ -33,8 +33,10 @@ def raise_injected(injections: Sequence[Injection], operation: Operation, call: 
 
 
 def _applies(injection: Injection, operation: Operation, call: Call, module_id: Id | None) -> bool:
-    """A fault of a plant applies to every call with that plant. A fault of a module applies to calls with that module, and
-    to calls with its ambient (E1).
+    """Whether the fault applies to the call.
+
+    A fault of a plant applies to every call with this plant. A fault of a module applies to calls with this module or with
+    its ambient (E1).
     """
     if injection.module_id is None or injection.module_id == module_id:
         return True

@@ -1,7 +1,7 @@
-"""The ladder: from a fault to a status.
+"""The ladder: finds the status for a fault.
 
-Each fault has an ordered list of statuses. An operation answers the first one that it lists. Spec 7 gives the meanings,
-Decision 0002 the order. OUTSIDE has the statuses that an operation may answer without listing them; each has a decision.
+Each fault has an ordered list of statuses. An operation answers the first status that it also lists. Spec 7 gives the
+meanings, Decision 0002 gives the order. OUTSIDE has the statuses that an operation may answer without listing them.
 """
 
 from collections.abc import Set
@@ -31,7 +31,7 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.ValueOutOfRange: (442, 400),
     faults.NotAcceptable: (406,),
     faults.BodyTooLarge: (413,),
-    # Only the management API has idempotency keys; no operation of a family raises this fault.
+    # Operations of families do not raise this fault: only the management API has idempotency keys.
     faults.OrderKeyTaken: (409,),
     faults.DeviceOffline: (404, 500),
     faults.DeviceTimeout: (408, 500, 404),
@@ -42,11 +42,11 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
 }
 
 OUTSIDE = frozenset({304, 401, 404, 405, 413, 429, 500, 502, 504})
-"""Statuses that an operation may answer without listing them (docs/decisions/index.md has a row for each)."""
+"""Statuses that an operation may answer without listing them. docs/decisions/index.md has a row for each status."""
 
 
 def status_of(kind: type[faults.Fault], listed: Set[int]) -> int:
-    """The status that an operation with this list answers for a fault of this kind."""
+    """Return the status for a fault of this kind, for an operation that lists these statuses."""
     ladder = LADDER[kind]
     for status in ladder:
         if status in listed:

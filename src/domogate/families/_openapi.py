@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of a family, made from its declaration."""
+"""Makes the OpenAPI 3.1 document of a family from its declaration."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PHRASES = {
     404: "Not found, or the device is offline",
     406: "The Accept header admits no JSON",
     408: "The device did not answer in time",
-    409: "It exists already",
+    409: "The subscription exists already",
     413: "The body is too large",
     429: "The subscription's rate or daily quota is used up",
     442: "Unexpected parameter value, or out of range",
@@ -33,7 +33,7 @@ _TOKEN_WORDS = {TokenKind.ACCESS: "an OAuth 2.0 access token", TokenKind.ID: "an
 
 
 def openapi_document(family: Family, *, base_url: str, version: str) -> dict[str, Any]:
-    """A valid OpenAPI 3.1 document. Its schemas are made from the family's wire models."""
+    """Return a valid OpenAPI 3.1 document. The schemas are made from the family's wire models."""
     error_type = ErrorsA if family.error_shape is shape_a else ErrorB
     models = [one for operation in family.operations for one in (operation.answer, operation.body) if one not in (None, bytes)]
     schemas = Schemas([*models, error_type])

@@ -1,7 +1,7 @@
-"""The bodies of X1 and X2, and the commands made from them (Spec 8, Decision 0041).
+"""The request bodies of X1 and X2, and the commands that are made from them (Spec 8, Decision 0041).
 
-msgspec checks only types here. Values are checked later, after the module was found (Decision 0016); the bounds in the
-schemas are for the OpenAPI documents.
+msgspec checks only the types of these bodies. Values are checked later, after the module was found (Decision 0016). The
+bounds in the schemas are only for the OpenAPI documents.
 """
 
 import re
@@ -64,7 +64,7 @@ class LightOrder(msgspec.Struct, rename="camel"):
 
 
 class SetPointOrder(msgspec.Struct):
-    """E12 prints degrees as a string. Clients may send a string or a number."""
+    """The set point. E12 prints degrees as a string; clients may send a string or a number."""
 
     value: Annotated[str, _described(pattern=_DECIMAL)] | float
     unit: Annotated[str, _described(pattern="^°?[CFcf]$")]
@@ -108,7 +108,7 @@ def light_command(order: LightOrder) -> SetLight:
 
 
 def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], offset_minutes: int, now: float) -> SetThermostat:
-    """`known_programs` are those that E13 lists; `offset_minutes` is the thermostat's UTC offset."""
+    """`known_programs` are the programs that E13 lists. `offset_minutes` is the thermostat's UTC offset."""
     fields: dict[str, Any] = {}
     if order.function is not UNSET:
         fields["function"] = _choose("function", order.function.lower(), _FUNCTIONS)
@@ -126,7 +126,7 @@ def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], off
 
 
 def parse_celsius(value: str | float, unit: str) -> float:
-    """A set point in Celsius, rounded to a tenth of a degree. Its bounds are in Celsius (Spec 8, Decision 0011)."""
+    """Return a set point in Celsius, rounded to a tenth of a degree. The bounds are in Celsius (Spec 8, Decision 0011)."""
     if isinstance(value, str) and not _is_decimal(value):
         raise ValueOutOfRange("setPoint's value must be a number such as 20.5")
     # Decimal, because with floats 37.4 °F would be slightly less than the bound of 3 °C.
@@ -163,7 +163,7 @@ def _parse_date_time(text: str, offset_minutes: int) -> float:
 
 
 def _parse_program(programs: list[ProgramOrder], known: list[int]) -> int:
-    """The number of a program that the thermostat has. When it lists no programs, any number in range is accepted."""
+    """Return the number of a program of the thermostat. If the thermostat lists no programs, any valid number is accepted."""
     if len(programs) != 1:
         raise ValueOutOfRange("programs must name one program")
     number = _whole("the program's number", programs[0].number, 0, 11)
@@ -185,7 +185,7 @@ def _within(name: str, value: float, low: int, high: int) -> float:
 
 
 def _whole(name: str, value: float, low: int, high: int) -> int:
-    """JSON has one type of number: 50.0 is a whole number too."""
+    """JSON has only one type of number, so 50.0 is accepted as a whole number."""
     if not _within(name, value, low, high).is_integer():
         raise ValueOutOfRange(f"{name} must be a whole number")
     return int(value)

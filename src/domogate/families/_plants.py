@@ -52,7 +52,7 @@ def plants_operation(
     path: str = "plants",
     extension: str = "",
 ) -> Operation:
-    """The declaration of an operation that lists the plants of the user."""
+    """Declare an operation that lists the plants of the user."""
     return Operation(
         id=id,
         summary=summary,
@@ -76,7 +76,7 @@ def topology_operation(
     scope: Scope = Scope.TOPOLOGY_READ,
     extension: str = "",
 ) -> Operation:
-    """The declaration of an operation that shows what is in a plant."""
+    """Declare an operation that shows the topology of a plant."""
     return Operation(
         id=id,
         summary="Get plant topology",
@@ -98,7 +98,7 @@ async def answer_plants(
     *,
     is_listed: Callable[[Plant], bool] = lambda _: True,
 ) -> Answer:
-    """List the active plants of the user, or answer 204. The encoded list is cached under `cache_key`."""
+    """List the active plants of the user; answer 204 if there is none. The encoded list is cached under `cache_key`."""
     person = await services.read_model.get_person(call.principal.user_id)
     own = list_own_plants(person.plants, call.principal.user_id, services.clock.now())
     plants = [plant for plant in own.plants if is_listed(plant)]
@@ -123,7 +123,7 @@ def invited_to_wire(plant: Plant) -> list[InvitedUser]:
 
 
 def digits_to_wire(zip_code: str | None) -> str | UnsetType:
-    """The store keeps a postal code as people write it. Where the contract allows only digits, others are left out
+    """Return the postal code if it has only digits. Where the contract allows only digits, other codes are left out
     (Decision 0020).
     """
     if zip_code is None or not all("0" <= character <= "9" for character in zip_code):

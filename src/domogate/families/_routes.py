@@ -1,4 +1,4 @@
-"""Finds the operation for a path. Routing uses the raw path, so an encoded slash or dot cannot select another route."""
+"""Finds the operation of a path. It uses the raw path, so that an encoded slash or dot cannot select another route."""
 
 import re
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from domogate.domain.ids import Id
 from domogate.families._family import PLACEHOLDER, Family, Operation, Parameter
 
 _KEPT_BYTES = 4_000_000
-"""Bytes of parsed paths kept per family: clients repeat the same few requests."""
+"""The bytes of parsed paths that are cached for each family. Clients repeat the same few requests."""
 _TARGET_BYTES = 500
-"""About the memory of a kept path beside its text."""
+"""The memory in bytes that a cached path needs in addition to its text."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The operation of a request and its path parameters, parsed but not yet looked up."""
+    """The operation of a request and its parsed path parameters. It is not known yet whether the ids exist."""
 
     operation: Operation
     plant_id: Id | None = None
@@ -27,7 +27,7 @@ class Target(msgspec.Struct, frozen=True):
     subscription_id: Id | None = None
     reference: str = ""
     malformed: str | None = None
-    """The problem with a malformed id. Only callers with a valid token learn it, so it is not raised here."""
+    """The problem of a malformed id. It is raised later, because only callers with a valid token may see it."""
 
 
 class _Route(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class Routes:
         self.find_kept = self._kept.get
 
     def keep(self, request: tuple[str, bytes], target: Target) -> None:
-        """Keep a parsed path, and forget the oldest ones beyond the limit. Only for requests that passed all checks."""
+        """Cache a parsed path, and drop the oldest paths above the limit. Only for requests that passed all checks."""
         if self._kept.setdefault(request, target) is target:
             self._kept_bytes += _TARGET_BYTES + len(request[1])
             while self._kept_bytes > _KEPT_BYTES:
@@ -80,7 +80,7 @@ class Routes:
         match = self._match(raw_path.decode("latin-1"))
         if match is None or match.lastindex is None:
             raise WrongUrl(f"no operation of {self._family.name} has this URL")
-        # The group of a whole path closes last, so it is the last index.
+        # The group of a whole path is the last group that closes, so `lastindex` is its number.
         route = self._routes[match.lastindex]
         operation = route.operations.get(method)
         if operation is None:

@@ -20,7 +20,6 @@ from domogate.domain.faults import (
     NoSuchAmbient,
     NoSuchModule,
     NotAcceptable,
-    NotYourPlant,
     ScopeMissing,
     TokenRefused,
     TooManyRequests,
@@ -35,8 +34,8 @@ from domogate.families._ladder import status_of
 from domogate.families._routes import Routes, Target
 from domogate.families._wire import Answer, Header, encode, not_modified
 from domogate.ports import Admission, Verifier
-from domogate.services.audit import AuditAction, AuditResult, client_ref
-from domogate.services.rights.access import KEY, check_standing, find_token, get_access, refuse_doubled
+from domogate.services.audit import note_refusal
+from domogate.services.rights.access import KEY, check_standing, find_token, get_access, refuse_repeated
 
 _log = structlog.get_logger(__name__)
 
@@ -44,9 +43,6 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 T = TypeVar("T")
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-# Refusals of callers with a valid token. Other refusals are only counted in the metrics, because anyone can cause them.
-_AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
 
 
 class FamilyApp:
@@ -91,7 +87,7 @@ class FamilyApp:
             listed = scope["headers"]
             headers = dict(listed)
             if len(headers) != len(listed):
-                refuse_doubled(listed)
+                refuse_repeated(listed)
             key = headers.get(KEY)
             if key is None:
                 raise KeyRefused
@@ -101,8 +97,7 @@ class FamilyApp:
             unverified_token = find_token(headers)
             principal = self._verifier.find_verified(unverified_token) or await self._verifier.verify(unverified_token)
             self._check_principal(operation, principal)
-            client = scope["client"]
-            call = Call(principal, client[0] if client else "")
+            call = Call(principal, _address_of(scope))
             await self._read_request(target, headers, receive, call)
             if kept is None:
                 self._routes.keep(request, target)
@@ -111,8 +106,9 @@ class FamilyApp:
                 answer = not_modified(answer)
         except Fault as fault:
             answer = self._refuse(fault, operation)
-            if principal is not None and isinstance(fault, _AUDITED_REFUSALS):
-                self._audit_refusal(principal, operation, fault, scope)
+            if principal is not None:
+                name = operation.id if operation else ""
+                note_refusal(self._services.audit, principal, name, fault, _address_of(scope))
         except Exception:
             _log.exception("an operation failed", operation=operation and operation.id)
             answer = self._refuse(Internal("the gateway failed to answer; the gateway's log has the reason"), operation)
@@ -120,7 +116,7 @@ class FamilyApp:
         await send({"type": "http.response.body", "body": answer.body})
 
     def _check_principal(self, operation: Operation, principal: Principal) -> None:
-        """Check kind and grant of the token (Spec 5.2), then scopes (Spec 5.3), then the user's standing (469 before 470)."""
+        """Check the kind and grant type of the token (Spec 5.2), its scopes (Spec 5.3), then the standing (469 before 470)."""
         family = self._family
         if principal.kind not in family.tokens and not (
             principal.access_token_everywhere and principal.kind is TokenKind.ACCESS
@@ -137,7 +133,7 @@ class FamilyApp:
             check_standing(principal.standing)
 
     async def _read_request(self, target: Target, headers: dict[bytes, bytes], receive: Receive, call: Call) -> None:
-        """Syntax of ids, headers and body first; then plant, rights, ambient and module; then what was injected there."""
+        """Check the syntax of ids, headers and body; then plant, rights, ambient and module; then injected faults."""
         operation = target.operation
         if 406 in operation.errors:
             _check_accept(headers.get(b"accept"))
@@ -177,16 +173,6 @@ class FamilyApp:
             return NoSuchModule(f"the plant has no {wanted} with the id given as {name}")
         return NoSuchModule(f"{name} names a module of kind {kind}; this operation is for {wanted}")
 
-    def _audit_refusal(self, principal: Principal, operation: Operation | None, fault: Fault, scope: Scope) -> None:
-        client = scope["client"]
-        self._services.audit.note(
-            AuditAction.REFUSAL,
-            who=principal.user_id,
-            what=f"{operation.id if operation else ''} {type(fault).__name__} by {client_ref(principal.client_id)}".strip(),
-            result=AuditResult.REFUSED,
-            address=client[0] if client else "",
-        )
-
     def _refuse(self, fault: Fault, operation: Operation | None) -> Answer:
         status = status_of(type(fault), operation.errors if operation else frozenset())
         body = encode(self._family.error_shape(status, fault))
@@ -204,15 +190,20 @@ class FamilyApp:
         return Answer(status, body, headers)
 
 
+def _address_of(scope: Scope) -> str:
+    client = scope["client"]
+    return client[0] if client else ""
+
+
 def _check_accept(accept: bytes | None) -> None:
-    """406 when the client accepts no JSON (Spec 7, E1 to E4)."""
+    """Raise NotAcceptable (406) if the client does not accept JSON (Spec 7, E1 to E4)."""
     if not accept or accept in (b"application/json", b"*/*"):
         return
     admitted: dict[bytes, bool] = {}
     for choice in accept.lower().split(b","):
         media_range, *parameters = (part.strip() for part in choice.split(b";"))
         admitted[media_range] = admitted.get(media_range, False) or not any(map(_is_zero_weight, parameters))
-    # RFC 9110 §12.5.1: the most specific range that is given decides.
+    # The most specific media range decides (RFC 9110 §12.5.1).
     for media_range in (b"application/json", b"application/*", b"*/*"):
         if media_range in admitted:
             if admitted[media_range]:
@@ -227,7 +218,7 @@ def _is_zero_weight(parameter: bytes) -> bool:
 
 
 def _matches(if_none_match: bytes | None, etag: bytes) -> bool:
-    """RFC 9110 §13.1.2: the comparison is weak."""
+    """Whether If-None-Match contains the ETag, by weak comparison (RFC 9110 §13.1.2)."""
     if if_none_match is None:
         return False
     given = [tag.strip().removeprefix(b"W/") for tag in if_none_match.split(b",")]
@@ -235,7 +226,7 @@ def _matches(if_none_match: bytes | None, etag: bytes) -> bool:
 
 
 def _lifecycle_headers(lifecycle: Lifecycle, sunset: date | None) -> list[Header]:
-    """Deprecation (RFC 9745) and Sunset (RFC 8594)."""
+    """Return the headers Deprecation (RFC 9745) and Sunset (RFC 8594)."""
     headers: list[Header] = []
     if lifecycle.deprecated_since is not None:
         headers.append((b"deprecation", b"@%d" % _midnight(lifecycle.deprecated_since).timestamp()))
@@ -248,11 +239,11 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-# The body: strict JSON up to a size limit. msgspec checks the types.
+# Reading the body: strict JSON up to a size limit. msgspec checks the types.
 
 
 async def read_body(receive: Receive, declared_length: bytes | None, limit: int) -> bytes:
-    """Read the whole body. Raises BodyTooLarge when it is larger than the limit, sent with a length or in chunks."""
+    """Read the whole body, with a declared length or in chunks. Raises BodyTooLarge if it is larger than the limit."""
     if declared_length is not None and declared_length.isdigit() and int(declared_length) > limit:
         raise _too_large(limit)
     message = await receive()
@@ -275,7 +266,7 @@ async def read_body(receive: Receive, declared_length: bytes | None, limit: int)
 
 
 def check_content_type(value: bytes | None) -> None:
-    """Accept a JSON media type or no Content-Type (Spec 4: Content-Type is optional)."""
+    """Accept a JSON media type, or no Content-Type, because the header is optional (Spec 4)."""
     if not value:
         return
     media_type, *parameters = (part.strip() for part in value.lower().split(b";"))
@@ -288,7 +279,7 @@ def check_content_type(value: bytes | None) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """Parse any JSON value strictly."""
+    """Parse any JSON value. Raises MalformedRequest."""
     try:
         return strict_json.parse_json(body)
     except strict_json.JsonRefused as refused:
@@ -296,7 +287,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def convert(value: Any, to: type[T]) -> T:
-    """Convert a JSON value to the type of a body. The handler checks enumerations and ranges itself."""
+    """Convert a JSON value to the declared type of the body. The handler checks enumerations and ranges."""
     if not isinstance(value, dict):
         raise MalformedRequest("the body must be a JSON object")
     try:

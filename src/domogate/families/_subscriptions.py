@@ -1,4 +1,4 @@
-"""The subscriptions of the thermostat family (X6 to X8): webhooks in the format its applications expect (Decision 0047)."""
+"""The subscriptions of the thermostat family (X6 to X8): webhooks in the format of this family (Decision 0047)."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ _FORM = WebhookFormat.THERMOSTAT
 
 
 class SubscriptionOrder(msgspec.Struct):
-    """X6's body, with the name that applications send."""
+    """X6's body, with the field name that existing applications send."""
 
     url: str = msgspec.field(name="EndPointUrl")
 

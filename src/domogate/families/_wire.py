@@ -39,7 +39,7 @@ class Answer:
 
 
 def json_answer(model: object, status: int = 200) -> Answer:
-    """JSON that must not be cached by clients."""
+    """Return a JSON answer that clients must not cache."""
     body = encode(model)
     return Answer(status, body, [_JSON, (b"content-length", b"%d" % len(body)), _NO_STORE])
 
@@ -51,16 +51,16 @@ def document_answer(body: bytes, media_type: str) -> Answer:
 
 
 EMPTY_ANSWER = Answer(200, b"", [(b"content-length", b"0"), _NO_STORE])
-"""200 without a body, for a command (E1, E5, X1, X2, X8)."""
+"""The answer 200 without a body, for commands (E1, E5, X1, X2, X8)."""
 
 
 def nothing_found() -> Answer:
-    """204: there is nothing to list (Spec 7)."""
+    """Return 204: there is nothing to list (Spec 7)."""
     return Answer(204, b"", [])
 
 
 def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], object]) -> Answer:
-    """200 with an ETag. The answer is encoded once and cached in the view it was made from."""
+    """Return 200 with an ETag. The answer is encoded once and cached in `encodings`."""
     answer: Answer | None = encodings.get(key)
     if answer is None:
         body = encode(build())
@@ -71,7 +71,7 @@ def cached_answer(encodings: dict[str, Any], key: str, build: Callable[[], objec
 
 
 def state_answer(encodings: dict[str, Any], key: str, state: State, build: Callable[[], object]) -> Answer:
-    """200 with a body that is valid until the module's state changes. It is encoded once per state."""
+    """Return 200 with a body that shows a state. It is encoded once for each state."""
     cached: tuple[State, Answer] | None = encodings.get(key)
     if cached is None or cached[0] is not state:
         cached = encodings[key] = (state, json_answer(build()))
@@ -89,28 +89,28 @@ def _zone(offset_minutes: int) -> timezone:
 
 
 def print_time(at: float, offset_minutes: int = 0) -> str:
-    """ISO 8601 seconds with a UTC offset of plus or minus hh:mm (Spec 2.8)."""
+    """Print a time in ISO 8601 with seconds and a UTC offset such as +01:00 (Spec 2.8)."""
     return _print_second(int(at), offset_minutes)
 
 
 @lru_cache(maxsize=4096)
 def _print_second(at: int, offset_minutes: int) -> str:
-    # Cached: many answers have the same second, and the time of a reading is printed in each answer that shows it.
+    # This is cached, because many answers contain the same time: the present second, or the time of a reading.
     # In the last hours of the year 9999, local time may be in a year that cannot be printed.
     at = min(at, int(LATEST) - max(0, offset_minutes * 60))
     return datetime.fromtimestamp(at, _zone(offset_minutes)).isoformat()
 
 
 def print_local_time(at: float, offset_minutes: int) -> str:
-    """YYYY-MM-DDThh:mm:ss in the device's local time (Spec 2.8)."""
+    """Print YYYY-MM-DDThh:mm:ss in the local time of the device (Spec 2.8)."""
     return print_time(at, offset_minutes)[:19]
 
 
 def print_date_time(at: float) -> str:
-    """RFC 3339 date-time in UTC (Spec 2.15)."""
+    """Print an RFC 3339 date-time in UTC (Spec 2.15)."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def print_number(value: float) -> str:
-    """A number as a string with at most two decimals and no trailing zeros."""
+    """Print a number with at most two decimals and without trailing zeros."""
     return f"{value:.2f}".rstrip("0").removesuffix(".")

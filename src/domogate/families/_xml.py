@@ -1,7 +1,7 @@
 """E20: converts a JSON object to an XML document (Decision 0017).
 
-The root element is Document. A key becomes an element, an array a repeated element, null an empty element. Characters of a
-key that XML does not allow in a name are escaped as _xHHHH_.
+The root element is Document. A key becomes an element, an array becomes repeated elements, null becomes an empty element.
+Characters of a key that XML does not allow in a name are escaped as _xHHHH_.
 """
 
 import re
@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 from domogate.domain.faults import MalformedRequest
 
-# The characters that every edition of XML 1.0 allows in a name.
+# Characters that every edition of XML 1.0 allows in a name.
 _START = r"A-Z_a-z\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u00FF"
 _NOT_START = re.compile(rf"[^{_START}]")
 _NOT_IN_NAME = re.compile(rf"[^{_START}0-9.\-]")
 _LOOKS_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4,6}_)")
-# Characters that XML 1.0 cannot represent, escaped or not (§2.2).
+# Characters that XML 1.0 cannot represent, not even escaped (§2.2).
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

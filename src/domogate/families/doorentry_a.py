@@ -60,7 +60,7 @@ async def read_topology(_: Services, call: Call) -> Answer:
 
 
 def _plant_to_wire(view: PlantView) -> WirePlant:
-    """This family has no rooms. It lists all modules of its kinds, in any room or none."""
+    """Return the plant. This family does not show rooms: it lists all modules of its kinds."""
     modules = [_module_to_wire(module) for module in view.topology.every_module() if module.kind in _DEVICES]
     return WirePlant(view.plant.id, view.plant.name, modules)
 

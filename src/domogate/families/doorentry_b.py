@@ -82,7 +82,7 @@ async def list_plants(services: Services, call: Call) -> Answer:
 
 
 async def open_lock(services: Services, call: Call) -> Answer:
-    """An offline lock gets no ticket."""
+    """Issue a ticket. For an offline lock no ticket is issued."""
     await services.control.check_reachable(call.module)
     plant_id = call.plant.plant.id
     ticket = await services.tickets.mint_ticket(call.principal, plant_id, call.module.module.id, TicketAction.OPEN)
@@ -91,7 +91,7 @@ async def open_lock(services: Services, call: Call) -> Answer:
 
 
 def _plant_to_wire(plant: Plant) -> WirePlant:
-    """The store keeps texts as people write them. This family replaces the characters it does not allow (Decision 0020)."""
+    """The store keeps texts as people write them. This family replaces characters that it does not allow (Decision 0020)."""
     return WirePlant(
         id=plant.id,
         owner_id=plant.owner.user_id,

@@ -180,7 +180,7 @@ async def list_plants(services: Services, call: Call) -> Answer:
     own = list_own_plants(person.plants, call.principal.user_id, now, removed_since=now - services.removed_plants_kept)
     if not own.plants:
         return nothing_found()
-    # A removed plant leaves the list after some time without a change, so the cache key says which are left out.
+    # A removed plant leaves the list after some time, without a change in the store. So the cache key names omitted plants.
     return cached_answer(
         person.encodings, f"E6 {own.left_out}", lambda: Plants([_plant_to_wire(plant) for plant in own.plants])
     )

@@ -141,7 +141,7 @@ async def read_remote(services: Services, call: Call) -> Answer:
     view = call.module
     if services.control.find_fresh(view) is None:
         await services.control.refresh(view)
-    # An offline remote is not a fault: the answer says so, with the last known state (Decision 0008).
+    # An offline remote does not cause a fault: the answer has `reachable` false and the last known state (Decision 0008).
     state = view.state if isinstance(view.state, RemoteState) else RemoteState(battery=Battery.UNKNOWN)
     return json_answer(
         RemoteStatus(

@@ -14,7 +14,7 @@ _KINDS = frozenset({DeviceKind.PLUG, DeviceKind.MULTISOCKET})
 
 
 class WirePlug(msgspec.Struct):
-    """A plug has one boolean, a multisocket one for each socket."""
+    """The status of a plug is one boolean. The status of a multisocket is one boolean for each socket."""
 
     id: str
     name: str
@@ -28,7 +28,7 @@ class Plugs(msgspec.Struct):
 
 
 async def list_plugs(_: Services, call: Call) -> Answer:
-    """The last known states. An offline plug is in the list too (Decision 0008)."""
+    """List the last known states. Offline plugs are in the list too (Decision 0008)."""
     plugs = [
         WirePlug(view.module.id, view.module.name, _sockets(view.state))
         for view in call.plant.modules.values()

@@ -75,7 +75,7 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """X4's answer: as in the other families, with chronothermostats only."""
+    """X4's answer. It has the form of other topologies and lists only chronothermostats."""
 
     plant: WirePlant
 
@@ -95,7 +95,7 @@ async def read_measures(services: Services, call: Call) -> Answer:
 
 
 async def list_programs(services: Services, call: Call) -> Answer:
-    """A disconnected thermostat is a 404 as in E12, though the gateway knows its programs."""
+    """List the programs. An offline thermostat gets 404 as in E12, although the gateway knows its programs."""
     await services.control.check_reachable(call.module)
     listed = [WireProgram(program.number, program.name) for program in _programs_of(call.module)]
     return json_answer(ProgramList([ProgramsOfOne(listed, sender_to_wire(call.module))]))

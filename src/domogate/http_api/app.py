@@ -27,7 +27,7 @@ _log = structlog.get_logger(__name__)
 
 
 class SurfaceApp(Generic[S, C]):
-    """Serves a surface. It is given whole paths: /manage/v1/users, not /users. `services` is handed to every handler."""
+    """Serves a surface. It gets complete paths: /manage/v1/users, not /users. Every handler gets `services`."""
 
     def __init__(
         self,
@@ -101,12 +101,12 @@ class SurfaceApp(Generic[S, C]):
 
     @cached_property
     def _document(self) -> bytes:
-        """Made for the first request: making it takes as long as the rest of the gateway's start."""
+        """The OpenAPI document. It is made at the first request, because making it takes long and would delay the start."""
         document = describe_surface(self._surface, base_url=self._base_url, version=self._version)
         return msgspec.json.encode(document)
 
     def _find(self, path: bytes, request: Request) -> tuple[Operation, dict[str, str]]:
-        """Compares the segments as they were sent: a client id may hold a slash, written %2F."""
+        """Find the operation. Segments are compared in encoded form, because a client id may contain a slash (%2F)."""
         prefix = self._surface.prefix.encode()
         rest = path.removeprefix(prefix)
         if path.startswith(prefix) and rest[:1] in (b"", b"/"):

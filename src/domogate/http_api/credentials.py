@@ -1,52 +1,48 @@
-"""Ways to check credentials: an operator's token, or a subscription key with an application's token."""
+"""Two ways to check credentials: the token of an operator, or a subscription key and the token of an application."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from starlette.requests import Request
 
-from domogate.domain.faults import NotYourPlant, ScopeMissing
 from domogate.domain.ids import Id
 from domogate.domain.people import MANAGE_SCOPE, GrantType, TokenKind, User
 from domogate.http_api.problems import Problem, bearer_challenge
 from domogate.http_api.requests import address_of
 from domogate.ports import Admission, Audit, Verifier
-from domogate.services.audit import AuditAction, AuditResult, client_ref
+from domogate.services.audit import AuditAction, AuditResult, note_refusal
 from domogate.services.people import Actor
-from domogate.services.rights.access import Caller, let_in, may_manage
+from domogate.services.rights.access import Caller, authenticate, may_manage
 from domogate.wire.openapi import KEY_SCHEME
 
 C = TypeVar("C")
 
 OPERATION = "domogate.operation"
-"""Scope key of the operation's label, which metrics and the audit log show."""
-
-# The caller is known and asked for more than their rights allow. The families note the same refusals.
-_NOTED_REFUSALS = (NotYourPlant, ScopeMissing)
+"""The key in the ASGI scope for the label of the operation. Metrics and the audit log use this label."""
 
 
 class Credentials(Generic[C]):
-    """Checks who is calling."""
+    """Checks the credentials of a request."""
 
     schemes: Mapping[str, Any] = {}
-    """OpenAPI security schemes; a request needs all of them."""
+    """The OpenAPI security schemes. A request needs all of them."""
     errors: Mapping[int, str] = {}
-    """Refusals that every operation has because of its credentials."""
+    """The statuses and texts of refusals because of credentials. Every operation can have them."""
 
     async def check(self, request: Request) -> C:
-        """Raises Problem or Fault."""
+        """Return the caller. Raises Problem or Fault."""
         raise NotImplementedError
 
     def headers_for(self, _caller: C) -> Sequence[tuple[bytes, bytes]]:
-        """Headers of every answer to this caller."""
+        """Return the headers that every answer to this caller has."""
         return ()
 
     def note_refusal(self, caller: C, error: Exception, request: Request) -> None:
-        """Writes an audit entry, if the refusal needs one."""
+        """Write an audit entry, if this refusal needs one."""
 
 
 class Operator(Actor, frozen=True, kw_only=True):
-    """An operator and the address that they call from."""
+    """An operator and the address of their request."""
 
     user_id: Id
 
@@ -67,7 +63,7 @@ class OperatorToken(Credentials[Operator]):
         }
     }
     errors = {
-        401: f"No access token, or one that is not valid; it needs the scope {MANAGE_SCOPE}",
+        401: f"The access token is missing or not valid; it needs the scope {MANAGE_SCOPE}",
         403: f"The token lacks the scope {MANAGE_SCOPE}, or its user is not an operator",
     }
 
@@ -105,7 +101,7 @@ class KeyAndToken(Credentials[Caller]):
         "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An access token or an id token"},
     }
     errors = {
-        401: "No subscription key or token, one that is not valid, or none of the scopes that show any of this",
+        401: "The subscription key or token is missing or not valid, or the token has none of the required scopes",
         429: "The key's rate or daily quota is used up",
         469: "The user must renew their password",
         470: "The user must accept the terms and conditions",
@@ -117,24 +113,17 @@ class KeyAndToken(Credentials[Caller]):
         self._audit = audit
 
     async def check(self, request: Request) -> Caller:
-        return await let_in(request.scope["headers"], self._admission, self._verifier)
+        return await authenticate(request.scope["headers"], self._admission, self._verifier)
 
     def headers_for(self, caller: Caller) -> Sequence[tuple[bytes, bytes]]:
         return caller.admitted.headers
 
     def note_refusal(self, caller: Caller, error: Exception, request: Request) -> None:
-        if isinstance(error, _NOTED_REFUSALS):
-            self._audit.note(
-                AuditAction.REFUSAL,
-                who=caller.principal.user_id,
-                what=f"{request.scope[OPERATION]} {type(error).__name__} by {client_ref(caller.principal.client_id)}",
-                result=AuditResult.REFUSED,
-                address=address_of(request),
-            )
+        note_refusal(self._audit, caller.principal, request.scope[OPERATION], error, address_of(request))
 
 
 def read_bearer_token(request: Request, what: str) -> str:
-    """The token of RFC 6750 §2.1. Forms and queries are not read: URLs are logged. Raises Problem."""
+    """Return the token of the header (RFC 6750 §2.1). Tokens in forms and queries are not accepted. Raises Problem."""
     sent = request.headers.getlist("authorization")
     if len(sent) > 1:
         raise _missing("The header Authorization occurs more than once.")

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of a surface, from the same declarations that serve it."""
+"""The OpenAPI 3.1 document of a surface. It is made from the declarations that also serve the requests."""
 
 from typing import Any
 
@@ -12,18 +12,18 @@ from domogate.wire.openapi import Schemas, openapi_frame
 _SUCCESS = {200: "Success", 201: "Created", 204: "Done"}
 _ERRORS = {
     400: "The body or a parameter is not as described",
-    404: "There is no such thing",
-    409: "It conflicts with the present state",
+    404: "Not found",
+    409: "The request conflicts with the present state",
     413: "The body is too large",
     415: "The body is not application/json",
-    422: "A value breaks a rule",
+    422: "A value is not allowed",
     500: "The gateway failed",
-    502: "It is done, but the mail server did not take the mail",
+    502: "The change was made, but the mail server did not accept the mail",
 }
 
 
 def errors_of(operation: Operation, surface: Surface) -> dict[int, str]:
-    """Every refusal that an operation lists, with words."""
+    """Return the statuses of all refusals that an operation lists, each with a description."""
     own = {status: words for status, words in operation.errors.items() if words}
     words_of = {**_ERRORS, **surface.credentials.errors, **surface.errors, **own}
     of_credentials = () if operation.anonymous else surface.credentials.errors
@@ -31,7 +31,7 @@ def errors_of(operation: Operation, surface: Surface) -> dict[int, str]:
 
 
 def describe_surface(surface: Surface, *, base_url: str, version: str) -> dict[str, Any]:
-    """Valid OpenAPI 3.1; every schema is a wire model."""
+    """Return a valid OpenAPI 3.1 document. The schemas are made from the wire models."""
     models = [one for operation in surface.operations for one in (operation.answer, operation.body)]
     schemas = Schemas([*(one for one in models if one not in (None, Response)), ProblemDetails])
     paths: dict[str, dict[str, Any]] = {}
@@ -57,7 +57,7 @@ def describe_surface(surface: Surface, *, base_url: str, version: str) -> dict[s
 def _describe(operation: Operation, surface: Surface, schemas: Schemas) -> dict[str, Any]:
     success: dict[str, Any] = {"description": operation.success or _SUCCESS[operation.status]}
     if operation.answer is Response:
-        # A body that is not JSON needs no schema: its media type says all (OpenAPI 3.1 §4.8.14.2).
+        # A body that is not JSON needs only a media type and no schema (OpenAPI 3.1 §4.8.14.2).
         success["content"] = {media_type: {} for media_type in operation.media_types}
     elif operation.answer is not None:
         success["content"] = schemas.json_of(operation.answer)
@@ -103,11 +103,11 @@ def _path_parameter(name: str, is_text: bool) -> dict[str, Any]:
 
 
 def _query_parameter(name: str, schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
-    # A parameter that is left out is absent: a query has no null.
+    # A query has no null: an optional parameter is left out.
     for choice in schema.pop("anyOf", ()):
         if choice.get("type") != "null":
             schema |= choice
-    # An enumeration is spelled out here: its own description is for the core.
+    # The values of an enumeration are listed here without its description, which is written for developers of the gateway.
     if "$ref" in schema:
         schema["enum"] = components[schema.pop("$ref")]["enum"]
     if "$ref" in schema.get("items", {}):

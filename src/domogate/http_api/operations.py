@@ -1,4 +1,4 @@
-"""Operations and surfaces: one declaration, from which requests are served, documented and tested."""
+"""Declarations of operations and surfaces. They are used to serve, document and test requests."""
 
 import re
 import typing
@@ -23,16 +23,16 @@ H = TypeVar("H", bound=Handler)
 
 
 class Call(msgspec.Struct, Generic[C], frozen=True):
-    """One request, its credentials checked. What `caller` is depends on the surface's credentials."""
+    """One request with checked credentials. The type of `caller` depends on the credentials of the surface."""
 
     caller: C
     address: str
     path: dict[str, str]
     header: str | None = None
-    """Value of the operation's request header, if it was sent."""
+    """The value of the operation's request header, if the client sent it."""
 
     def id_of(self, parameter: str) -> Id:
-        """Raises NotFound for a text that is not an id: nothing can have it."""
+        """Return a path parameter as an id. Raises NotFound for a text that is not an id."""
         found = DASHED_UUID.parse_id(self.path[parameter])
         if found is None:
             raise NotFound(f"{parameter} must be {DASHED_UUID.name}.")
@@ -40,7 +40,7 @@ class Call(msgspec.Struct, Generic[C], frozen=True):
 
 
 class RequestHeader(msgspec.Struct, frozen=True):
-    """A header that an operation reads; a request may have it once."""
+    """A header that an operation reads. A request may have it at most once."""
 
     name: str
     description: str
@@ -56,21 +56,21 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     handler: Handler
     answer: Any
-    """The type of the body: None for an empty one, Response for one that is not JSON."""
+    """The type of the body of the answer: None for an empty body, Response for a body that is not JSON."""
     status: int
     body: Any = None
     query: Any = None
     header: RequestHeader | None = None
     media_types: tuple[str, ...] = (JSON,)
     success: str = ""
-    """What a success means, if its status does not say it all."""
+    """A description of the success, if the status alone is not clear."""
     errors: Mapping[int, str] = {}
-    """Statuses of refusals beside those that every operation has, with words where the usual ones do not fit."""
+    """Statuses of refusals that not every operation has. A status may have a text that replaces the usual description."""
     anonymous: bool = False
-    """Whether it needs no credentials."""
+    """True if the operation needs no credentials."""
     tag: str = ""
     label: str
-    """Its name in metrics and in the audit log."""
+    """The name of the operation in metrics and in the audit log."""
 
     def __post_init__(self) -> None:
         if (self.answer is None) != (self.status == 204):
@@ -92,7 +92,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def statuses(self) -> frozenset[int]:
-        """Its refusals, without those of its surface's credentials."""
+        """The statuses of refusals, without those of the surface's credentials."""
         found = {500, *self.errors}
         if self.parameters:
             found.add(404)
@@ -102,7 +102,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OperationTable(list[Operation]):
-    """The operations of one subject, in the order in which they are declared."""
+    """The operations of one subject, in the order of their declaration."""
 
     def __init__(self, tag: str = "") -> None:
         super().__init__()
@@ -119,10 +119,10 @@ class OperationTable(list[Operation]):
         label: str = "",
         **options: Any,
     ) -> Callable[[H], H]:
-        """Declares the decorated handler as an operation; `options` are other fields of Operation.
+        """Declare the decorated handler as an operation. `options` are other fields of Operation.
 
-        The id is the handler's name in camel case. The types of the answer, the body and the query are those of the handler's
-        signature: `async def create_user(services, call, body: NewUser) -> CreatedUserOut`.
+        The id is the name of the handler in camel case. The types of the answer, the body and the query come from the
+        signature of the handler: `async def create_user(services, call, body: NewUser) -> CreatedUserOut`.
         """
 
         def register(handler: H) -> H:
@@ -159,15 +159,15 @@ class Surface(msgspec.Struct, frozen=True, kw_only=True):
     operations: Sequence[Operation]
     credentials: type[Credentials[Any]]
     text_parameters: frozenset[str] = frozenset()
-    """Path parameters that are not ids."""
+    """The names of path parameters that are not ids."""
     errors: Mapping[int, str] = {}
-    """Words for statuses, where those of the kit do not fit."""
+    """Descriptions of statuses that replace the usual descriptions."""
     serves_head: bool = False
-    """Whether HEAD is answered as GET."""
+    """True if HEAD is answered like GET."""
     amend: Callable[[dict[str, Any]], None] | None = None
-    """Adds to the OpenAPI document what operations alone do not say."""
+    """Adds parts to the OpenAPI document that the declarations of operations cannot express."""
 
     @property
     def document(self) -> str:
-        """Path of the OpenAPI document."""
+        """The path of the OpenAPI document."""
         return f"{self.prefix}/openapi.json"

@@ -1,4 +1,4 @@
-"""Lists in pages: `?limit=` and `?after=`, answered with the items and the cursor of the next page."""
+"""Lists in pages. `?limit=` and `?after=` select a page; the answer has the items and the cursor of the next page."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Generic, TypeVar
@@ -16,14 +16,14 @@ MAX_CURSOR_DIGITS = 18
 
 
 class Page(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Which part of a list."""
+    """The requested page of a list."""
 
-    limit: Annotated[int, Meta(ge=1, le=200, description="How many at most.")] = 50
-    after: Annotated[str, Meta(max_length=300, description="`next` of the page before.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=200, description="The greatest number of items.")] = 50
+    after: Annotated[str, Meta(max_length=300, description="The value of `next` on the previous page.")] | None = None
 
     @property
     def after_number(self) -> int:
-        """For lists whose cursor is a number; 0 is before the first. Raises Problem."""
+        """Return the cursor of a list with numbers as cursors. 0 means the start of the list. Raises Problem."""
         return read_cursor(self.after or "0")
 
 
@@ -35,13 +35,13 @@ class Listing(msgspec.Struct, Generic[T], frozen=True):
 
 
 def page_of(items: Iterable[T], page: Page, key: Callable[[T], str], to_output: Callable[[T], U]) -> Listing[U]:
-    """One page of all items, in the order of their keys."""
+    """Return one page of the items, sorted by key."""
     ordered = sorted((item for item in items if page.after is None or key(item) > page.after), key=key)
     return first_page(ordered, page.limit, key, to_output)
 
 
 def first_page(items: Sequence[T], limit: int, key: Callable[[T], str], to_output: Callable[[T], U]) -> Listing[U]:
-    """The first `limit` of ordered items. The caller fetches one more than that: it tells whether there is a next page."""
+    """Return the first `limit` items as a page. The caller fetches one item more, which shows whether there is a next page."""
     kept = items[:limit]
     return Listing([to_output(item) for item in kept], key(kept[-1]) if len(items) > limit else None)
 
@@ -53,4 +53,4 @@ def read_cursor(text: str) -> int:
 
 
 def wrong_cursor() -> Problem:
-    return not_as_expected("query", "`after` must be `next` of the page before")
+    return not_as_expected("query", "`after` must be the value of `next` on the previous page")

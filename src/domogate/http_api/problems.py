@@ -1,4 +1,4 @@
-"""Refusals of our own surfaces: problem details (RFC 9457) that tell the caller what to do, and challenges (RFC 6750 §3)."""
+"""Refusals of our own surfaces: problem details (RFC 9457) with a text for the caller, and challenges (RFC 6750 §3)."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from domogate.services.refusals import Refused
 
 MEDIA_TYPE = "application/problem+json"
 
-# Statuses of the specification that http.HTTPStatus does not have (Spec 7).
+# Statuses of the specification (Spec 7) that http.HTTPStatus does not have.
 _OWN_TITLES = {469: "Password Renewal Required", 470: "Terms Acceptance Required"}
 
 STATUS_OF: dict[type[Exception], int] = {
@@ -34,7 +34,7 @@ STATUS_OF: dict[type[Exception], int] = {
     refusals.Forbidden: 403,
     refusals.MailFailed: 502,
 }
-"""Any other fault is a failure of the gateway."""
+"""The status of each fault. A fault that is not in this table is a failure of the gateway (500)."""
 
 
 class ProblemDetails(msgspec.Struct, frozen=True, rename="camel"):
@@ -79,7 +79,7 @@ def problem_of(error: Problem | Refused | Fault) -> Problem:
 
 
 def bearer_challenge(error: str = "", scope: str = "") -> str:
-    """The value of WWW-Authenticate that asks for a bearer token."""
+    """Return a value of WWW-Authenticate that asks for a bearer token."""
     parts = ['Bearer realm="domogate"', f'error="{error}"' if error else "", f'scope="{scope}"' if scope else ""]
     return ", ".join(filter(None, parts))
 

@@ -1,4 +1,4 @@
-"""Reads bodies and queries: bounded and strict. An unknown field or parameter is refused."""
+"""Reads bodies and queries, with a size limit and strict rules. Unknown fields and parameters are refused."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,7 +19,7 @@ Q = TypeVar("Q", bound=msgspec.Struct)
 
 
 async def read_body(request: Request, to: type[T], limit: int) -> T:
-    """The body as `to`. Raises Problem."""
+    """Return the body as an object of the type `to`. Raises Problem."""
     _check_content_type(request.headers.get("content-type"))
     body = await _receive(request, limit)
     try:
@@ -29,7 +29,7 @@ async def read_body(request: Request, to: type[T], limit: int) -> T:
 
 
 def read_query(query: bytes, to: type[Q]) -> Q:
-    """The query as `to`: a parameter may be repeated only if its type is a tuple. Raises Problem."""
+    """Return the query as an object of the type `to`. Only parameters of type tuple may be repeated. Raises Problem."""
     try:
         pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="strict")
     except UnicodeError:
@@ -52,7 +52,7 @@ def _repeatable_parameters(query: type[msgspec.Struct]) -> frozenset[str]:
 
 
 def read_header(request: Request, name: str) -> str | None:
-    """The value of a header that may be there once. Raises Problem."""
+    """Return the value of a header, which may occur only once. Raises Problem."""
     sent = request.headers.getlist(name)
     if len(sent) > 1:
         raise Problem(400, f"The header {name} occurs more than once.")
@@ -60,7 +60,7 @@ def read_header(request: Request, name: str) -> str | None:
 
 
 def read_id(where: str, name: str, text: str) -> Id:
-    """An id in a query or a body. Raises Problem for a text that is not an id."""
+    """Parse an id in a query or a body. Raises Problem for a text that is not an id."""
     found = DASHED_UUID.parse_id(text)
     if found is None:
         raise not_as_expected(where, f"{name} must be {DASHED_UUID.name}")
@@ -72,7 +72,7 @@ def read_optional_id(where: str, name: str, text: str | None) -> Id | None:
 
 
 def read_time(name: str, moment: datetime | None) -> float | None:
-    """A time in a body, in seconds since the epoch. Raises Problem for a time that could not be printed again."""
+    """Return a time of a body in seconds since the epoch. Raises Problem if the time is too late to be printed again."""
     at = None if moment is None else moment.timestamp()
     if at is not None and at > LATEST:
         raise not_as_expected("body", f"{name} must be before the year 10000 in UTC")
@@ -80,7 +80,7 @@ def read_time(name: str, moment: datetime | None) -> float | None:
 
 
 def parse_parameter(name: str, parse: Callable[[str], T], text: str) -> T:
-    """A query parameter in its own notation. `parse` raises ValueError with a sentence; this raises Problem."""
+    """Parse a query parameter with `parse`. A ValueError of `parse` becomes a Problem with the same text."""
     try:
         return parse(text)
     except ValueError as error:
@@ -112,7 +112,7 @@ async def _receive(request: Request, limit: int) -> bytes:
 
 
 def _check_content_type(value: str | None) -> None:
-    """Accepts JSON in UTF-8, or no header at all."""
+    """Accept JSON in UTF-8, or no header."""
     media_type, _, parameters = (value or "application/json").lower().partition(";")
     charset = parameters.replace(" ", "").replace('"', "")
     if media_type.strip() != "application/json" or charset not in ("", "charset=utf-8"):

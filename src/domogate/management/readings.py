@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from domogate.common.times import parse_moment, parse_resolution
+from domogate.common.times import parse_resolution, parse_time
 from domogate.domain.ids import Id
 from domogate.domain.states import ReadingSummary, Unit
 from domogate.http_api.operations import OperationTable
@@ -46,8 +46,8 @@ class ReadingPage(Page, frozen=True, forbid_unknown_fields=True):
 @OPERATIONS.add("GET", "/plants/{plantId}/modules/{moduleId}/readings", "The readings of a module, the oldest first")
 async def list_readings(services: ManagementServices, call: OperatorCall, query: ReadingPage) -> Listing[MeasurementOut]:
     module_id = find_module(await find_plant(services, call), call).module.id
-    until = services.clock.now() if query.until is None else parse_parameter("until", parse_moment, query.until)
-    since = until - _DAY if query.since is None else parse_parameter("since", parse_moment, query.since)
+    until = services.clock.now() if query.until is None else parse_parameter("until", parse_time, query.until)
+    since = until - _DAY if query.since is None else parse_parameter("since", parse_time, query.since)
     resolution = None if query.resolution is None else parse_parameter("resolution", parse_resolution, query.resolution)
     if since > until:
         raise not_as_expected("query", "since is after until")

@@ -8,7 +8,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from domogate import __version__, reports
-from domogate.common.times import parse_moment, parse_time_zone
+from domogate.common.times import parse_time, parse_time_zone
 from domogate.domain.ids import DASHED_UUID
 from domogate.domain.logbook import LogbookKind
 from domogate.http_api.operations import OperationTable
@@ -116,4 +116,4 @@ def _logbook(services: ManagementServices) -> SafetyLogbook:
 
 
 def _read_time(name: str, text: str | None) -> float | None:
-    return None if text is None else parse_parameter(name, parse_moment, text)
+    return None if text is None else parse_parameter(name, parse_time, text)

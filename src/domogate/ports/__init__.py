@@ -1,4 +1,4 @@
-"""The interfaces that the services need from the outside. `app/` chooses an implementation for each.
+"""The interfaces that the services need and other folders implement. `app/` chooses an implementation for each.
 
 All methods of a port are called on the event loop's thread.
 """

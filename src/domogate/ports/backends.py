@@ -10,22 +10,22 @@ class EchoBackend(Protocol):
     """The HTTP service behind the echo family."""
 
     async def send(self, document: bytes) -> tuple[bytes, str]:
-        """Return the body and the media type of its answer. Raises EchoUnreachable, EchoTimeout."""
+        """Return the body and the media type of the answer. Raise EchoUnreachable or EchoTimeout."""
         ...
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """The receiver answered with this status. 2xx means that it accepted the delivery."""
+    """The receiver answered with this status. With 2xx it accepted the delivery."""
 
     status: int
     retry_after: float | None = None
-    """The seconds after which the receiver wants the next try, if it said so."""
+    """The seconds that the receiver asks to wait before the next attempt, if it sent Retry-After."""
 
 
 class Undelivered(Exception):
     """The receiver did not answer, or must not be called. The message is for the owner of the webhook.
 
-    `forbidden`: at present its address must not be called (Decision 0046).
+    `forbidden`: the address must not be called at present (Decision 0046).
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
@@ -34,12 +34,12 @@ class Undelivered(Exception):
 
 
 class WebhookSender(Protocol):
-    """Posts to URLs from outside: never into private networks, and never to the target of a redirect."""
+    """Posts to URLs that applications give. It does not call private networks and does not follow redirects."""
 
     async def check_url(self, url: str) -> None:
-        """Check whether the URL may be called now. Raises Undelivered with a message that says what to change."""
+        """Check whether the URL may be called now. Raise Undelivered with a message that says what to change."""
         ...
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Delivered:
-        """Raises Undelivered."""
+        """Post the body once. Raise Undelivered."""
         ...

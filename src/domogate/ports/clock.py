@@ -1,10 +1,10 @@
-"""The time."""
+"""The port for the current time."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """The current time; tests use a clock that they set."""
+    """Gives the current time. Tests use a clock that they set."""
 
     def now(self) -> float:
         """Return the seconds since the epoch."""

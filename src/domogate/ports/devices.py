@@ -1,4 +1,4 @@
-"""Drivers of devices, and the fabric that carries orders and queries to them."""
+"""Drivers of devices, and the fabric that carries orders and questions to them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -13,9 +13,9 @@ from domogate.domain.states import Report
 
 
 class AttachedModule(msgspec.Struct, frozen=True):
-    """A module, and its last known state, as a driver gets them.
+    """A module with its last known state, as a driver gets it.
 
-    `reported_at` is 0.0 if no driver has reported this state: it came from an estate file, or the options changed.
+    `reported_at` is 0.0 if no driver has reported this state. Then the state came from an estate file, or the options changed.
     """
 
     module: Module
@@ -36,23 +36,26 @@ ReportSink = Callable[[Sequence[Report]], Awaitable[None]]
 class Driver(Protocol):
     """Reports states, readings and reachability, and executes orders before their deadline.
 
-    It keeps its own connections. For each module that it loses it reports the reason (`Report.absence`). After an error that
-    it cannot repair, the supervisor stops it, waits, starts it and attaches its plants again.
+    A driver keeps its own connections. If it cannot reach a module, it reports the reason (`Report.absence`). After an error
+    that the driver cannot repair, the supervisor stops it, waits, starts it and attaches its plants again.
     """
 
     name: str
 
     async def start(self, report: ReportSink) -> None:
-        """Return when plants can be attached, connected or not. `report` may be slow: await it, and drop no later report."""
+        """Start the driver. Return when plants can be attached; a connection is not needed yet.
+
+        `report` may be slow. Await it, and do not drop reports that arrive meanwhile.
+        """
         ...
 
     async def stop(self) -> None: ...
     async def wait_failed(self) -> Exception:
-        """Return when the whole driver has failed. A driver that cannot fail never returns."""
+        """Wait until the whole driver has failed. For a driver that cannot fail, this never returns."""
         ...
 
     async def attach(self, plant_id: Id, modules: Sequence[AttachedModule]) -> None:
-        """Drive exactly these modules of the plant from now on. It is called again when the plant has changed.
+        """Drive exactly these modules of the plant from now on. This is called again when the plant has changed.
 
         Return at once; connect in the background. Report a module with wrong options as absent
         (AbsenceReason.MISCONFIGURED), and drive the others.
@@ -63,21 +66,21 @@ class Driver(Protocol):
     async def execute(self, order: Order) -> Report:
         """Execute the order and return the state that the module confirmed.
 
-        Send it at most once, never after its deadline. Raises DeviceOffline, DeviceTimeout or DeviceRefused.
+        Send it at most once, and not after its deadline. Raise DeviceOffline, DeviceTimeout or DeviceRefused.
         """
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report:
-        """Ask the module for its state. If it is offline, return a report with reachable=False. Raises DeviceTimeout."""
+        """Ask the module for its state. If it is offline, return a report with reachable=False. Raise DeviceTimeout."""
         ...
 
     async def take_picture(self, plant_id: Id, module_id: Id, deadline: float) -> Picture:
-        """Take a picture. Raises DeviceOffline, DeviceTimeout; DeviceRefused if the camera is off or sends no picture."""
+        """Take a picture. Raise DeviceOffline or DeviceTimeout; DeviceRefused if the camera is off or sends no picture."""
         ...
 
 
 class DeviceHost(Protocol):
-    """The receiver of the fabric: the part of the gateway that drives plants."""
+    """The part of the gateway that drives plants. It receives orders and questions from the fabric."""
 
     async def execute(self, order: Order) -> Report: ...
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...
@@ -85,11 +88,11 @@ class DeviceHost(Protocol):
 
 
 class Fabric(Protocol):
-    """Carries orders and queries to the process that drives the plant, each with a deadline."""
+    """Carries orders and questions to the process that drives the plant. Each has a deadline."""
 
     def serve(self, host: DeviceHost) -> None: ...
     async def execute(self, order: Order) -> Report:
-        """Raises DeviceOffline if the plant is not driven, DeviceTimeout at the deadline, or the exception of the driver."""
+        """Raise DeviceOffline if the plant is not driven, DeviceTimeout at the deadline, or the exception of the driver."""
         ...
 
     async def read(self, plant_id: Id, module_id: Id, deadline: float) -> Report: ...

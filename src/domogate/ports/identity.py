@@ -10,14 +10,14 @@ from domogate.domain.people import Client, Grant, Principal, TokenKind, User
 
 
 class Verifier(Protocol):
-    """Verifies tokens. A token that was verified before needs no wait."""
+    """Verifies tokens. Tokens that were verified before are cached."""
 
     def find_verified(self, unverified_token: bytes) -> Principal | None:
-        """Return the Principal of a token that was verified before and is still valid. None: call `verify`."""
+        """Return the Principal of a token that was verified before and is still valid. If it returns None, call `verify`."""
         ...
 
     async def verify(self, unverified_token: bytes) -> Principal:
-        """Raises TokenRefused."""
+        """Verify the token and return its Principal. Raise TokenRefused."""
         ...
 
 
@@ -32,15 +32,15 @@ class Admission(Protocol):
     """Checks subscription keys, their rate and their quota."""
 
     def admit_known(self, key: bytes) -> Admitted | None:
-        """Work like `admit`, without a wait, for a key that was admitted before. None: call `admit`."""
+        """Do the same as `admit` without a wait, for a key that was admitted before. If it returns None, call `admit`."""
         ...
 
     async def admit(self, key: bytes) -> Admitted:
-        """Raises KeyRefused, TooManyRequests."""
+        """Check the key and count the request. Raise KeyRefused or TooManyRequests."""
         ...
 
     async def recognise(self, key: bytes) -> float:
-        """Return the time until which the key is valid; count no request. For streams. Raises KeyRefused."""
+        """Return the time until which the key is valid. No request is counted. Open streams use this. Raise KeyRefused."""
         ...
 
 
@@ -49,12 +49,12 @@ class Signer(Protocol):
 
     async def sign(self, claims: dict[str, Any], *, typ: str) -> str: ...
     async def read(self, signed: str, *, typ: str) -> dict[str, Any] | None:
-        """Return the claims if a trusted key of this gateway signed them with this `typ`. The caller checks times."""
+        """Return the claims if a trusted key of this gateway signed them with this `typ`. The caller checks the expiry."""
         ...
 
     async def jwks(self) -> dict[str, Any]: ...
     async def find_server_secret(self) -> bytes:
-        """Return 256 secret bits. All gateways have the same, until an emergency rotation of the signing keys."""
+        """Return 256 secret bits. All gateways have the same secret. An emergency rotation of the signing keys replaces it."""
         ...
 
     async def mint_token(
@@ -66,16 +66,16 @@ class Signer(Protocol):
         lifetime: float | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> str:
-        """`extra`: claims of one login (nonce, auth_time, at_hash). They cannot replace the claims of every token."""
+        """`extra`: claims about this login (nonce, auth_time, at_hash). They cannot replace the claims that every token has."""
         ...
 
 
 class Hasher(Protocol):
-    """Hashes passwords on other threads than the event loop's."""
+    """Hashes passwords on separate threads, so that the event loop is not blocked."""
 
     async def hash_password(self, password: str) -> str: ...
     async def verify_password(self, password: str, password_hash: str | None) -> bool:
-        """Take the same time for None (an unknown user) as for a wrong password."""
+        """Check the password. A check of None (an unknown user) takes as long as a check of a wrong password."""
         ...
 
 
@@ -92,5 +92,5 @@ class Audit(Protocol):
         address: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Queue a record without a wait. A user is written as their id in `who`, and as `user:ID` elsewhere."""
+        """Queue a record without a wait. To name a user, write their id in `who` and `user:ID` in other arguments."""
         ...

@@ -4,11 +4,11 @@ from typing import Protocol
 
 
 class SecretKeyMissing(RuntimeError):
-    """The key of the sealed secrets was not found. The message names the key and the places that were searched."""
+    """The key that decrypts the sealed secrets was not found. The message names the key and the places that were searched."""
 
 
 class SealBroken(RuntimeError):
-    """A sealed secret was changed, or moved to another row."""
+    """A sealed secret was changed or was moved to another row."""
 
 
 class Sealer(Protocol):

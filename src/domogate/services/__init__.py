@@ -1,1 +1,1 @@
-"""What the gateway does, one folder a subject."""
+"""What the gateway does, without HTTP and SQL. Each subject has one folder."""

@@ -1,8 +1,8 @@
-"""Why a service did not make a change. The message tells a person what to do instead."""
+"""Reasons why a service did not make a change. The message tells a person what to do instead."""
 
 
 class Refused(Exception):
-    """Nothing was changed."""
+    """The service refused the change. Nothing was changed."""
 
 
 class NotFound(Refused):
@@ -10,7 +10,7 @@ class NotFound(Refused):
 
 
 class Invalid(Refused):
-    """The value is never accepted: the caller must write it differently."""
+    """The value is not valid. The caller must change it."""
 
 
 class Conflict(Refused):
@@ -22,4 +22,4 @@ class Forbidden(Refused):
 
 
 class MailFailed(Refused):
-    """The mail server did not take the mail. The change itself was made."""
+    """The change was made, but the mail server did not accept the mail."""

@@ -1,4 +1,4 @@
-"""Surface: redeems tickets (/tickets). The ticket is the credential: no key and no token is needed beside it."""
+"""Surface: redeems tickets (/tickets). The ticket is the credential: the request needs no subscription key and no token."""
 
 from domogate.tickets.surface import build
 

@@ -1,4 +1,4 @@
-"""Refusals of tickets. An SDK tells them apart by `type`, which never changes; the status has about the same meaning."""
+"""Refusals of tickets. An SDK distinguishes them by `type`, which never changes. The status has a similar meaning."""
 
 import msgspec
 
@@ -10,7 +10,7 @@ TYPE_PREFIX = "urn:domogate:ticket:"
 
 
 class Kind(msgspec.Struct, frozen=True):
-    """The status of a reason, and its title, which is always the same (RFC 9457 §3.1.3)."""
+    """The status of a reason and its title. The title of a reason is always the same (RFC 9457 §3.1.3)."""
 
     status: int
     title: str
@@ -28,7 +28,7 @@ KINDS: dict[Reason, Kind] = {
     Reason.SLOW_DOWN: Kind(429, "Too many refusals"),
     Reason.DEVICE_REFUSED: Kind(502, "Device refused"),
     Reason.DEVICE_OFFLINE: Kind(503, "Device offline"),
-    # Not 408: a client may repeat such a request without being told to (RFC 9110 §15.5.9).
+    # The status is not 408, because a client may repeat a request after 408 automatically (RFC 9110 §15.5.9).
     Reason.DEVICE_TIMEOUT: Kind(504, "Device did not confirm"),
 }
 
@@ -51,7 +51,7 @@ class TicketProblem(Problem):
 
 
 def errors_for(reasons: frozenset[Reason]) -> dict[int, str]:
-    """The statuses of these reasons, for the OpenAPI document."""
+    """Return the statuses of these reasons, for the OpenAPI document."""
     titles: dict[int, list[str]] = {}
     for reason, kind in KINDS.items():
         if reason in reasons:

@@ -1,4 +1,4 @@
-"""Everything under /tickets: SDKs and door stations redeem tickets and fetch pictures."""
+"""The operations of /tickets: SDKs and door stations redeem tickets and fetch pictures."""
 
 import msgspec
 from starlette.requests import Request
@@ -20,7 +20,7 @@ class TicketServices(msgspec.Struct, frozen=True):
 
 
 class PictureToken(Credentials[str]):
-    """The token that the answer to a redemption holds, not verified yet."""
+    """The picture token from the answer to a redemption. It is verified later."""
 
     schemes = {"picture": {"type": "http", "scheme": "bearer", "description": "`picture.token` of a redemption's answer"}}
 
@@ -33,8 +33,8 @@ class PictureToken(Credentials[str]):
     "/redeem",
     "Redeem a ticket",
     anonymous=True,
-    success="The device has confirmed it",
-    errors={400: "The body is not one ticket", **errors_for(frozenset(Reason) - {Reason.CAMERA_OFF})},
+    success="The device has confirmed the command",
+    errors={400: "The body does not have exactly one ticket", **errors_for(frozenset(Reason) - {Reason.CAMERA_OFF})},
 )
 async def redeem(services: TicketServices, call: Call[None], body: RedemptionRequest) -> RedemptionOut:
     try:
@@ -48,7 +48,7 @@ async def redeem(services: TicketServices, call: Call[None], body: RedemptionReq
     "GET",
     "/picture",
     "The camera's present picture",
-    success="A picture, not to be stored",
+    success="A picture; clients must not store it",
     media_types=("image/png", "image/jpeg"),
     errors=errors_for(frozenset(Reason) - {Reason.USED}),
 )

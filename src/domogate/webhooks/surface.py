@@ -1,4 +1,4 @@
-"""Everything under /webhooks: applications register URLs for a plant's events, and look after them."""
+"""The operations of /webhooks: applications register URLs for the events of a plant, and manage them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from domogate.wire.webhooks import (
 OPERATIONS = OperationTable()
 
 _SIGNED = {
-    "webhook-id": "Names the delivery; the same at every attempt",
+    "webhook-id": "The id of the delivery, which is the same for every attempt",
     "webhook-timestamp": "When this attempt was made, in seconds since 1970",
     "webhook-signature": "`v1,` and the Base64 of HMAC-SHA256 over id, timestamp and body (Standard Webhooks)",
 }
@@ -87,7 +87,7 @@ def _describe_delivery(document: dict[str, Any]) -> None:
         "summary": "A delivery to the receiver: one event, as in the stream of /events",
         "parameters": headers,
         "requestBody": {"required": True, "content": {CLOUD_EVENT: {"schema": {"type": "object"}}}},
-        "responses": {"2XX": {"description": "It was taken"}, "410": {"description": "The webhook ends"}},
+        "responses": {"2XX": {"description": "The receiver accepted the event"}, "410": {"description": "The webhook ends"}},
     }
     document["webhooks"] = {"event": {"post": delivery}}
 
@@ -96,13 +96,14 @@ SURFACE = Surface(
     name="webhooks",
     prefix="/webhooks",
     description="Applications register the URLs to which a plant's events are posted. A request needs a subscription key and a "
-    "token of either kind. A delivery has what the scopes of that token show, while the application's grant still has them.",
+    "token of either kind. Only events that the scopes of the token show are delivered, "
+    "while the application's grant has these scopes.",
     operations=OPERATIONS,
     credentials=KeyAndToken,
     errors={
-        403: "The plant is not the user's, or the token is another issuer's",
+        403: "The user has no rights on the plant, or the token is from another issuer",
         404: "There is no such webhook or plant",
-        409: "There is one already, there are too many, or it has ended",
+        409: "The webhook exists already, there are too many webhooks, or the webhook has ended",
         422: "The URL must not or cannot be called",
     },
     serves_head=True,

@@ -1,4 +1,4 @@
-"""JSON models of /webhooks alone; those that operators see too are in domogate.wire.webhooks."""
+"""JSON models that only /webhooks uses. Models that operators see too are in domogate.wire.webhooks."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from domogate.wire.webhooks import WebhookOut
 
 
 class NewWebhook(InputModel, frozen=True):
-    """`kinds`: only these; left out or empty: every kind."""
+    """A webhook to register. `kinds` are the kinds of events to send; without it all kinds are sent."""
 
     plant_id: str
     url: Annotated[str, Meta(max_length=2_000)]
@@ -35,5 +35,5 @@ class WebhooksOut(OutputModel, frozen=True):
 
 
 class DeadLetterPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    limit: Annotated[int, Meta(ge=1, le=200, description="How many at most.")] = 50
-    after: Annotated[int, Meta(ge=0, le=2**53, description="`next` of the page before.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=200, description="The greatest number of items.")] = 50
+    after: Annotated[int, Meta(ge=0, le=2**53, description="The value of `next` on the previous page.")] = 0

@@ -1,7 +1,7 @@
 """JSON models of our own surfaces (management, events, webhooks, tickets): camel case, times in ISO 8601.
 
-Models that a surface sends end in `Out`; OpenAPI documents leave the ending out. Models that it takes are named for what is
-asked: `NewUser`, `UserChange`, `ReplayRequest`. The families follow the specification and use none of this.
+The names of models in answers end in `Out`; OpenAPI documents omit this ending. Models of request bodies have names such as
+`NewUser`, `UserChange` or `ReplayRequest`. The families do not use these models: they follow the specification.
 """
 
 from datetime import UTC, datetime
@@ -17,11 +17,11 @@ class InputModel(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
 
 class OutputModel(msgspec.Struct, frozen=True, rename="camel"):
-    """Base of what is sent."""
+    """Base of the models in answers."""
 
     @classmethod
     def of(cls, source: object, **given: Any) -> Self:
-        """Copies the fields of `source` that have the same names; `given` holds the others. Seconds become datetimes."""
+        """Copy the fields of `source` that have the same names. `given` has the other fields. Seconds become datetimes."""
         values = {
             in_json: given[name] if name in given else getattr(source, name)
             for name, in_json in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)

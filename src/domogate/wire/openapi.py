@@ -20,11 +20,11 @@ def operation_id_of(handler: Callable[..., Any]) -> str:
 
 
 class Schemas:
-    """The JSON schemas of some models, with the components that they refer to."""
+    """The JSON schemas of some models, and the components that the schemas refer to."""
 
     def __init__(self, models: Iterable[Any]) -> None:
         distinct = list({repr(model): model for model in models}.values())
-        # Encoded and decoded again: defaults of models may be tuples, and a document holds JSON's own types.
+        # The schemas are encoded and decoded again, because defaults may be tuples and a document has only JSON types.
         text = msgspec.json.encode(msgspec.json.schema_components(distinct, ref_template=_REF))
         text = _REFS.sub(lambda ref: f'"{_REF.format(name=component_name(ref[1].decode()))}"'.encode(), text)
         schemas, components = msgspec.json.decode(text)
@@ -41,7 +41,7 @@ class Schemas:
         return schema
 
     def json_of(self, model: Any) -> dict[str, Any]:
-        """The `content` of a JSON body."""
+        """Return the OpenAPI `content` of a JSON body of this model."""
         return {"application/json": {"schema": self.of(model)}}
 
 
@@ -61,7 +61,7 @@ def openapi_frame(
     schemas: Schemas,
     security: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The document around `paths`. `security` holds the schemes; a request needs all of them."""
+    """Return the complete document for `paths`. `security` has the security schemes; a request needs all of them."""
     return {
         "openapi": "3.1.0",
         "info": {

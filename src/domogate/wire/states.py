@@ -1,4 +1,4 @@
-"""States of modules in JSON: as in the domain, with times in ISO 8601."""
+"""States of modules in JSON: the same fields as in the domain, with times in ISO 8601."""
 
 from datetime import datetime
 
@@ -76,7 +76,7 @@ class CameraStateOut(_State, frozen=True, tag="camera"):
 
 
 class ThermostatStateOut(_State, frozen=True, tag="chronothermostat"):
-    """The set point is in Celsius; `scale` is the unit in which the thermostat itself displays and measures."""
+    """The set point is in Celsius. `scale` is the unit of the thermostat's display and readings."""
 
     function: ThermostatFunction
     mode: ThermostatMode
@@ -101,7 +101,7 @@ class FailureOut(OutputModel, frozen=True):
 
 
 class EmergencyTestOut(OutputModel, frozen=True):
-    """A test of an emergency unit that has ended; `lit` is how many seconds its lamp was on."""
+    """A finished test of an emergency unit. `lit` is the number of seconds for which its lamp was on."""
 
     kind: EmergencyTestKind
     began_at: datetime
@@ -144,12 +144,12 @@ _MODEL_OF: dict[type[domain.State], type[StateOut]] = {
 
 
 def state_out(state: domain.State) -> StateOut:
-    # Not strict: seconds since the epoch become datetimes.
+    # With strict=False, seconds since the epoch become datetimes.
     return msgspec.convert(state, _MODEL_OF[type(state)], from_attributes=True, strict=False)
 
 
 class AbsenceOut(OutputModel, frozen=True):
-    """Why a module cannot be reached, since when, and the evidence for it."""
+    """Since when and why a module cannot be reached, and the evidence for it."""
 
     why: AbsenceReason
     since: datetime

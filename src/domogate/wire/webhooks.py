@@ -1,4 +1,4 @@
-"""Webhooks and dead letters in JSON, for their applications and for operators."""
+"""Webhooks and dead letters in JSON, for applications and for operators."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ DeadLetterId = Annotated[str, Meta(pattern="^[0-9]{1,18}$")]
 
 
 class WebhookOut(OutputModel, frozen=True):
-    """Every event up to `lastCursor` was delivered, was given up, or is not for this webhook."""
+    """A webhook. Every event up to `lastCursor` was delivered, was given up, or is not for this webhook."""
 
     id: str
     client_id: str
@@ -27,7 +27,7 @@ class WebhookOut(OutputModel, frozen=True):
     created_at: datetime
     last_cursor: str
     failing_since: datetime | None
-    """Since when deliveries fail; null when the last one succeeded."""
+    """The time from which deliveries have failed; null if the last delivery succeeded."""
     failures: int
     next_attempt_at: datetime | None
     problem: str
@@ -36,7 +36,7 @@ class WebhookOut(OutputModel, frozen=True):
 
 
 class CreatedWebhookOut(WebhookOut, frozen=True):
-    """With the secret that signs deliveries, shown only here."""
+    """A new webhook with the secret that signs its deliveries. The secret is shown only here."""
 
     secret: str
 
@@ -54,7 +54,7 @@ def _differing_fields(webhook: Webhook) -> dict[str, Any]:
 
 
 class DeadLetterOut(OutputModel, frozen=True):
-    """An event whose delivery was given up. `id` is the event's own. A replay sends it if the application may see it then."""
+    """An event whose delivery was given up. `id` is the event's id. A replay sends it if the application may see it then."""
 
     id: str
     time: datetime
@@ -72,7 +72,7 @@ def dead_letter_out(delivery: PendingDelivery) -> DeadLetterOut:
 
 
 class ReplayRequest(InputModel, frozen=True):
-    """The ids of dead letters; without them: all."""
+    """The ids of the dead letters to replay. Without ids, all dead letters are replayed."""
 
     ids: tuple[DeadLetterId, ...] | None = None
 

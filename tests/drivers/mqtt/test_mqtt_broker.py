@@ -39,7 +39,7 @@ class TestLastWill:
             await bench.recorder.report_of(plug, is_off)
             device.client.go_offline()
             report = await bench.recorder.report_of(plug, is_absent)
-            assert why(report) is AbsenceReason.SAID_SO
+            assert why(report) is AbsenceReason.ANNOUNCED
             assert report.absence is not None
             assert report.absence.evidence == "tele/cut_off/LWT: Offline"
             assert isinstance(report.state, LightState), "what it was last in is still known"
@@ -57,8 +57,8 @@ class TestLastWill:
             await bench.recorder.report_of(one, is_on)
             await bench.recorder.report_of(two, is_off)
             bridge.client.publish("ending/bridge/state", '{"state":"offline"}', retain=True)
-            assert why(await bench.recorder.report_of(one, is_absent)) is AbsenceReason.SAID_SO
-            assert why(await bench.recorder.report_of(two, is_absent)) is AbsenceReason.SAID_SO
+            assert why(await bench.recorder.report_of(one, is_absent)) is AbsenceReason.ANNOUNCED
+            assert why(await bench.recorder.report_of(two, is_absent)) is AbsenceReason.ANNOUNCED
             bridge.client.publish("ending/bridge/state", '{"state":"online"}', retain=True)
             await bench.recorder.report_of(one, lambda report: report.reachable)
             await bench.recorder.report_of(two, lambda report: report.reachable)

@@ -73,25 +73,25 @@ class TestNews:
     async def test_is_what_differs_from_what_was_recorded_last(self, store: FakeStore) -> None:
         recorder = Recorder(store)
         recorder.start_from([LAMP], {LAMP: StoredState(LightState(on=True, level=1), True, NOON)})
-        assert not recorder.is_news(report(1))
-        assert recorder.is_news(report(2))
-        assert recorder.is_news(report(1, reachable=False))
-        assert not recorder.is_news(Report(PLANT, LAMP, NOON))
+        assert not recorder.is_new(report(1))
+        assert recorder.is_new(report(2))
+        assert recorder.is_new(report(1, reachable=False))
+        assert not recorder.is_new(Report(PLANT, LAMP, NOON))
         await recorder.record_answer(report(2))
-        assert not recorder.is_news(report(2))
+        assert not recorder.is_new(report(2))
         await recorder.record_answer(Report(PLANT, LAMP, NOON, reachable=False))
-        assert not recorder.is_news(report(2, reachable=False))
+        assert not recorder.is_new(report(2, reachable=False))
 
     async def test_is_not_overwritten_by_what_the_store_held_before(self, store: FakeStore) -> None:
         recorder = Recorder(store)
         recorder.start_from([LAMP], {})
         await recorder.record_answer(report(2))
         recorder.start_from([LAMP], {LAMP: StoredState(LightState(on=True, level=1), True, NOON)})
-        assert not recorder.is_news(report(2))
+        assert not recorder.is_new(report(2))
 
     async def test_is_everything_of_a_module_that_was_forgotten(self, store: FakeStore) -> None:
         recorder = Recorder(store)
         recorder.start_from([LAMP], {})
         await recorder.record_answer(report(2))
         recorder.forget([LAMP])
-        assert recorder.is_news(report(2))
+        assert recorder.is_new(report(2))

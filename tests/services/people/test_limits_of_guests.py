@@ -26,7 +26,7 @@ class TestLimits:
             (Limits(modules=(an_id(404),)), "no module"),
             (Limits(modules=(LAMP.id,) * (MOST_PLACES + 1)), str(MOST_PLACES)),
             (Limits(valid_until=NOW), "future"),
-            (Limits(valid_from=NOW + 9, valid_until=NOW + 9), "after the begin"),
+            (Limits(valid_from=NOW + 9, valid_until=NOW + 9), "after the start"),
             (Limits(valid_from=-1.0), "1970"),
             (Limits(valid_until=1e12), "9999"),
             (Limits(valid_from=float("nan")), "1970"),

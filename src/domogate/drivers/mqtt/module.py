@@ -170,7 +170,7 @@ class DrivenModule:
         elif self._availability_absences.get(topic) is None:
             self.received_at = None  # when it comes back, its state may differ
             self._availability_absences[topic] = Absence(
-                AbsenceReason.SAID_SO, now, f"{topic}: {payload[:100].decode(errors='replace')}"
+                AbsenceReason.ANNOUNCED, now, f"{topic}: {payload[:100].decode(errors='replace')}"
             )
 
     def _merge(self, properties: Properties, now: float) -> None:

@@ -1,4 +1,4 @@
-"""The store, split by subject. A service names the parts that it uses; `Store` is all of them.
+"""The store, split by subject. A service declares the parts that it uses; `Store` has all of them.
 
-A write that has returned is on disk, and its changes were given to the listeners.
+When a write returns, it is on disk, and the listeners have received its changes.
 """

@@ -19,9 +19,9 @@ class AuditStore(Protocol):
         ...
 
     async def prune_audit(self, before: float) -> None:
-        """Remove the records older than `before`. A record of the removal keeps the rest verifiable."""
+        """Remove the records older than `before`. Add a record of the removal, so that the chain stays verifiable."""
         ...
 
     async def find_pseudonym(self, user_id: Id) -> str:
-        """Return the user's id in the audit log. It is created at first use and deleted with the user."""
+        """Return the user's pseudonym in the audit log. It is created at first use and deleted with the user."""
         ...

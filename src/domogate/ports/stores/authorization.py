@@ -1,4 +1,4 @@
-"""Grants and credentials. An operation that consumes a credential succeeds once, over all processes."""
+"""Grants and credentials. A method that consumes a credential succeeds for exactly one caller in all processes."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -39,7 +39,7 @@ class TokenStore(GrantStore, Protocol):
         ...
 
     async def redeem_code(self, code_hash: str, at: float) -> RedeemedCode | None:
-        """Consume the code; exactly one caller is the first. Return None if the code does not exist."""
+        """Consume the code. Exactly one caller gets a result with `first`. Return None if the code does not exist."""
         ...
 
     async def add_refresh_token(self, token: RefreshToken) -> None: ...
@@ -47,13 +47,13 @@ class TokenStore(GrantStore, Protocol):
     async def rotate_refresh_token(
         self, token_hash: str, client_id: str, successor: RefreshToken, at: float, grace: float
     ) -> Rotation:
-        """Replace the token by `successor`. Exactly one caller rotates; others repeat the result within `grace` seconds."""
+        """Replace the token by `successor`. Exactly one caller rotates it. Others get the same result for `grace` seconds."""
         ...
 
     async def prune_authorization(self, at: float, token_lifetime: float = 0.0) -> None:
         """Remove expired sessions, codes, refresh tokens, links, counted attempts and usages.
 
-        Also grants that were never redeemed, were revoked, or were replaced by a later one, once no token of theirs is valid.
+        Also remove grants without a valid token: grants that were never redeemed, were revoked, or were replaced.
         `token_lifetime`: the longest lifetime of an access token or an id token.
         """
         ...
@@ -67,7 +67,7 @@ class SessionStore(Protocol):
         ...
 
     async def take_back_attempt(self, attempt: Attempt, at: float) -> None:
-        """Do not count an admitted attempt as failed any more: its first factor was right. It is not a success either."""
+        """Stop counting an admitted attempt as failed, because its first factor was right. Do not count it as a success."""
         ...
 
     async def succeed_attempt(self, attempt: Attempt, at: float) -> None: ...
@@ -84,32 +84,32 @@ class SessionStore(Protocol):
         succeeded: Sequence[Attempt] = (),
         taken_back: Attempt | None = None,
     ) -> bool:
-        """Write the session and the other arguments in one write, and consume the recovery code (its hash).
+        """Store the session and the results of its login in one write, and consume the recovery code (given as its hash).
 
-        Return False, and write nothing, if `totp_step` was used, or if the user does not have the recovery code.
+        Return False and write nothing if `totp_step` was used before or the user does not have the recovery code.
         """
         ...
 
     async def replace_recovery_codes(self, user_id: Id, hashes: Sequence[str]) -> None: ...
     async def count_recovery_codes(self, user_id: Id) -> int:
-        """Return the number of codes that were not used."""
+        """Return the number of unused codes."""
         ...
 
     async def find_session(self, token_hash: str) -> Session | None: ...
     async def save_session(self, session: Session) -> None:
-        """Replace the session, for example after it was used or proved again."""
+        """Replace the session, for example with a new time of its last use."""
         ...
 
     async def end_session(self, session_id: Id) -> bool: ...
     async def end_sessions(self, user_id: Id, keep: Id | None = None) -> int: ...
     async def list_sessions(self, user_id: Id) -> Sequence[Session]: ...
     async def add_link(self, link: OneTimeLink) -> None:
-        """Older links of the same purpose and user become invalid."""
+        """Add a link. Older links of the same purpose and user become invalid."""
         ...
 
     async def find_link(self, token_hash: str) -> OneTimeLink | None: ...
     async def take_link(self, token_hash: str) -> OneTimeLink | None:
-        """Consume the link. Exactly one caller gets it."""
+        """Consume and return the link. Exactly one caller gets it."""
         ...
 
 

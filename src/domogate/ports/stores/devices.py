@@ -13,7 +13,7 @@ class StateStore(Protocol):
     """The last known states, written from the reports of drivers."""
 
     async def record(self, reports: Sequence[Report]) -> None:
-        """Write the reports in the order of the calls. Reports of concurrent callers share a commit.
+        """Write the reports, in the order of the calls. Reports of concurrent callers share a commit.
 
         The reports are written even if the caller is cancelled. Reports of unknown modules are ignored.
         """
@@ -24,15 +24,15 @@ class ReadingStore(Protocol):
     """Measured values. Old readings are replaced by summaries."""
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
-        """Return the readings that are not summarised yet."""
+        """Return the readings that are not yet replaced by a summary."""
         ...
 
     async def list_summaries(
         self, module_id: Id, since: float, until: float, resolution: float, limit: int
     ) -> Sequence[ReadingSummary]:
-        """Return one summary for each measure and span of `resolution` seconds with readings, oldest first.
+        """Return one summary for each measure and each span of `resolution` seconds that has readings, oldest first.
 
-        Spans are aligned to the epoch.
+        Spans are counted from the epoch.
         """
         ...
 
@@ -49,29 +49,29 @@ class OrderStore(Protocol):
     """The journal of commands to devices."""
 
     async def add_orders(self, orders: Sequence[Order], at: float, *, sent: bool) -> Sequence[OrderRecord | None]:
-        """Write the orders together, before they are sent: as QUEUED, or as SENT if they are sent now.
+        """Write all orders in one commit before they are sent: as QUEUED, or as SENT if `sent`.
 
-        For each order, return None if it is new. Otherwise return the existing record with its id; do not send this order.
+        For each order, return None if it is new. If an order with its id exists, return its record; then do not send the order.
         """
         ...
 
     async def mark_sent(self, order_id: str, at: float) -> bool:
-        """Change QUEUED to SENT. Return True to exactly one caller, which sends the order; False after its deadline."""
+        """Change QUEUED to SENT. Return True to exactly one caller, which sends the order. Return False after the deadline."""
         ...
 
     async def end_order(self, end: OrderEnd, report: Report | None = None) -> None:
-        """Write the end of the order and the report of the device in one commit, shared with concurrent callers."""
+        """Write the end of the order and the report of the device in one commit. Concurrent callers share a commit."""
         ...
 
     async def settle_orders(self, at: float) -> int:
-        """End orders whose deadline is before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number."""
+        """End the orders with a deadline before `at`: SENT becomes UNKNOWN, QUEUED becomes EXPIRED. Return their number."""
         ...
 
     async def find_order(self, order_id: str) -> OrderRecord | None: ...
     async def list_orders(
         self, plant_id: Id | None, module_id: Id | None, state: OrderState | None, before: float | None, limit: int
     ) -> Sequence[OrderRecord]:
-        """Return the orders queued before `before`, newest first."""
+        """Return the orders that were queued before the time `before`, newest first."""
         ...
 
     async def prune_orders(self, before: float) -> None: ...
@@ -81,7 +81,7 @@ class FaultStore(Protocol):
     """Faults that are injected on demand."""
 
     async def inject(self, plant_id: Id, injections: Sequence[Injection]) -> bool:
-        """Add or replace injections; the store fills in `covers`. Return False if the plant or a module does not exist."""
+        """Add or replace injections. The store sets `covers`. Return False if the plant or a module does not exist."""
         ...
 
     async def clear_injections(
@@ -92,9 +92,12 @@ class FaultStore(Protocol):
         *,
         ended_by: float | None = None,
     ) -> int:
-        """Remove the injections that match all given arguments (`ended_by`: ended by this time). Return their number."""
+        """Remove the injections that match all given arguments. Return their number.
+
+        `ended_by`: only injections that ended at or before this time.
+        """
         ...
 
     async def list_injections(self) -> Sequence[tuple[Id, Injection]]:
-        """Return all injections, each with its plant's id."""
+        """Return all injections, each with the id of its plant."""
         ...

@@ -1,4 +1,4 @@
-"""The whole content of the store."""
+"""Import, export and backup of the whole content of the store."""
 
 from pathlib import Path
 from typing import Protocol
@@ -9,7 +9,7 @@ from domogate.domain.estate import Estate
 
 
 class ImportSummary(msgspec.Struct, frozen=True):
-    """The result of an import: numbers by noun ('plants', 'modules', 'users'…)."""
+    """The result of an import: for each noun ('plants', 'modules', 'users'…) the number of objects."""
 
     added: dict[str, int]
     updated: dict[str, int]

@@ -13,7 +13,7 @@ class FeedStore(Protocol):
     """Every committed change, numbered by a cursor."""
 
     def listen(self, listener: Listener, *, states: bool = True) -> None:
-        """Call `listener` with every change that is committed from now on by any process, in cursor order.
+        """Call `listener` with every later change of any process, in cursor order.
 
         With `states=False`, the listener gets no changes of states. Nearly all changes are changes of states.
         """
@@ -26,11 +26,11 @@ class FeedStore(Protocol):
 
     async def newest_cursor(self) -> int: ...
     async def feed_span(self) -> tuple[int, int]:
-        """Return the cursors of the oldest and of the newest stored change; (0, 0) if there was no change yet."""
+        """Return the cursors of the oldest and the newest stored change, or (0, 0) if there was no change yet."""
         ...
 
     async def wait_applied(self, timeout: float) -> bool:
-        """For the command line: wait until every running gateway on this store has applied this process's last write."""
+        """Wait until every running gateway on this store has applied the last write of this process. For the command line."""
         ...
 
     async def prune_changes(self, before: float) -> None: ...

@@ -10,7 +10,7 @@ from domogate.domain.people import Subscription
 
 
 class SigningKey(msgspec.Struct, frozen=True):
-    """A private signing key as a JWK (JSON text), with its place in the rotation."""
+    """A private signing key as a JWK (JSON text), and the times at which it was created and retired."""
 
     kid: str
     algorithm: str
@@ -35,7 +35,7 @@ class SubscriptionStore(Protocol):
     async def add_subscription(self, subscription: Subscription) -> None: ...
     async def revoke_subscription(self, subscription_id: Id, at: float) -> bool: ...
     async def add_usage(self, usages: Sequence[Usage]) -> None:
-        """Add the counts to the stored counts of their days."""
+        """Add these numbers to the stored numbers of the same subscription and day."""
         ...
 
     async def find_usage(self, subscription_id: Id, day: str) -> int: ...

@@ -14,7 +14,7 @@ class PeopleStore(Protocol):
     async def find_user_by_email(self, email: str) -> User | None: ...
     async def list_users(self) -> Sequence[User]: ...
     async def save_user(self, user: User) -> None:
-        """Add or replace the whole user; concurrent changes are overwritten. Use `change_user` to change single fields.
+        """Add or replace the whole user. This overwrites concurrent changes: use `change_user` to change single fields.
 
         A user who becomes active accepts the invitations to their e-mail. A changed e-mail is unverified.
         """
@@ -35,7 +35,7 @@ class PeopleStore(Protocol):
     async def claim_operator(self, user: User) -> User | None:
         """Make this user, or the existing user with the same e-mail, the first operator.
 
-        Return None if there is an operator. Exactly one of several concurrent callers succeeds.
+        Return None if an operator exists already. Exactly one of several concurrent callers succeeds.
         """
         ...
 
@@ -45,19 +45,19 @@ class PeopleStore(Protocol):
 
 
 class ExternalAccountStore(Protocol):
-    """Accounts of other issuers, and the users that they are bound to."""
+    """Accounts of other issuers, and the user of each account."""
 
     async def find_external_user(self, issuer: str, subject: str) -> User | None: ...
     async def bind_external_account(self, issuer: str, subject: str, email: str, at: float) -> User | None:
-        """Bind the account to the active user with this e-mail. Return the user whom the account belongs to.
+        """Bind the account to the active user with this e-mail. Return the user of the account.
 
-        Return None if there is no such user, or if another account of the issuer is bound to the user.
+        Return None if there is no such user, or if the user already has another account of this issuer.
         """
         ...
 
     async def list_external_accounts(self, user_id: Id) -> Sequence[ExternalAccount]: ...
     async def unbind_external_accounts(self, user_id: Id) -> int:
-        """Return the number of accounts."""
+        """Unbind all accounts of the user. Return their number."""
         ...
 
 
@@ -67,15 +67,15 @@ class ClientStore(Protocol):
     async def find_client(self, client_id: str) -> Client | None: ...
     async def list_clients(self) -> Sequence[Client]: ...
     async def save_client(self, client: Client) -> None:
-        """Add or replace the whole client; concurrent changes are overwritten."""
+        """Add or replace the whole client. This overwrites concurrent changes."""
         ...
 
     async def add_client(self, client: Client) -> bool:
-        """Return False if the id exists. Exactly one of several concurrent callers succeeds."""
+        """Return False if the id exists already. Exactly one of several concurrent callers succeeds."""
         ...
 
     async def change_client(self, client_id: str, change: Callable[[Client], Client]) -> Client | None:
-        """Works like `PeopleStore.change_user`."""
+        """Change a client in the same way as `PeopleStore.change_user` changes a user."""
         ...
 
     async def delete_client(self, client_id: str) -> bool:

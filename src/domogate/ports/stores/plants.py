@@ -31,7 +31,7 @@ class StoredPlant(msgspec.Struct, frozen=True):
     cursor: int
     injections: tuple[Injection, ...] = ()
     joined: dict[Id, int] = {}
-    """The cursor of the newest change when each member joined."""
+    """For each member, the cursor of the newest change at the time when the member joined."""
 
 
 class PlantStore(Protocol):
@@ -39,11 +39,11 @@ class PlantStore(Protocol):
 
     async def find_plant(self, plant_id: Id) -> StoredPlant | None: ...
     async def list_plants(self, after: Id | None, limit: int) -> Sequence[Plant]:
-        """All plants, removed plants too, ordered by id. For operators."""
+        """Return all plants, removed plants too, ordered by id. For operators."""
         ...
 
     async def list_plants_of(self, user_id: Id) -> tuple[tuple[Plant, ...], int]:
-        """Return the plants that the user owns or may enter, removed plants too, by name then id; and the cursor."""
+        """Return the plants that the user owns or may use, removed plants too, and the cursor. Order: by name, then by id."""
         ...
 
     async def list_plant_ids(self, driver: str, limit: int) -> tuple[Id, ...]:
@@ -60,19 +60,19 @@ class MemberStore(Protocol):
     """The people of a plant: its owner, allowed users and invitations."""
 
     async def allow_user(self, plant_id: Id, user_id: Id, limits: Limits | None = None) -> bool:
-        """Return False if the user is in the plant already. An invitation of this user is removed."""
+        """Make the user a member, and remove an invitation of the user. Return False if the user is a member already."""
         ...
 
     async def set_member_limits(self, plant_id: Id, user_id: Id, limits: Limits | None) -> bool:
-        """Return False if the user is not allowed in the plant. The owner cannot have limits: ValueError."""
+        """Return False if the user is not a member. Raise ValueError for the owner, who cannot have limits."""
         ...
 
     async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
-        """Return False if the user is not allowed in the plant. The owner cannot be withdrawn: ValueError."""
+        """Return False if the user is not a member. Raise ValueError for the owner, who cannot be withdrawn."""
         ...
 
     async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
-        """Return False if the e-mail is invited or a member already. An active user becomes a member at once."""
+        """Invite the address; an active user becomes a member at once. Return False if it is invited or a member already."""
         ...
 
     async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...

@@ -18,10 +18,10 @@ class StoredEntry(msgspec.Struct, frozen=True):
 
 
 class LogbookStore(Protocol):
-    """The logbooks. The store itself adds the entries for reports of units, in the commit that writes the report."""
+    """The logbooks. When the store writes a report of a unit, it adds the logbook entries in the same commit."""
 
     async def add_logbook_entry(self, entry: LogbookEntry) -> int:
-        """Return the number of the entry. Raise ValueError if the plant, or the module in it, does not exist."""
+        """Return the number of the new entry. Raise ValueError if the plant does not exist or does not have the module."""
         ...
 
     async def list_logbook(
@@ -42,5 +42,5 @@ class SparePartStore(Protocol):
     """The catalogue of spare parts."""
 
     async def find_spare_parts(self, unit: str) -> SpareParts | None:
-        """Return None if the reference is unknown. The reference of a unit in any plant is known."""
+        """Return None if the reference is unknown. A reference is known if the catalogue or a unit of any plant has it."""
         ...

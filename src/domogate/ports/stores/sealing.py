@@ -6,7 +6,7 @@ import msgspec
 
 
 class SecretKeyRotation(msgspec.Struct, frozen=True):
-    """The ids of the former and of the new key, and how many secrets were encrypted again."""
+    """The ids of the former key and the new key, and the number of secrets that were encrypted again."""
 
     former: str
     current: str
@@ -14,7 +14,7 @@ class SecretKeyRotation(msgspec.Struct, frozen=True):
 
 
 class SecretKeyStore(Protocol):
-    """The key itself is not in the store, only its id."""
+    """The id of the key that encrypts the stored secrets. The key itself is not in the store."""
 
     async def find_secret_key_id(self) -> str | None: ...
     async def rotate_secret_key(self) -> SecretKeyRotation:

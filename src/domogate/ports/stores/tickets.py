@@ -7,7 +7,7 @@ class TicketStore(Protocol):
     """The tickets that were used."""
 
     async def use_ticket(self, ticket_id: str, expires_at: float) -> bool:
-        """Return True to exactly one caller, over all processes."""
+        """Mark the ticket as used. Return True to exactly one caller in all processes."""
         ...
 
     async def prune_tickets(self, before: float) -> None:

@@ -11,10 +11,11 @@ class WebhookStore(Protocol):
     """Webhooks, the position of each in the change feed, and the deliveries that its receiver did not accept."""
 
     async def add_webhook(self, webhook: Webhook, *, most: int | None = None) -> bool:
-        """Return False if the client has an active webhook for the same user, plant and URL. An ended one is replaced.
+        """Add a webhook, or replace an ended one.
 
-        The thermostat form allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of the
-        client for this user and plant are active.
+        Return False if the client already has an active webhook for the same user, plant and URL.
+        The thermostat format allows one webhook for each client, user and plant. Raise TooManyWebhooks if `most` webhooks of
+        the client for this user and plant are active.
         """
         ...
 
@@ -27,28 +28,28 @@ class WebhookStore(Protocol):
 
     async def set_webhook_secret(self, webhook_id: Id, secret: str) -> bool: ...
     async def end_webhook(self, webhook_id: Id, why: str, at: float) -> bool:
-        """Stop delivery and forget pending deliveries, but keep dead letters. Return False if it ended before or is unknown."""
+        """Stop delivery, delete pending deliveries and keep dead letters. Return False if it has ended before or is unknown."""
         ...
 
     async def delete_webhook(self, webhook_id: Id) -> bool: ...
 
     async def claim_webhook(self, webhook_id: Id, holder: str, now: float, until: float) -> Webhook | None:
-        """Take or renew the webhook's lease until `until`. Return None if another holds it, it has ended or is unknown."""
+        """Take or renew the lease until the time `until`. Return None if another holder has it or the webhook is not active."""
         ...
 
     async def release_webhooks(self, holder: str) -> None: ...
     async def move_webhook(self, webhook_id: Id, holder: str, position: int, pending: Sequence[PendingDelivery] = ()) -> bool:
-        """Set the position, keep `pending`, and clear the failure. Return False if the lease is lost."""
+        """Set the position, store `pending`, and clear the failure. Return False if the lease is lost."""
         ...
 
     async def hold_webhook(self, webhook_id: Id, holder: str, at: float, next_at: float, problem: str) -> bool:
-        """Note that the receiver is unreachable; the next try is at `next_at`. Return False if the lease is lost."""
+        """Record that the receiver is unreachable. The next attempt is at `next_at`. Return False if the lease is lost."""
         ...
 
     async def list_pending(
         self, webhook_id: Id, *, dead: bool, after: int = 0, limit: int, due_at: float | None = None
     ) -> Sequence[PendingDelivery]:
-        """Return deliveries by cursor. `due_at`: only those whose next try is at or before this time."""
+        """Return deliveries in cursor order. `due_at`: only those with the next attempt at or before this time."""
         ...
 
     async def save_pending(self, pending: PendingDelivery) -> None:

@@ -1,4 +1,4 @@
-"""The audit log: `AuditLog` writes it, `AuditTrail` reads it and verifies its chain of hashes."""
+"""The audit log: `AuditLog` writes it; `AuditTrail` reads it and verifies its chain of hashes."""
 
 from domogate.services.audit.actions import (
     COMMAND_LINE,
@@ -8,7 +8,7 @@ from domogate.services.audit.actions import (
     AuditAction,
     AuditResult,
 )
-from domogate.services.audit.log import AuditLog, client_ref, key_ref, user_ref
+from domogate.services.audit.log import AuditLog, client_ref, key_ref, note_refusal, user_ref
 from domogate.services.audit.trail import AuditTrail, Broken, Verification, verify_export
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Verification",
     "client_ref",
     "key_ref",
+    "note_refusal",
     "user_ref",
     "verify_export",
 ]

@@ -6,7 +6,7 @@ from domogate.domain.audit import REMOVED as ENTRIES_REMOVED
 
 
 class AuditAction(StrEnum):
-    """All actions that are noted. Search the log by these words and those of `AuditResult`."""
+    """All actions that the log records. Operators search the log for these words and for the words of `AuditResult`."""
 
     # on the login and account pages
     LOGIN = "login"
@@ -66,7 +66,7 @@ class AuditResult(StrEnum):
     WRONG = "wrong"
     """A wrong password, code or client secret."""
     SLOWED = "slowed"
-    """Refused because there were too many attempts before it."""
+    """The attempt was refused because there were too many attempts before it."""
     REFUSED = "refused"
     FAILED = "failed"
 

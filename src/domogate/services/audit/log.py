@@ -1,7 +1,7 @@
-"""Writing the audit log. Entries are collected in memory and appended to the store in batches.
+"""Writes the audit log. Entries are collected in memory and appended to the store in batches.
 
 The log names people by pseudonyms. The link from a pseudonym to a person is stored separately and deleted with the person.
-So a person can be erased while every hash of the chain stays valid.
+So the data of a person can be erased, and every hash of the chain stays valid.
 """
 
 import asyncio
@@ -13,8 +13,10 @@ import msgspec
 import structlog
 
 from domogate.domain.audit import AuditEntry
+from domogate.domain.faults import NotYourPlant, ScopeMissing
 from domogate.domain.ids import DASHED_UUID, Id
-from domogate.ports import AuditStore, Clock
+from domogate.domain.people import Principal
+from domogate.ports import Audit, AuditStore, Clock
 from domogate.services.audit.actions import GATEWAY, GONE, AuditAction, AuditResult
 from domogate.services.audit.refusal_counts import RefusalCounts
 from domogate.services.audit.trail import AuditTrail
@@ -30,7 +32,7 @@ _STOP_ATTEMPTS = 3
 
 
 def user_ref(user_id: Id) -> str:
-    """How a user is named in an entry. The log replaces the id by the pseudonym."""
+    """Return the reference to a user for an entry. The log replaces the id in it by the user's pseudonym."""
     return f"user:{user_id}"
 
 
@@ -42,8 +44,19 @@ def key_ref(subscription_id: Id) -> str:
     return f"key:{subscription_id}"
 
 
+_AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
+"""The log records these refusals, because their callers have a valid token. Anybody can cause other refusals."""
+
+
+def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Exception, address: str) -> None:
+    """Record the refusal, if it is one that the log records."""
+    if isinstance(refusal, _AUDITED_REFUSALS):
+        what = f"{operation} {type(refusal).__name__} by {client_ref(principal.client_id)}".strip()
+        audit.note(AuditAction.REFUSAL, who=principal.user_id, what=what, result=AuditResult.REFUSED, address=address)
+
+
 class AuditLog(AuditTrail):
-    """Notes actions without waiting for the store. It is also an AuditTrail: list, verify, export."""
+    """Records actions without waiting for the store. It also has the methods of AuditTrail: list, verify, export."""
 
     def __init__(
         self,
@@ -56,7 +69,7 @@ class AuditLog(AuditTrail):
         retry: float = 5.0,
         cached_users: int = 10_000,
     ) -> None:
-        """`gather`: seconds during which notes are collected for one write. A crash loses at most those notes."""
+        """`gather`: the seconds during which entries are collected for one write. A crash loses at most these entries."""
         super().__init__(store)
         self._clock = clock
         self._capacity = capacity
@@ -76,9 +89,9 @@ class AuditLog(AuditTrail):
         self._task = asyncio.create_task(self._write_regularly(), name="audit log")
 
     async def stop(self) -> None:
-        """All earlier notes are on disk afterwards. Notes that the store still refuses are logged as lost."""
+        """Write all entries that are still in memory. Entries that the store cannot write are logged as lost."""
         if self._task is not None:
-            async with self._flushing:  # not during a write
+            async with self._flushing:  # waits for a running write
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
@@ -102,9 +115,9 @@ class AuditLog(AuditTrail):
         address: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> None:
-        """Add an entry, which is written soon. Repeated refusals are counted; one entry has their number."""
+        """Add an entry, which is written soon. Repeated refusals are counted, and one entry has their number."""
         details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
-        # The id of a user is a reference too.
+        # In `who`, the id of a user stands without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
         entry = AuditEntry(
             self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details
@@ -115,7 +128,7 @@ class AuditLog(AuditTrail):
             self._refusals.add(entry)
 
     def _append(self, entry: AuditEntry) -> None:
-        """A full buffer drops the entry; the number of dropped entries is noted."""
+        """Add the entry to the buffer. If the buffer is full, drop the entry and count it."""
         if len(self._buffer) >= self._capacity:
             self._dropped += 1
             return
@@ -124,7 +137,7 @@ class AuditLog(AuditTrail):
         self._noted.set()
 
     async def find_pseudonym(self, user_id: Id) -> str:
-        """The user's pseudonym, which is then cached. Call it before deleting a user: the deletion is noted afterwards."""
+        """Return the user's pseudonym and cache it. Call this before you delete a user: the deletion is recorded later."""
         pseudonym = self._pseudonyms.get(user_id)
         if pseudonym is None:
             pseudonym = await self._store.find_pseudonym(user_id)
@@ -134,8 +147,8 @@ class AuditLog(AuditTrail):
         return pseudonym
 
     async def flush(self) -> None:
-        """Return when all earlier notes are on disk. Raises the errors of the store; the notes are kept then."""
-        # If the caller is cancelled, a batch must not be written and stay in the buffer.
+        """Return when all earlier entries are on disk. Raises the errors of the store; then the entries are kept in memory."""
+        # The task goes on if the caller is cancelled. Otherwise a written batch could stay in the buffer and be written twice.
         await asyncio.shield(asyncio.create_task(self._flush(), name="flush of the audit log"))
 
     async def _flush(self) -> None:
@@ -149,7 +162,7 @@ class AuditLog(AuditTrail):
                     self._buffer.popleft()
 
     def _note_dropped(self) -> None:
-        """One entry in place of the dropped ones, with their number."""
+        """Add one entry with the number of dropped entries."""
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             detail = {"entries": str(dropped)}

@@ -1,8 +1,8 @@
 """Counts repeated refusals, so that they cannot flood the audit log.
 
-A refusal costs the sender nothing. So the first of each kind has an entry at once, and its repeats within the same minute have
-one entry together, with their number. An actor has at most `KINDS_NOTED` such entries per minute and action; all its other
-refusals share one entry. People who did not authenticate count as one actor, from all addresses together.
+Anybody can cause refusals without cost. So the first refusal of each kind has an entry at once. Repetitions within the same
+minute have one common entry with their number. An actor has at most `KINDS_NOTED` such entries per minute and action; all its
+other refusals share one entry. All people who did not authenticate count as one actor, from all addresses together.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from domogate.ports import Clock
 KINDS_NOTED = 20
 MINUTE = 60.0
 _CAPACITY = 5_000
-"""Kinds that are counted at the same time. When there are more, the minute ends early."""
+"""The number of kinds that are counted at the same time. If there are more, the counts are written earlier."""
 
 
 class _Kind:
-    """The refusals that are the same except for their time and the end of their address."""
+    """Refusals that differ only in their time and in the end of their address."""
 
     __slots__ = ("entry", "repeats")
 
@@ -32,7 +32,7 @@ class _Kind:
 
 
 class RefusalCounts:
-    """The refusals of the present minute. `append` adds an entry to the log."""
+    """Counts the refusals of the current minute. `append` adds an entry to the log."""
 
     def __init__(self, append: Callable[[AuditEntry], None], clock: Clock) -> None:
         self._append = append
@@ -43,7 +43,7 @@ class RefusalCounts:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, entry: AuditEntry) -> None:
-        """Note the refusal, or count it."""
+        """Add an entry for the first refusal of a kind; count the others."""
         if len(self._kinds) >= _CAPACITY or not self._begun <= entry.at < self._begun + MINUTE:
             self.sum_up()
             self._begun = entry.at
@@ -64,7 +64,7 @@ class RefusalCounts:
             self._timer = asyncio.get_running_loop().call_later(MINUTE, self.sum_up)
 
     def sum_up(self) -> None:
-        """Note the number of refusals that have no entry of their own. The next refusal begins a new minute."""
+        """Add entries for the counted refusals. The next refusal begins a new minute."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

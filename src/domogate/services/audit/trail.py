@@ -1,9 +1,9 @@
-"""Reading the audit log: list, verify, export.
+"""Reads the audit log: list, verify, export.
 
-The hash of each record covers the previous hash. So a record that was changed, removed or inserted breaks the chain there.
-A chain cannot show that its end was cut off: compare it with a hash that was kept elsewhere.
+The hash of each record includes the hash of the record before it. So the chain breaks at a record that was changed, removed
+or inserted. A chain alone cannot show that its end was cut off: compare it with a hash that was kept elsewhere.
 
-When old records are removed, a removal record says which ones, and the hash that the first remaining record follows.
+When old records are removed, a new record says which ones were removed, and which hash the first remaining record follows.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -21,20 +21,20 @@ _decode_record = msgspec.json.Decoder(AuditRecord).decode
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """The first record that was changed, or the number of a missing one."""
+    """The number of the first record that was changed or is missing, and the reason."""
 
     number: int
     problem: str
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """How far the chain is valid. Keep `last_hash` elsewhere: with it a later check notices a chain that was cut off."""
+    """The result of a check of the chain. Keep `last_hash` elsewhere: with it a later check can detect a cut-off end."""
 
     records: int
     last_hash: str
     broken: Broken | None = None
     removed: int = 0
-    """Number of records removed at the beginning because their retention time was over."""
+    """The number of records that were removed at the beginning because their retention time was over."""
 
 
 class AuditTrail:
@@ -53,7 +53,7 @@ class AuditTrail:
         since: float | None = None,
         until: float | None = None,
     ) -> Sequence[AuditRecord]:
-        """The first `limit` records after number `after` that match the action, the user (as actor or subject) and the time."""
+        """Return the first `limit` records after number `after` that match action, user (as actor or subject) and time."""
         name = None if user_id is None else f"user:{await self._store.find_pseudonym(user_id)}"
         found: dict[int, AuditRecord] = {}
         async for record in self._read(after):
@@ -70,7 +70,7 @@ class AuditTrail:
         return tuple(found.values())[:limit]
 
     async def find_newest(self) -> AuditRecord | None:
-        """By doubling steps: the store lists forwards only."""
+        """Find the newest record by steps of doubling size, because the store lists records only forwards."""
         newest: AuditRecord | None = None
         after, step = 0, 1
         while step:
@@ -83,16 +83,16 @@ class AuditTrail:
         return newest
 
     async def verify(self, *, last_hash: str | None = None) -> Verification:
-        """Recompute the chain up to the first record that breaks it.
+        """Compute the hashes of the chain again, up to the first record that breaks it.
 
-        `last_hash` comes from an earlier check. If no record has it now, the end was cut off or rewritten.
+        `last_hash` comes from an earlier check. If no record has this hash now, the end was cut off or rewritten.
         """
         chain_check = _ChainCheck(last_hash)
         after, size = 0, _PAGE
         while chain_check.broken is None:
             try:
                 page = await self._store.list_audit(after, size)
-            except UnreadableRecord as unreadable:  # one record of the page; the records before it are still checked
+            except UnreadableRecord as unreadable:  # the readable records before it are still checked
                 if size == 1:
                     chain_check.note_unreadable(unreadable.number)
                 size = 1
@@ -105,7 +105,7 @@ class AuditTrail:
         return chain_check.finish()
 
     async def export(self, after: int = 0) -> AsyncIterator[bytes]:
-        """JSON lines, one per record, with number, entry and hash. `verify_export` checks them without a store."""
+        """Yield one line of JSON for each record, with number, entry and hash. `verify_export` checks them without a store."""
         async for record in self._read(after):
             yield _encode_record(record) + b"\n"
 
@@ -117,7 +117,7 @@ class AuditTrail:
 
 
 def verify_export(lines: Iterable[bytes], *, last_hash: str | None = None) -> Verification:
-    """Like AuditTrail.verify, for a complete export."""
+    """Verify a complete export in the same way as `AuditTrail.verify`."""
     chain_check = _ChainCheck(last_hash)
     number = 0
     for line in lines:
@@ -133,7 +133,7 @@ def verify_export(lines: Iterable[bytes], *, last_hash: str | None = None) -> Ve
 
 
 class _ChainCheck:
-    """Checks record after record, up to the first break."""
+    """Checks the records one after the other, up to the first break."""
 
     def __init__(self, last_hash: str | None) -> None:
         self._sought = None if last_hash in (None, GENESIS) else last_hash
@@ -148,7 +148,7 @@ class _ChainCheck:
         last, self._last = self._last, record
         if last is None:
             self._first = record
-            # A later first record follows a hash that only a removal record tells.
+            # If the first records were removed, the hash before the first remaining record is known only from a removal record.
             holds = record.number > 1 or _follows(record, GENESIS)
         elif record.number != last.number + 1:
             self._last, self.broken = last, Broken(last.number + 1, _MISSING)
@@ -175,7 +175,7 @@ class _ChainCheck:
         return Verification(records, GENESIS if last is None else last.hash, self.broken, removed)
 
     def _check_beginning(self) -> Broken | None:
-        """The last removal record says which record is the first, and which hash it follows."""
+        """The last removal record says which record is the first and which hash it follows. Check that this is true."""
         first, removal = self._first, self._removal
         if first is None or (first.number == 1 and removal is None):
             return None

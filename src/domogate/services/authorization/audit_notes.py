@@ -1,4 +1,4 @@
-"""Notes of authorization in the audit log."""
+"""Entries about authorization in the audit log."""
 
 from domogate.domain.ids import Id
 from domogate.domain.people import Grant
@@ -7,7 +7,7 @@ from domogate.services.audit import NOBODY, AuditAction, AuditResult, client_ref
 
 
 class AuditNotes:
-    """Writes to the audit log, if there is one. `address` is where the request came from."""
+    """Writes to the audit log, if there is one. `address` is the address of the client."""
 
     def __init__(self, audit: Audit | None) -> None:
         self._audit = audit
@@ -24,16 +24,16 @@ class AuditNotes:
         self._note(AuditAction.LOGOUT, user_id, what, AuditResult.OK, address)
 
     def wrong_secret(self, client_id: str, address: str, *, slowed: bool) -> None:
-        """`slowed`: after too many wrong secrets."""
+        """`slowed`: the client must wait, because it sent too many wrong secrets."""
         result = AuditResult.SLOWED if slowed else AuditResult.WRONG
         self._note(AuditAction.REFUSAL, NOBODY, client_ref(client_id), result, address, {"of": "client secret"})
 
     def refused(self, client_id: str, user_id: Id, what: str, address: str) -> None:
-        """A wrongly presented code or refresh token, which ended its grant."""
+        """A code or refresh token was presented wrongly, so its grant ended."""
         self._note(AuditAction.REFUSAL, client_ref(client_id), user_ref(user_id), AuditResult.REFUSED, address, {"of": what})
 
     def reused(self, client_id: str, grant_id: Id, address: str) -> None:
-        """A refresh token that was replaced before. Somebody may have stolen it, so its grant ended."""
+        """A replaced refresh token was presented. It may be stolen, so its grant ended."""
         detail = {"of": "refresh token replaced before"}
         self._note(AuditAction.REFRESH, client_ref(client_id), f"grant:{grant_id}", AuditResult.REFUSED, address, detail)
 

@@ -1,7 +1,8 @@
-"""Limits requests with wrong client secrets, for each client and network, and for each network.
+"""Limits requests with wrong client secrets: for each network, and for each pair of client and network.
 
-The secret is checked first, so the right one is always accepted: wrong secrets of others must not stop an application. Client
-secrets cannot be guessed (Decision 0053); this limits work and entries in the audit log. It counts in this process.
+The secret is checked first, and the right secret is always accepted: wrong secrets of others must not stop an application.
+Client secrets cannot be guessed (Decision 0053), so this only limits work and entries in the audit log. Each process counts
+for itself.
 """
 
 import hashlib
@@ -13,12 +14,12 @@ from domogate.ports import Clock
 
 WRONG_FOR_CLIENT = 10
 WRONG_FROM_NETWORK = 100
-"""Wrong secrets in a span, from one network: for one client, and for all clients together."""
+"""The number of wrong secrets that one network may send in a span: for one client, and for all clients together."""
 SPAN = 60.0
 
 
 class ClientThrottle:
-    """Tells after a wrong secret how long the sender must wait."""
+    """Counts wrong secrets, and says how long the sender must wait."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -26,9 +27,9 @@ class ClientThrottle:
         self._by_network = WindowLimiter(WRONG_FROM_NETWORK, SPAN)
 
     def fail(self, client_id: str, address: str) -> int:
-        """Count a wrong secret. Returns the seconds to wait; 0 within the allowance."""
+        """Count a wrong secret. Returns the seconds to wait, or 0 if the limit is not reached."""
         now, network = self._clock.now(), network_of(address)
-        # Of fixed size, however long the id is.
+        # The key has a fixed size, even if the client id is long.
         key = hashlib.blake2b(f"{network}\0{client_id}".encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         wait = max(self._by_client.wait(key, now), self._by_network.wait(network, now))
         self._by_client.count(key, now)

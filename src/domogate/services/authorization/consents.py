@@ -1,4 +1,4 @@
-"""A person consents: a grant is stored, and the client gets a code or tokens."""
+"""Consent of a person: a grant is stored, and the client gets a code or tokens."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from domogate.services.authorization.audit_notes import AuditNotes
 from domogate.services.authorization.tokens import Lifetimes, TokenMint, TokenSet
 
 ONLINE = "online."
-"""Prefix of a code whose client asked for offline access and did not get it: it is redeemed without a refresh token.
+"""The prefix of a code that gives no refresh token, because the person did not grant the offline access that was asked for.
 
 The store keeps a hash of the whole code, so the client cannot remove the prefix."""
 
@@ -21,19 +21,19 @@ _SECURE = "https://"
 
 
 class ConsentRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client asks a person for, after all checks."""
+    """A client's request for access, after all checks."""
 
     client: Client
     scopes: tuple[str, ...]
     redirect_uri: str
     named_redirect_uri: str | None
-    """As in the request; None if the request did not name one."""
+    """The redirect URI of the request; None if the request did not contain one."""
     code_challenge: str | None = None
     nonce: str | None = None
 
 
 class Consents:
-    """Decides whether a person has to be asked, and makes grants."""
+    """Decides whether a person has to be asked for consent, and makes grants."""
 
     def __init__(self, store: TokenStore, clock: Clock, mint: TokenMint, lifetimes: Lifetimes, notes: AuditNotes) -> None:
         self._store = store
@@ -43,10 +43,10 @@ class Consents:
         self._notes = notes
 
     async def must_ask(self, user: User, asked: ConsentRequest) -> bool:
-        """Whether the person has to be asked. Not if they granted all these scopes to this client before.
+        """Whether the person has to be asked. This is not needed if they granted all these scopes to this client before.
 
-        Offline access is asked for every time. So is any access of a client that another program could impersonate: one
-        without a secret whose redirect URI any program on the machine could use (RFC 8252 §8.6).
+        For offline access the person is always asked. The same is true for a client that another program could impersonate: a
+        client without a secret whose redirect URI any program on the machine could use (RFC 8252 §8.6).
         """
         client = asked.client
         if IdentityScope.OFFLINE_ACCESS in asked.scopes:
@@ -64,7 +64,7 @@ class Consents:
     async def grant_code(
         self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
     ) -> str:
-        """The code that the client redeems. The store keeps only its hash."""
+        """Return the code that the client redeems. The store keeps only its hash."""
         grant = self._new_grant(user, session, asked, scopes, GrantType.AUTHORIZATION_CODE)
         refused_offline = IdentityScope.OFFLINE_ACCESS in set(asked.scopes) - set(scopes)
         value = (ONLINE if refused_offline else "") + new_secret()
@@ -91,7 +91,7 @@ class Consents:
     async def grant_id_token(
         self, user: User, session: Session, asked: ConsentRequest, scopes: Sequence[str], address: str = ""
     ) -> str:
-        """Issue the token of the implicit flow if no access token is asked for."""
+        """Issue an id token without an access token, for the implicit flow."""
         grant = await self._grant_implicit(user, session, asked, scopes, address)
         return await self._mint.mint_id_token(user, asked.client, grant, nonce=asked.nonce)
 

@@ -1,4 +1,4 @@
-"""Exchanges codes and refresh tokens for tokens: the grants authorization_code and refresh_token of the token endpoint."""
+"""Exchanges codes and refresh tokens for tokens: the grant types authorization_code and refresh_token."""
 
 from typing import Protocol
 
@@ -21,7 +21,7 @@ def _refuse(description: str) -> OAuthFault:
 
 
 _NO_CODE = "The code is not valid: unknown, expired, redeemed before, or not made for this client."
-_NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, replaced, or not one of this client."
+_NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, replaced, or of another client."
 
 
 class ExchangeStore(TokenStore, PeopleStore, Protocol):
@@ -29,7 +29,7 @@ class ExchangeStore(TokenStore, PeopleStore, Protocol):
 
 
 class Exchange:
-    """The two grants of the token endpoint."""
+    """The two grant types of the token endpoint."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Exchange:
         self._signer = signer
 
     async def issue(self, user: User, client: Client, grant: Grant, *, nonce: str | None = None) -> TokenSet:
-        """The first tokens of a grant, with a refresh token if the client is registered for it (Decision 0026)."""
+        """Issue the first tokens of a grant, with a refresh token if the client is registered for it (Decision 0026)."""
         refresh_token = None
         if GrantType.REFRESH_TOKEN in client.grants:
             refresh_token = new_secret()
@@ -65,7 +65,7 @@ class Exchange:
     async def redeem(
         self, client: Client, code: str, redirect_uri: str | None, verifier: str | None, address: str = ""
     ) -> TokenSet:
-        """RFC 6749 §4.1.3. Any attempt uses the code up, so a stolen code is useless afterwards."""
+        """Redeem a code (RFC 6749 §4.1.3). A failed attempt consumes the code too, so a stolen code becomes useless."""
         require_grant(client, GrantType.AUTHORIZATION_CODE)
         if verifier is not None and not is_verifier(verifier):
             raise _refuse("The code_verifier must be 43 to 128 of the characters A-Z a-z 0-9 - . _ ~ (RFC 7636).")
@@ -104,9 +104,9 @@ class Exchange:
     # --- refresh_token ------------------------------------------------------------------------------------------------
 
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
-        """RFC 6749 §6 with rotation (RFC 9700 §4.14) and the retry of Decision 0023."""
+        """Refresh tokens (RFC 6749 §6) with rotation (RFC 9700 §4.14). A client may retry for some seconds (Decision 0023)."""
         require_grant(client, GrantType.REFRESH_TOKEN)
-        # Read first: a value that is not a refresh token of this client must not cost a write.
+        # The token is read first, so that a value that is not a refresh token of this client does not cost a write.
         presented = await self._store.find_refresh_token(hash_secret(refresh_token))
         if presented is None or presented.client_id != client.id:
             raise _refuse(_NO_REFRESH_TOKEN)
@@ -125,7 +125,7 @@ class Exchange:
             self._notes.reused(client.id, presented.grant_id, address)
         repeated = rotation.outcome is RotationOutcome.REPEATED
         if repeated and await self._store.find_refresh_token(hash_secret(successor)) is None:
-            # An emergency rotation of the signing keys has replaced the secret since the first answer.
+            # The secret was replaced since the first answer, by an emergency rotation of the signing keys.
             raise _refuse(_NO_REFRESH_TOKEN)
         if rotation.grant is None:
             raise _refuse(_NO_REFRESH_TOKEN)
@@ -136,7 +136,7 @@ class Exchange:
 
 
 def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
-    """A subset of the granted scopes (RFC 6749 §6)."""
+    """Return the requested scopes, which must be a subset of the granted scopes (RFC 6749 §6)."""
     if grant is None:
         raise _refuse(_NO_REFRESH_TOKEN)
     wanted = split_scopes(scope)
@@ -148,12 +148,12 @@ def _reduce_scopes(grant: Grant | None, scope: str) -> tuple[str, ...]:
 
 
 def _check_redirect(client: Client, code: AuthorizationCode, redirect_uri: str | None) -> str | None:
-    """The error, or None. The redirect URI is optional with PKCE, or if the client has exactly one (Decision 0023)."""
+    """Return the error, or None. The redirect URI is optional with PKCE, or if the client has exactly one (Decision 0023)."""
     if redirect_uri is None:
         if code.code_challenge is not None or len(client.redirect_uris) == 1:
             return None
         return "The redirect_uri is missing: it must be the one of the authorization request."
-    # If the request did not name one, the response went to the only registered one.
+    # If the authorization request had no redirect URI, the response went to the only registered one.
     only = client.redirect_uris[0] if len(client.redirect_uris) == 1 else None
     expected = only if code.redirect_uri is None else code.redirect_uri
     return None if redirect_uri == expected else "The redirect_uri is not the one of the authorization request."

@@ -1,4 +1,4 @@
-"""`id_token_hint`: an id token of this gateway that names a person. It may have expired."""
+"""`id_token_hint`: an id token of this gateway that identifies a person. An expired token is accepted too."""
 
 import json
 from typing import Any
@@ -30,10 +30,10 @@ class IdTokenHints:
         self._issuer = issuer
 
     async def verify(self, unverified_token: str) -> Hint | None:
-        """None unless this gateway signed the id token with a key that it still publishes."""
+        """Return None if this gateway did not sign the id token, or does not publish the key any more."""
         if len(unverified_token) > _MAX_HINT or not unverified_token.isascii() or unverified_token.count(".") != 2:
             return None
-        # The library has a TypedDict for key sets; ours is the plain JSON of /auth/jwks.
+        # The library expects a TypedDict for key sets; our key set is the plain JSON of /auth/jwks.
         keys = KeySet.import_key_set(await self._signer.jwks())  # type: ignore[arg-type]
         try:
             signed = jws.deserialize_compact(unverified_token, keys, algorithms=_ALGORITHMS)

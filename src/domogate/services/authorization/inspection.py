@@ -29,7 +29,7 @@ class TokenInspection:
         self._issuer = issuer
 
     async def read_userinfo(self, unverified_token: str) -> dict[str, Any]:
-        """OpenID Connect Core §5.3: the claims that the scopes of the access token allow (§5.4)."""
+        """Return the claims that the scopes of the access token allow (OpenID Connect Core §5.3, §5.4)."""
         try:
             principal = await self._verify(unverified_token)
         except TokenRefused as refused:
@@ -49,14 +49,14 @@ class TokenInspection:
         return claims
 
     async def introspect(self, client: Client, unverified_token: str) -> dict[str, Any]:
-        """RFC 7662 §2.2. A token of another client is reported as inactive."""
+        """Introspect a token (RFC 7662 §2.2). A token of another client is reported as inactive."""
         found = await self._find(unverified_token)
         if isinstance(found, RefreshToken):
             return await self._introspect_refresh_token(client, found)
         if found is None or found.client_id != client.id:
             return _INACTIVE
-        # The token is verified here.
-        said = _read_claims(unverified_token)
+        # The token was verified by `_find`.
+        claims = _read_claims(unverified_token)
         return {
             "active": True,
             "scope": " ".join(sorted(found.scopes)),
@@ -66,12 +66,12 @@ class TokenInspection:
             "exp": int(found.expires_at),
             "sub": found.user_id,
             "iss": self._issuer,
-            **{claim: said[claim] for claim in ("iat", "aud", "jti") if claim in said},
+            **{claim: claims[claim] for claim in ("iat", "aud", "jti") if claim in claims},
             **await self._name(found.user_id, found.scopes),
         }
 
     async def revoke(self, client: Client, unverified_token: str, address: str = "") -> None:
-        """RFC 7009: ends the grant with all its tokens. Does nothing for an unknown or invalid token."""
+        """Revoke a token (RFC 7009): its grant ends with all its tokens. An unknown or invalid token is ignored."""
         found = await self._find(unverified_token)
         if found is None:
             return
@@ -106,7 +106,7 @@ class TokenInspection:
         }
 
     async def _name(self, user_id: Id, scopes: Collection[str]) -> dict[str, str]:
-        """`username` is the e-mail, if the scopes allow it."""
+        """Return the claim `username`: the e-mail, if the scopes allow it."""
         user = await self._store.find_user(user_id) if IdentityScope.EMAIL in scopes else None
         return {} if user is None else {"username": user.email}
 

@@ -12,7 +12,7 @@ _ALL_CLIENTS = "all clients"
 
 
 class Origins:
-    """The origins that clients name, and the origins of their redirect URIs. `apply` is to be a listener of the store."""
+    """The registered origins of clients, and the origins of their redirect URIs. `apply` must be a listener of the store."""
 
     def __init__(self, store: ClientStore) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class Origins:
 
 
 def origins_of(client: Client) -> set[str]:
-    """RFC 6454 §6.2: scheme, host, and the port if it is not the default of the scheme."""
+    """Return the web origins of a client (RFC 6454 §6.2): scheme and host, and the port if it is not the default port."""
     found = set(client.origins)
     for uri in client.redirect_uris:
         parts = urlsplit(uri)

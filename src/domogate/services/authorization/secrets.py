@@ -13,17 +13,17 @@ _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII).fullmatch
 
 
 def matches(secret: str, secret_hash: str | None) -> bool:
-    """Compared in constant time. False without a hash."""
+    """Compare in constant time. Without a hash the result is False."""
     return hmac.compare_digest(hash_secret(secret), secret_hash or "")
 
 
 def derive_successor(presented: str, server_secret: bytes) -> str:
-    """The refresh token that replaces this one. A retry derives the same value, although only its hash is stored."""
+    """Return the refresh token that replaces this one. A retry gets the same value, although only its hash is stored."""
     return _to_base64url(hmac.digest(server_secret, b"refresh token\0" + encode_secret(presented), "sha256"))
 
 
 class TextMac:
-    """A MAC that shows that this gateway wrote a text."""
+    """Computes and verifies a MAC, which proves that this gateway wrote a text."""
 
     def __init__(self, signer: Signer, purpose: str) -> None:
         self._signer = signer
@@ -43,17 +43,17 @@ def is_challenge(text: str) -> bool:
 
 
 def is_verifier(text: str) -> bool:
-    """RFC 7636 §4.1."""
+    """Whether the text has the form of a code verifier (RFC 7636 §4.1)."""
     return _VERIFIER(text) is not None
 
 
 def verifies(verifier: str, challenge: str) -> bool:
-    """RFC 7636 §4.6, S256."""
+    """Whether the verifier matches the S256 challenge (RFC 7636 §4.6)."""
     return is_verifier(verifier) and hmac.compare_digest(_to_base64url(hashlib.sha256(verifier.encode()).digest()), challenge)
 
 
 def half_hash(token: str) -> str:
-    """The claim at_hash (OpenID Connect Core §3.1.3.6). Both our algorithms (ES256, RS256) use SHA-256."""
+    """Return the claim at_hash (OpenID Connect Core §3.1.3.6). Both our algorithms (ES256, RS256) use SHA-256."""
     return _to_base64url(hashlib.sha256(token.encode()).digest()[:16])
 
 

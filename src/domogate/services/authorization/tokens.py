@@ -14,7 +14,7 @@ from domogate.services.authorization.secrets import half_hash
 
 
 class Lifetimes(msgspec.Struct, frozen=True, kw_only=True):
-    """In seconds. All are settings (Decision 0023)."""
+    """Lifetimes in seconds. Each is a setting (Decision 0023)."""
 
     access: float = 3600.0
     id: float = 3600.0
@@ -70,7 +70,7 @@ class TokenMint:
         )
 
     async def mint_id_token(self, user: User, client: Client, grant: Grant, *, nonce: str | None) -> str:
-        """For response_type id_token. Without an access token there is no at_hash."""
+        """Make an id token for response_type id_token. It has no at_hash, because there is no access token."""
         extra = self._login_claims(grant, nonce)
         return await self._signer.mint_token(TokenKind.ID, user, client, _limit(grant, client), self._lifetimes.id, extra)
 
@@ -82,15 +82,15 @@ class TokenMint:
         return RefreshToken(hash_secret(value), grant_id, client_id, now, now + self._lifetimes.refresh)
 
     def _login_claims(self, grant: Grant, nonce: str | None) -> Mapping[str, Any]:
-        """Claims about the login (OpenID Connect Core §2). A refresh repeats those of the first tokens (§12.2)."""
-        said = {
+        """Return the claims about the login (OpenID Connect Core §2). After a refresh they are the same as before (§12.2)."""
+        claims = {
             "nonce": nonce,
             "auth_time": None if grant.auth_time is None else int(grant.auth_time),
             "amr": list(grant.factors) or None,
         }
-        return {claim: value for claim, value in said.items() if value is not None}
+        return {claim: value for claim, value in claims.items() if value is not None}
 
 
 def _limit(grant: Grant, client: Client) -> Grant:
-    """The scopes that the client may still have. The stored grant keeps the others, in case they are given back."""
+    """Return the grant with the scopes that the client may have now. The stored grant keeps all scopes."""
     return msgspec.structs.replace(grant, scopes=client.limit_scopes(grant.scopes))

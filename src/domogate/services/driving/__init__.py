@@ -1,4 +1,4 @@
-"""Drives devices: one object per driven plant, one supervisor for the drivers, one recorder for their reports."""
+"""Drives devices: one object for each driven plant, one supervisor of the drivers, one recorder of their reports."""
 
 from domogate.services.driving.host import Driving
 from domogate.services.driving.supervisor import DriverHealth

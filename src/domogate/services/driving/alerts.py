@@ -1,4 +1,4 @@
-"""Whether a controller is in alert, and since when: derived from the reports of its units (Spec 2.15)."""
+"""Computes from the reports of units whether their controller is in alert, and since when (Spec 2.15)."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ from domogate.services.safety.status import is_in_alert
 
 
 class _Controller:
-    """A driven controller: its last state, and which of its units are in failure.
+    """A driven controller, its last state, and its units in failure.
 
-    A unit that cannot be reached is in failure too: it is shown with a failure of communication.
+    A unit that cannot be reached is in failure too: E18 shows it with a communication failure.
     """
 
     __slots__ = ("absent", "broken", "module", "reachable", "state")
@@ -26,18 +26,18 @@ class _Controller:
         self.state = stored.state if stored and isinstance(stored.state, EmergencyState) else EmergencyState()
         self.reachable = stored is None or stored.reachable
         self.broken: set[str] = set()
-        """Units whose last reported state is a failure."""
+        """The units with a failure in their last reported state."""
         self.absent: set[str] = set()
 
     def note_unit(self, unit_id: str, state: object, reachable: bool) -> None:
-        """`state` None: the state did not change."""
+        """Take over the state of a unit. None means that the state did not change."""
         (self.absent.discard if reachable else self.absent.add)(unit_id)
         if state is not None:
             breaks = isinstance(state, EmergencyState) and in_failure(state.failures)
             (self.broken.add if breaks else self.broken.discard)(unit_id)
 
     def update_alert(self, at: float) -> bool:
-        """Whether the alert changed; the change is dated `at`."""
+        """Compute the alert again. Return whether it changed. `at` is the time of the change."""
         alert = is_in_alert(self.module, len(self.broken | self.absent))
         if alert is self.state.alert:
             return False
@@ -45,7 +45,7 @@ class _Controller:
         return True
 
     def complete(self, report: Report) -> Report:
-        """The report of the controller with its alert."""
+        """Return the report of the controller with its alert."""
         self.reachable = report.reachable
         if not isinstance(report.state, EmergencyState):
             return report
@@ -57,14 +57,14 @@ class _Controller:
 
 
 class Alerts:
-    """The controllers of one plant. Their reports are completed with the alert."""
+    """The controllers of one plant. Adds the alert to their reports."""
 
     def __init__(self) -> None:
         self._controllers: dict[str, _Controller] = {}
         self._by_unit: dict[str, _Controller] = {}
 
     def start_from(self, stored: StoredPlant, now: float) -> list[Report]:
-        """Start from the stored states. Returns reports of the alerts that are not stored yet."""
+        """Start from the stored states. Return reports of the alerts that are not stored yet."""
         modules = list(stored.topology.every_module())
         self._controllers = {
             module.id: _Controller(module, stored.states.get(module.id))
@@ -84,7 +84,7 @@ class Alerts:
         return [controller.report(stored.plant.id, now) for controller in changed]
 
     def complete(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """The same reports, those of controllers with their alert, and one more report for each alert that changes."""
+        """Return the reports, with the alert in those of controllers, and one more report for each alert that changes."""
         if not self._controllers:
             return reports
         completed = []

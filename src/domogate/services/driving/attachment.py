@@ -1,4 +1,4 @@
-"""Gives the modules of a plant to their drivers: each driver separately, with a deadline."""
+"""Attaches the modules of a plant to their drivers. Each driver has its own task and deadline."""
 
 import asyncio
 import itertools
@@ -15,7 +15,7 @@ from domogate.domain.reachability import Absence
 from domogate.ports import AttachedModule, Clock, Driver, PlantStore, StoredPlant
 from domogate.services.driving.calls import bounded
 from domogate.services.driving.recorder import Orders, Recorder
-from domogate.services.driving.room import Room
+from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import absence_after
 from domogate.services.plants.fault_overlay import is_injected, overlay_of
 
@@ -28,29 +28,29 @@ STOPPING = "the module is offline: the gateway is stopping"
 
 
 class RunningDrivers(Protocol):
-    """Finds drivers that run, and says why another one does not: the supervisor."""
+    """Finds running drivers, and says why a driver is not running. The supervisor implements it."""
 
     def find(self, name: str) -> Driver | None: ...
     def absence_of(self, name: str) -> Absence: ...
 
 
 class DrivingContext:
-    """What all driven plants share."""
+    """The objects that all driven plants share."""
 
     def __init__(
-        self, store: PlantStore, drivers: RunningDrivers, recorder: Recorder, orders: Orders, room: Room, clock: Clock
+        self, store: PlantStore, drivers: RunningDrivers, recorder: Recorder, orders: Orders, slots: PlantSlots, clock: Clock
     ) -> None:
         self.store = store
         self.drivers = drivers
         self.recorder = recorder
         self.orders = orders
-        self.room = room
+        self.slots = slots
         self.clock = clock
         self.uses = itertools.count(1)
 
 
 class Attachment:
-    """The modules of one plant at their drivers. Renewed after a change, retried after a failure."""
+    """The attachment of one plant to its drivers. It is renewed after a change and retried after a failure."""
 
     def __init__(
         self,
@@ -61,7 +61,10 @@ class Attachment:
         after_load: Callable[[], None],
         on_absent: Callable[[str, Absence], Awaitable[None]],
     ) -> None:
-        """`load`: the plant as it is stored; None: call it again. `on_absent`: a driver does not have its modules."""
+        """`load` returns the stored plant; if it returns None, it is called again.
+
+        `on_absent` is called when a driver could not attach its modules.
+        """
         self._plant_id = plant_id
         self._drivers = context.drivers
         self._clock = context.clock
@@ -70,20 +73,20 @@ class Attachment:
         self._on_absent = on_absent
         self.driver_of: dict[Id, str] = {}
         self.devices_of: dict[str, list[Id]] = {}
-        """By driver, without scenes: a scene is not a device."""
+        """The modules of each driver. Scenes are not included, because they are not devices."""
         self.attached: dict[str, Driver] = {}
         self.failed: dict[str, BaseException] = {}
-        """Drivers that could not attach the plant, and why."""
+        """The drivers that could not attach the plant, with the reason."""
         self.pending: dict[str, asyncio.Task[None]] = {}
-        """Attaching or detaching under way, by driver."""
+        """For each driver, the running task that attaches or detaches."""
         self.loading: asyncio.Task[None] | None = None
         self.problem: Fault | None = None
-        """Why the plant could not be loaded."""
+        """The reason why the plant could not be loaded."""
         self.is_real = False
-        """The plant has a real device: it is loaded even if nobody asks for it."""
+        """True if the plant has a real device. Then it is loaded even if no request needs it."""
         self.is_loaded = False
         self._to_attach: set[str] | None = None
-        """Drivers that the loading under way attaches; None: all."""
+        """The drivers that get the plant when the running load ends; None means all drivers."""
         self._retry: asyncio.TimerHandle | None = None
         self._retries = 0
         self._ended = False
@@ -91,7 +94,7 @@ class Attachment:
     # loading
 
     def renew(self, driver: str | None = None) -> None:
-        """Load the plant again and attach it to this driver (None: all), in the background."""
+        """Load the plant again and attach it to this driver (None means all drivers), in the background."""
         if driver is None:
             self._to_attach = None
         elif self._to_attach is not None:
@@ -131,11 +134,11 @@ class Attachment:
 
     @property
     def has_given_up(self) -> bool:
-        """The plant could not be loaded, and is not tried again."""
+        """Whether the plant could not be loaded and no retry is planned."""
         return self.problem is not None and self._retry is None
 
     def _retry_later(self) -> None:
-        """Load the plant again after a pause, a longer one each time."""
+        """Load the plant again after a pause. Each pause is longer than the one before."""
         if self._retry is None and not self._ended:
             pause = min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(self._retries, 16))
             self._retries += 1
@@ -154,7 +157,7 @@ class Attachment:
             self._retry = None
 
     def end(self) -> None:
-        """No more loading."""
+        """Stop loading and retrying."""
         self._ended = True
         self._cancel_retry()
 
@@ -164,7 +167,7 @@ class Attachment:
     # which driver has a module
 
     def explain(self, module_id: Id) -> DeviceOffline:
-        """Why no driver can be asked for the module."""
+        """Return the fault that says why no driver can be asked for the module."""
         name = self.driver_of.get(module_id)
         if name is None:
             return DeviceOffline("the module is offline: it was removed from the plant")
@@ -173,7 +176,7 @@ class Attachment:
         return DeviceOffline(f"the module is offline: its driver '{name}' is not running")
 
     def find_absence(self, module_id: Id) -> Absence | None:
-        """Why the driver of the module cannot be asked. None: it can."""
+        """Return the reason why the driver of the module cannot be asked, or None if it can be asked."""
         name = self.driver_of.get(module_id)
         if name is None:
             return None
@@ -183,7 +186,7 @@ class Attachment:
         return None if error is None else absence_after(error, self._clock.now())
 
     def can_retry(self, name: str) -> bool:
-        """Whether a driver that does not have its modules may take them now. A driver that timed out is retried later."""
+        """Whether a driver without its modules may be asked to attach them now. After a timeout it is asked again later."""
         if name in self.failed:
             return not isinstance(self.failed[name], TimeoutError)
         return self._drivers.find(name) is not None
@@ -191,7 +194,7 @@ class Attachment:
     # attaching
 
     def assign(self, stored: StoredPlant) -> list[Id]:
-        """Take over which driver has which module. Returns the modules that are gone."""
+        """Store which driver has which module. Return the modules that were removed."""
         before = self.driver_of
         modules = list(stored.topology.every_module())
         self.driver_of = {module.id: module.driver for module in modules}
@@ -202,7 +205,7 @@ class Attachment:
         return [module_id for module_id in before if module_id not in self.driver_of]
 
     async def _attach(self, stored: StoredPlant, names: set[str] | None) -> None:
-        """Begin to attach the plant to these drivers (None: all), and to detach it from those without modules."""
+        """Start to attach the plant to these drivers (None means all), and to detach it from drivers without modules."""
         for name in self.attached.keys() - self.devices_of.keys():
             self._begin(name, None)
         for name, modules in _modules_by_driver(stored).items():
@@ -261,7 +264,7 @@ class Attachment:
 
 
 def _modules_by_driver(stored: StoredPlant) -> dict[str, list[AttachedModule]]:
-    """A driver continues from the true state of a module, without injected faults."""
+    """Return the modules of each driver. Their states are the true states, without injected faults."""
     overlay = overlay_of(stored.injections)
     by_driver: dict[str, list[AttachedModule]] = {}
     for module in stored.topology.every_module():

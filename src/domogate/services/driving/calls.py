@@ -1,7 +1,7 @@
-"""Calls to drivers with a deadline: the caller gets an answer by then, whatever the driver does.
+"""Calls to drivers with a deadline. The caller gets an answer at the deadline at the latest, even if the driver hangs.
 
-A call runs in its own task. At the deadline it is cancelled. A driver may ignore that: the call then counts as stuck until it
-ends, and still counts among the calls of its plant. Reports and pictures outside the limits of Spec 8 are refused.
+A call runs in its own task, which is cancelled at the deadline. If the driver ignores the cancellation, the call is stuck: it
+counts as a call of its plant until it ends. Reports and pictures outside the limits of Spec 8 are refused.
 """
 
 import asyncio
@@ -28,30 +28,30 @@ from domogate.ports import Clock, Driver, Picture
 _log = structlog.get_logger(__name__)
 
 MOST_IN_A_PLANT = 4096
-"""Calls that a plant may have under way, stuck ones included."""
+"""The number of calls that a plant may have at the same time, including stuck calls."""
 _LEEWAY = 0.1
-"""Seconds after the deadline in which the caller still waits for an answer in time to be written to disk."""
+"""If the driver answers before the deadline, the caller waits up to so many seconds longer for the write to disk."""
 _CANCEL_GRACE = 0.25
-"""Seconds that a driver may take to end a cancelled call before the call counts as stuck."""
+"""A call is stuck if the driver does not end it within so many seconds after its cancellation."""
 _STOP_GRACE, _LAST_WRITES = 1.0, 10.0
 
 T = TypeVar("T")
 
 Outcome: TypeAlias = asyncio.Future[T | Fault]
-"""The result of a call. A fault is a result too, so that each caller can raise its own copy."""
+"""The result of a call. A fault is stored as a result, so that each caller can raise its own copy."""
 
 
 class DriverCall:
-    """One call under way."""
+    """One running call."""
 
     __slots__ = ("_late", "at_driver", "on_late", "outcome", "stuck", "task", "timer")
 
     def __init__(self, outcome: Outcome[Any]) -> None:
         self.outcome = outcome
         self.at_driver = False
-        """The driver has the call. Only then is it cancelled at the deadline."""
+        """True while the driver works on the call. Only then is the call cancelled at the deadline."""
         self.on_late: Callable[[], Awaitable[None]] | None = None
-        """Awaited when the deadline passes while the driver has the call."""
+        """Awaited if the deadline passes while the driver works on the call."""
         self._late = False
         self.stuck = False
         self.task: asyncio.Task[None] | None = None
@@ -62,7 +62,7 @@ class DriverCall:
         self.on_late = on_late
 
     def take_back(self) -> None:
-        """The driver answered. An answer in time is given to the caller, even if writing it takes longer."""
+        """The driver answered. If it answered in time, the caller gets the answer even if the write ends after the deadline."""
         self.at_driver = False
         if not self._late:
             self.on_late = None
@@ -82,27 +82,27 @@ class DriverCalls:
         self._plant_id = plant_id
         self._clock = clock
         self._on_end = on_end
-        self.under_way = 0
+        self.running = 0
         self.stuck = 0
-        """Calls that the driver did not end when they were cancelled."""
+        """The number of stuck calls."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._last_writes: set[asyncio.Task[None]] = set()
 
     def run(self, deadline: float, work: Callable[[DriverCall], Coroutine[Any, Any, T]]) -> Outcome[T]:
-        """Start a call. Raises DeviceTimeout if the plant has too many calls under way."""
-        if self.under_way >= MOST_IN_A_PLANT:
-            raise DeviceTimeout("the device was not asked: too many orders and questions are under way in this plant")
+        """Start a call. Raises DeviceTimeout if the plant has too many running calls."""
+        if self.running >= MOST_IN_A_PLANT:
+            raise DeviceTimeout("the device was not asked: too many orders and questions of this plant are waiting")
         loop = asyncio.get_running_loop()
         outcome: Outcome[T] = loop.create_future()
         call = DriverCall(outcome)
-        self.under_way += 1
+        self.running += 1
         call.timer = loop.call_later(deadline - self._clock.now(), self._expire, call)
         call.task = loop.create_task(self._run(call, work))
         self._tasks.add(call.task)
         return outcome
 
     async def stop(self) -> None:
-        """Cancel all calls, without waiting for drivers that ignore it. Writes under way are completed."""
+        """Cancel all calls. Running writes are completed. Drivers that ignore the cancellation are not waited for."""
         tasks = set(self._tasks)
         for task in tasks:
             task.cancel()
@@ -124,7 +124,7 @@ class DriverCalls:
             result = Internal("the call to the device failed")
         finally:
             self._end(call)
-        # If the call was late and cancelled, the caller is answered when the end of the order is on disk.
+        # If the call was cancelled at its deadline, the caller is answered once the end of the order is on disk.
         if not call.outcome.done() and not (call.is_late() and call.on_late is not None):
             call.outcome.set_result(result)
 
@@ -133,7 +133,7 @@ class DriverCalls:
         assert call.task is not None
         call.timer.cancel()
         self._tasks.discard(call.task)
-        self.under_way -= 1
+        self.running -= 1
         if call.stuck:
             self.stuck -= 1
         self._on_end()
@@ -176,7 +176,7 @@ class DriverCalls:
 async def ask_driver(
     driver: Driver, answering: Coroutine[Any, Any, T], module_id: Id, find_breach: Callable[[T], str | None]
 ) -> T:
-    """The answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
+    """Return the answer of a driver. Raises DeviceOffline, DeviceTimeout, DeviceRefused.
 
     An unexpected error of a driver is logged and becomes a refusal.
     """
@@ -197,7 +197,7 @@ _abandoned: set[asyncio.Task[Any]] = set()
 
 
 async def bounded(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work. Raises TimeoutError after so many seconds, even if the work ignores its cancellation."""
+    """Return the result of the work. Raises TimeoutError after `seconds`, even if the work ignores its cancellation."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait((task,), timeout=seconds)
@@ -221,10 +221,10 @@ def _drop(task: asyncio.Task[Any]) -> None:
 
 LARGEST_PICTURE = 1_048_576
 _IMAGES = {"image/jpeg": b"\xff\xd8\xff", "image/png": b"\x89PNG\r\n\x1a\n"}
-"""Formats that browsers show and that cannot contain scripts, each with its first bytes."""
+"""Image formats that browsers show and that cannot contain scripts, with the first bytes of each format."""
 
 _Values = Iterator[tuple[str, float, float, float]]
-"""A name, its value, and its lower and upper limit."""
+"""The name of a value, the value, its lower limit and its upper limit."""
 
 
 def _light(state: LightState) -> _Values:
@@ -277,7 +277,7 @@ _LIMITED: dict[type, Callable[[Any], _Values]] = {
 
 
 def find_breach(report: Report) -> str | None:
-    """The first value outside its limits, or not a number. None: the report is valid."""
+    """Return a text about the first value that is not a number or outside its limits. None means that the report is valid."""
     try:
         for what, value, low, high in _values(report):
             if not low <= value <= high:
@@ -296,7 +296,7 @@ def _values(report: Report) -> _Values:
 
 
 def find_picture_breach(picture: Picture) -> str | None:
-    """Why the picture must not be shown. None: the picture is valid."""
+    """Return the reason why the picture must not be shown. None means that the picture is valid."""
     first_bytes = _IMAGES.get(picture.media_type)
     if first_bytes is None:
         return f"the type is {picture.media_type!r}; allowed are {', '.join(_IMAGES)}"

@@ -1,4 +1,4 @@
-"""Drives all plants of this process: finds or makes the object of a plant, and reacts to drivers that come up or go down."""
+"""Drives all plants of this process: finds or makes the object of a plant, and reacts when a driver starts or fails."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ from domogate.services.driving.attachment import STOPPING, DrivingContext
 from domogate.services.driving.calls import find_breach
 from domogate.services.driving.plant import SIMULATED, DrivenPlant
 from domogate.services.driving.recorder import Orders, Recorder, RecorderStore, ReportQueue
-from domogate.services.driving.room import Room
+from domogate.services.driving.slots import PlantSlots
 from domogate.services.driving.supervisor import DriverHealth, Supervisor
 
 _log = structlog.get_logger(__name__)
@@ -30,7 +30,7 @@ _RETRY_LISTING = 5.0
 
 
 class DrivingStore(RecorderStore, PlantStore, Protocol):
-    """The plants, their states and their orders."""
+    """The parts of the store with plants, states and orders."""
 
 
 class Driving:
@@ -45,20 +45,20 @@ class Driving:
         simulated_plants: int,
         random_source: random.Random | None = None,
     ) -> None:
-        """`simulated_plants`: how many purely simulated plants are driven at once. The others are always driven."""
+        """`simulated_plants`: how many plants without a real device are driven at once. Other plants are always driven."""
         self._store = store
         self._simulated_plants = max(1, simulated_plants)
         self._plants: dict[str, DrivenPlant] = {}
         self._stopping: dict[Id, DrivenPlant] = {}
-        """Plants that give their modules back. They are not asked any more."""
+        """Plants that are detaching their modules. They get no new calls."""
         self._orders = Orders(store, clock)
-        self._room = Room(self._simulated_plants)
+        self._slots = PlantSlots(self._simulated_plants)
         recorder = Recorder(store)
         self._queues = {name: ReportQueue(recorder) for name in drivers}
         self._supervisor = Supervisor(
             drivers, clock, sink_of=self._sink_of, on_up=self._driver_up, on_down=self._driver_down, random_source=random_source
         )
-        self._context = DrivingContext(store, self._supervisor, recorder, self._orders, self._room, clock)
+        self._context = DrivingContext(store, self._supervisor, recorder, self._orders, self._slots, clock)
         self._background: set[asyncio.Task[None]] = set()
         self._started = False
         self._stopped = False
@@ -74,7 +74,7 @@ class Driving:
         self._begin(self._resume_queued(), "resume queued orders")
 
     async def stop(self) -> None:
-        """Stop plants and drivers. All reports until then are in the store."""
+        """Stop plants and drivers. When it returns, all their reports are in the store."""
         self._stopped = True
         await cancel(*self._background)
         await self._orders.stop()
@@ -97,7 +97,7 @@ class Driving:
         task.add_done_callback(self._background.discard)
 
     def list_drivers(self) -> list[DriverHealth]:
-        """The health of each driver."""
+        """Return the health of each driver."""
         plants = self._plants.values()
         return [
             msgspec.structs.replace(
@@ -112,19 +112,19 @@ class Driving:
     # plants
 
     def _find_or_make(self, plant_id: Id, *, real: bool = False) -> DrivenPlant:
-        """Raises DeviceOffline when the gateway stops."""
+        """Raises DeviceOffline if the gateway is stopping."""
         if self._stopped:
             raise DeviceOffline(STOPPING)
         plant = self._plants.get(plant_id)
         if plant is None:
             plant = self._plants[plant_id] = DrivenPlant(
-                plant_id, self._context, on_stopping=self._let_go, after=self._stopping.get(plant_id), real=real
+                plant_id, self._context, on_stopping=self._on_stopping, after=self._stopping.get(plant_id), real=real
             )
             plant.start()
         return plant
 
-    def _let_go(self, plant: DrivenPlant) -> None:
-        """A plant began to stop: the next request for it makes a new object."""
+    def _on_stopping(self, plant: DrivenPlant) -> None:
+        """A plant is stopping. The next request for this plant makes a new object."""
         if self._plants.get(plant.id) is plant:
             del self._plants[plant.id]
         if plant.stopping is not None:
@@ -132,17 +132,17 @@ class Driving:
             plant.stopping.add_done_callback(lambda _: self._stopping.pop(plant.id, None))
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store: new modules, changed options and injected faults take effect.
+        """A listener of the store. New modules, changed options and injected faults take effect.
 
-        A new plant is driven if there is room, or if it has a real device.
+        A new plant is driven if a slot is free, or if it has a real device.
         """
         if not self._started or self._stopped:
-            return  # the start loads the newest state
+            return  # `start` loads the newest state later
         for plant_id in {change.event.plant_id for change in changes if isinstance(change.event, PlantChanged)}:
             self._find_or_make(plant_id).refresh()
 
     async def _start_plants(self) -> None:
-        """Start all plants with a real device, and simulated ones as long as there is room. No driver waits for another."""
+        """Start all plants with a real device, and as many simulated plants as allowed. Drivers do not wait for each other."""
         real: set[Id] = set()
         async with asyncio.TaskGroup() as starting:
             for name in self._supervisor.names:
@@ -165,7 +165,7 @@ class Driving:
 
     async def _start_each(self, plant_ids: Sequence[Id], *, real: bool = False) -> None:
         for plant_id in plant_ids:
-            if not real and self._room.is_full:
+            if not real and self._slots.is_full:
                 return
             if plant_id not in self._plants:
                 await self._find_or_make(plant_id, real=real).loaded()
@@ -187,7 +187,7 @@ class Driving:
             await plant.report_absent(name, absence)
 
     def _sink_of(self, name: str) -> ReportSink:
-        """Where the driver reports to."""
+        """Return the function that receives the reports of the driver."""
         return partial(self._take_reports, self._queues[name])
 
     def _take_reports(self, queue: ReportQueue, reports: Sequence[Report]) -> Awaitable[None]:
@@ -216,7 +216,7 @@ class Driving:
         return await self._find_or_make(plant_id).take_picture(module_id, deadline)
 
     async def _resume_queued(self) -> None:
-        """Send the orders that an earlier process queued, before their deadline. Orders of one module stay in sequence."""
+        """Send the orders that an earlier process queued, before their deadline. The orders of a module stay in order."""
         by_module: dict[Id, list[Order]] = {}
         try:
             for order in await self._orders.list_queued():

@@ -1,4 +1,4 @@
-"""One plant and its drivers: its modules at their drivers, its orders, its questions, its reports and its injected faults."""
+"""One driven plant: the attachment to its drivers, its orders, questions, reports and injected faults."""
 
 import asyncio
 from collections import OrderedDict
@@ -24,7 +24,7 @@ from domogate.services.driving.recorder import answer_again
 from domogate.services.plants.fault_overlay import FaultOverlay, list_covered, list_uncovered, overlay_of
 
 SIMULATED = frozenset({"simulator"})
-"""Drivers whose modules may stand still while nobody asks for them."""
+"""Drivers whose modules need not be driven while no request uses them."""
 _REMEMBERED_ORDERS = 32
 _READ_AGAIN_DEADLINE = 5.0
 _READ_AT_ONCE = 32
@@ -45,7 +45,7 @@ class DrivenPlant:
         after: "DrivenPlant | None" = None,
         real: bool = False,
     ) -> None:
-        """`after`: an earlier object for the same plant, which is stopping. `real`: it is known to have a real device."""
+        """`after` is an earlier object of the same plant that is stopping. `real`: the plant is known to have a real device."""
         self.id = plant_id
         self._context = context
         self._clock = context.clock
@@ -57,7 +57,7 @@ class DrivenPlant:
             plant_id, context, load=self._load, after_load=self._after_load, on_absent=self.report_absent
         )
         self._attachment.is_real = real
-        self._calls = DriverCalls(plant_id, context.clock, self._make_way)
+        self._calls = DriverCalls(plant_id, context.clock, self._stop_idle_plants)
         self._outcomes: OrderedDict[str, tuple[Order, Outcome[Report]]] = OrderedDict()
         self._overlay: FaultOverlay | None = None
         self._alerts = Alerts()
@@ -72,16 +72,16 @@ class DrivenPlant:
         self._attachment.renew()
 
     def refresh(self, driver: str | None = None) -> None:
-        """Load the plant again and attach it to this driver (None: all), in the background."""
+        """Load the plant again and attach it to this driver (None means all drivers), in the background."""
         self._attachment.renew(driver)
 
     async def loaded(self) -> None:
-        """Wait for the loading under way."""
+        """Wait until the plant is loaded."""
         if self._attachment.loading is not None:
             await asyncio.wait((self._attachment.loading,))
 
     async def stop(self, *, detach: bool = True) -> None:
-        """End all calls and give the modules back. `detach=False`: the drivers stop too."""
+        """End all calls and detach the modules. With `detach=False` they are not detached, because the drivers stop too."""
         self.begin_stop()
         work = self.list_work()
         for task in work:
@@ -90,7 +90,7 @@ class DrivenPlant:
         await asyncio.gather(*work, self._calls.stop(), return_exceptions=True)
 
     def begin_stop(self) -> None:
-        """Give the modules back, in the background. Calls under way end by themselves."""
+        """Start to detach the modules, in the background. Running calls are not cancelled."""
         if self.stopping is None:
             self._attachment.end()
             self.stopping = asyncio.create_task(self._detach(), name=f"detach plant {self.id}")
@@ -101,11 +101,11 @@ class DrivenPlant:
             await self._attachment.detach_all()
             self._recorder.forget(self._attachment.driver_of)
         finally:
-            self._context.room.leave(self)
+            self._context.slots.release(self)
 
     @property
     def is_idle(self) -> bool:
-        return self._calls.under_way == 0 and self._attachment.loading is None
+        return self._calls.running == 0 and self._attachment.loading is None
 
     @property
     def stuck_calls(self) -> int:
@@ -118,24 +118,24 @@ class DrivenPlant:
         return driver in self._attachment.devices_of
 
     def list_work(self) -> list[asyncio.Task[None]]:
-        """Loading, attaching, detaching and reading again."""
+        """Return the running tasks that load, attach, detach or read again."""
         stopping = () if self.stopping is None else (self.stopping,)
         return [*self._attachment.list_work(), *self._reading_again, *stopping]
 
-    def _make_way(self) -> None:
-        if self._context.room.waiting:
-            self._context.room.make_way()
+    def _stop_idle_plants(self) -> None:
+        if self._context.slots.waiting:
+            self._context.slots.stop_idle()
 
     # loading
 
     async def _load(self) -> StoredPlant | None:
-        """Take over what is stored. None: the plant had to wait for its place, and may have changed. Raises DeviceOffline."""
+        """Load the stored plant. Return None if it had to wait for a slot and may have changed. Raises DeviceOffline."""
         if self._earlier is not None:
             await asyncio.wait((self._earlier,))
         stored = await self._context.store.find_plant(self.id)
         if stored is None or stored.plant.status is PlantStatus.REMOVED:
             raise DeviceOffline("the module is offline: its plant was removed")
-        if not await self._take_place(stored):
+        if not await self._acquire_slot(stored):
             return None
         overlay = overlay_of(stored.injections)
         uncovered = list_uncovered(stored, self._overlay, overlay)
@@ -152,30 +152,33 @@ class DrivenPlant:
             task.add_done_callback(self._reading_again.discard)
         return stored
 
-    async def _take_place(self, stored: StoredPlant) -> bool:
-        """Whether the plant had its place at once. Raises DeviceOffline if the room is full and nobody waits for the plant."""
-        room, attachment = self._context.room, self._attachment
+    async def _acquire_slot(self, stored: StoredPlant) -> bool:
+        """Get a slot. Return False if the plant had to wait for it.
+
+        Raises DeviceOffline if no slot is free and no call waits for the plant.
+        """
+        slots, attachment = self._context.slots, self._attachment
         attachment.is_real = any(module.driver not in SIMULATED for module in stored.topology.every_module())
         if attachment.is_real:
-            room.leave(self)
+            slots.release(self)
             return True
-        if room.holds(self):
+        if slots.has(self):
             return True
-        at_once = not room.is_full
-        if not at_once and not self._calls.under_way and not attachment.is_loaded:
+        at_once = not slots.is_full
+        if not at_once and not self._calls.running and not attachment.is_loaded:
             raise DeviceOffline("the module is offline: too many simulated plants are in use")
-        await room.enter(self)
+        await slots.acquire(self)
         return at_once
 
     def _after_load(self) -> None:
         if self._attachment.has_given_up:
             self.begin_stop()
-        self._make_way()
+        self._stop_idle_plants()
 
     # reports
 
     def accept(self, report: Report) -> Sequence[Report]:
-        """The report as injected faults let it pass, and the alert that it changes."""
+        """Return the reports to record: the report under the injected faults, and the reports of alerts that it changes."""
         if self._overlay is None:
             return self._alerts.complete((report,))
         covered = self._overlay.cover(report, self._clock.now())
@@ -185,11 +188,11 @@ class DrivenPlant:
         await self._recorder.record([accepted for report in reports for accepted in self.accept(report)])
 
     def lose_driver(self, name: str) -> None:
-        """The driver is down."""
+        """The driver is down, so the plant is not attached to it any more."""
         self._attachment.attached.pop(name, None)
 
     async def report_absent(self, driver: str, absence: Absence) -> None:
-        """Report all modules of the driver as absent. A module that is absent already keeps its reason."""
+        """Report all modules of the driver as absent. A module that is already absent keeps its reason."""
         now = self._clock.now()
         devices = self._attachment.devices_of.get(driver, ())
         reachable = [module_id for module_id in devices if self._recorder.is_reachable(module_id)]
@@ -198,9 +201,9 @@ class DrivenPlant:
     # orders
 
     async def execute(self, order: Order) -> Report:
-        """Carry the order out once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
+        """Execute the order once. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken, Internal.
 
-        The order goes on if the caller is cancelled.
+        The execution continues if the caller is cancelled.
         """
         first, outcome = self._outcomes.get(order.id, (order, None))
         if outcome is None:
@@ -234,20 +237,20 @@ class DrivenPlant:
             raise
         call.take_back()
         if call.is_late():
-            await self._report((report,))  # too late for the caller, but true
+            await self._report((report,))  # too late for the caller, but the new state is true
             raise DeviceTimeout(_NOT_CONFIRMED)
-        # No await before this line: the report must not overwrite a later one.
+        # There must be no await between the answer and this line, so that the report cannot overwrite a later one.
         await self._recorder.confirm(OrderEnd(order.id, OrderState.CONFIRMED, self._clock.now()), report)
         return report
 
     # questions
 
     async def read(self, module_id: Id, deadline: float) -> Report:
-        """Ask the module, and record the answer if it is news. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Ask the module, and record the answer if it is new. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return _result(await asyncio.shield(self._calls.run(deadline, partial(self._read, module_id, deadline, False))))
 
     async def _read(self, module_id: Id, deadline: float, always: bool, call: DriverCall) -> Report:
-        """`always`: record the answer even if it is not news."""
+        """`always`: record the answer even if it is not new."""
         await self._wait_loaded(module_id, deadline, call)
         now = self._clock.now()
         if self._overlay is not None and (injected := self._overlay.report_absence(self.id, module_id, now)) is not None:
@@ -265,14 +268,14 @@ class DrivenPlant:
                 answer = msgspec.structs.replace(answer, state=state)
         report, *alerts = self._alerts.complete((answer,))
         await self._recorder.record(alerts)
-        if always or self._recorder.is_news(report):
-            # An answer that cannot be recorded is still an answer; the recorder logs the error.
+        if always or self._recorder.is_new(report):
+            # The caller gets the answer even if it cannot be recorded. The recorder logs the error.
             with suppress(Fault):
                 await self._recorder.record_answer(report)
         return report
 
     async def take_picture(self, module_id: Id, deadline: float) -> Picture:
-        """Take a picture; nothing is recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Take a picture. It is not recorded. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return _result(await asyncio.shield(self._calls.run(deadline, partial(self._take_picture, module_id, deadline))))
 
     async def _take_picture(self, module_id: Id, deadline: float, call: DriverCall) -> Picture:
@@ -301,14 +304,14 @@ class DrivenPlant:
     # asking a driver
 
     async def _wait_for_driver(self, module_id: Id, deadline: float, call: DriverCall) -> Driver:
-        """Raises DeviceOffline, DeviceTimeout, Internal."""
+        """Wait for the driver of the module and return it. Raises DeviceOffline, DeviceTimeout, Internal."""
         await self._wait_loaded(module_id, deadline, call)
         if self._overlay is not None and self._overlay.find(module_id, InjectedFault.OFFLINE, self._clock.now()):
             raise DeviceOffline("the device is offline")
         return self._find_driver(module_id)
 
     async def _wait_loaded(self, module_id: Id, deadline: float, call: DriverCall) -> None:
-        """Wait until the plant is loaded and its module is with its driver."""
+        """Wait until the plant is loaded and the driver of the module has attached it."""
         self.last_use = next(self._context.uses)
         attachment = self._attachment
         name = attachment.driver_of.get(module_id, "")
@@ -333,7 +336,7 @@ class DrivenPlant:
         if self._overlay is not None:
             now = self._clock.now()
             if self._overlay.find(module_id, InjectedFault.SLOW, now):
-                await asyncio.get_running_loop().create_future()  # never done: the deadline cancels it
+                await asyncio.get_running_loop().create_future()  # waits until the deadline cancels it
             if is_order and self._overlay.find(module_id, InjectedFault.REFUSING, now):
                 raise DeviceRefused("the device refuses all commands")
 

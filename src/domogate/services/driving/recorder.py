@@ -1,10 +1,10 @@
-"""Writes reports and orders to the store, and remembers the last report of each driven module.
+"""Writes reports and orders to the store, and keeps the last report of each driven module in memory.
 
-The store takes reports in the order of the calls; reports of many callers share a commit. Reports that a driver sends by itself
-wait in the queue of that driver, so a driver that sends too many slows down only itself. The answer to an order or a question
-goes to the store at once. A report that arrives late never replaces a newer one.
+The store takes reports in the order of the calls; reports of many callers share a commit. Reports that nobody asked for wait in
+the queue of their driver, so a driver that sends too many reports delays only itself. The answer to an order or a question is
+written at once. A report that arrives late does not replace a newer one.
 
-An order is written before it is sent, ended once, and settled if its process is gone (Decision 0034).
+An order is written before it is sent, and it is ended once. If its process has ended, another process ends it (Decision 0034).
 """
 
 import asyncio
@@ -25,21 +25,21 @@ from domogate.ports import Clock, OrderStore, StateStore, StoredState
 _log = structlog.get_logger(__name__)
 
 _BATCH = 250
-"""Enough to share a commit; few enough that encoding them does not delay other work."""
+"""The number of reports in one write. More reports would delay other tasks, because encoding takes time."""
 _MOST_WAITING = 20_000
-"""Reports that may wait in a queue. A driver that awaits the report sink stays far below."""
+"""The number of reports that may wait in a queue. A driver that awaits `report` stays far below this limit."""
 
 
 class RecorderStore(StateStore, OrderStore, Protocol):
-    """The reports and the ends of orders."""
+    """The parts of the store with reports and orders."""
 
 
 class TooManyReports(RuntimeError):
-    """The driver sends reports faster than they are recorded, and does not wait."""
+    """The driver sends reports faster than they are recorded, and does not await `report`."""
 
 
 class _LastReport:
-    """The last recorded state of a module, and the number of the report that brought it."""
+    """The last recorded state of a module, and the number of the report with this state."""
 
     __slots__ = ("number", "reachable", "state")
 
@@ -60,7 +60,7 @@ class Recorder:
     # the last reports
 
     def start_from(self, module_ids: Iterable[Id], states: Mapping[Id, StoredState]) -> None:
-        """Take the stored states as the last reports. A module with a report since then keeps that report."""
+        """Use the stored states as last reports. A module that already has a last report keeps it."""
         for module_id in module_ids:
             if module_id not in self._last:
                 stored = states.get(module_id)
@@ -72,7 +72,7 @@ class Recorder:
         for module_id in module_ids:
             self._last.pop(module_id, None)
 
-    def is_news(self, report: Report) -> bool:
+    def is_new(self, report: Report) -> bool:
         """Whether the report differs from the last one of its module."""
         last = self._last.get(report.module_id)
         if last is None:
@@ -80,25 +80,25 @@ class Recorder:
         return last.reachable != report.reachable or (report.state is not None and report.state != last.state)
 
     def is_reachable(self, module_id: Id) -> bool:
-        """According to the last report; True without one."""
+        """Whether the module was reachable in its last report. True if there is no report."""
         last = self._last.get(module_id)
         return last is None or last.reachable
 
     # recording
 
     def next_number(self) -> int:
-        """Numbers grow: a report with a higher number is newer."""
+        """Return the next number of a report. A report with a higher number is newer."""
         return next(self._numbers)
 
     async def record(self, reports: Sequence[Report], number: int | None = None) -> None:
-        """Record reports that nobody asked for. A failure is logged, and the driver continues."""
+        """Record reports that nobody asked for. An error is logged and not raised, so that the driver continues."""
         number = self.next_number() if number is None else number
         for start in range(0, len(reports), _BATCH):
             batch = self._without_outdated(reports[start : start + _BATCH], number)
             if not batch:
                 continue
             try:
-                # No await before this line: the order of calls is the order of events.
+                # There must be no await before this line, so that reports are recorded in the order of the calls.
                 await self._store.record(batch)
             except Exception as error:
                 _log.error("reports not recorded", plant_id=batch[0].plant_id, reports=len(batch), exc_info=error)
@@ -106,7 +106,7 @@ class Recorder:
                 self._remember(batch)
 
     async def record_answer(self, report: Report) -> None:
-        """Return when the report is on disk. A cancellation does not undo it. Raises Internal."""
+        """Record the report, and return when it is on disk. It is written even if the caller is cancelled. Raises Internal."""
         await self._record_newest(report, self._store.record((report,)))
 
     async def confirm(self, end: OrderEnd, report: Report) -> None:
@@ -125,7 +125,7 @@ class Recorder:
         self._remember((report,))
 
     def _without_outdated(self, reports: Sequence[Report], number: int) -> Sequence[Report]:
-        """The reports that are still the newest of their module. Only the readings of the others are kept."""
+        """Return the reports that are the newest of their module. Of outdated reports only the readings are kept."""
         kept = []
         for report in reports:
             last = self._last.get(report.module_id)
@@ -147,16 +147,16 @@ class Recorder:
 
 
 class ReportQueue:
-    """The reports of one driver on their way to the store, one batch at a time. The driver waits."""
+    """The reports of one driver that are not in the store yet. They are written in batches, and the driver waits."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._turn = asyncio.Lock()
         self.waiting = 0
-        """Reports that are not on disk yet."""
+        """The number of reports that are not on disk yet."""
 
     async def push(self, reports: Sequence[Report]) -> None:
-        """Raises TooManyReports."""
+        """Wait until the reports are recorded. Raises TooManyReports."""
         if self.waiting >= _MOST_WAITING:
             raise TooManyReports(f"{self.waiting} reports wait to be recorded; {len(reports)} more were refused")
         number = self._recorder.next_number()
@@ -169,7 +169,7 @@ class ReportQueue:
 
 
 _GRACE = 2.0
-"""Seconds after its deadline in which only the process that sent an order ends it."""
+"""For so many seconds after the deadline, only the process that sent the order may end it."""
 _SETTLE_EVERY = 5.0
 _MOST_RESUMED = 10_000
 
@@ -183,7 +183,7 @@ class Orders:
         self._settling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Settle orders of processes that are gone, from now on."""
+        """Start to settle the orders of processes that have ended, regularly."""
         self._settling = asyncio.create_task(self._settle_regularly(), name="settle orders")
 
     async def stop(self) -> None:
@@ -192,7 +192,7 @@ class Orders:
     # one order
 
     async def begin(self, order: Order) -> OrderRecord | None:
-        """Write the order as sent. None: send it now. A record: the order was sent before, do not send it.
+        """Write the order as sent. If the result is None, send it now. If the result is a record, it was sent before.
 
         Raises OrderKeyTaken if the id belongs to another order, Internal.
         """
@@ -217,14 +217,14 @@ class Orders:
             raise Internal("the order could not be written, and was not sent") from error
 
     async def end(self, order: Order, fault: Fault) -> None:
-        """The order was not confirmed. A failed write is logged; the order is settled later."""
+        """End an order that was not confirmed. If the write fails, this is logged, and the order is settled later."""
         try:
             await self._store.end_order(OrderEnd(order.id, end_after(fault), self._clock.now(), fault.message))
         except Exception as error:
             _log.error("end of an order not written", order_id=order.id, plant_id=order.plant_id, exc_info=error)
 
     async def reject(self, order: Order, fault: Fault) -> None:
-        """The order is not sent: write it together with the reason."""
+        """Write an order that is not sent, together with the reason."""
         try:
             known = (await self._store.add_orders((order,), self._clock.now(), sent=False))[0]
         except Exception as error:
@@ -233,16 +233,16 @@ class Orders:
         if known is None or known.state is OrderState.QUEUED:
             await self.end(order, fault)
 
-    # orders of processes that are gone
+    # orders of processes that have ended
 
     async def list_queued(self) -> Sequence[Order]:
-        """Queued orders before their deadline, the oldest first."""
+        """Return the queued orders whose deadline has not passed, oldest first."""
         records = await self._store.list_orders(None, None, OrderState.QUEUED, None, _MOST_RESUMED)
         now = self._clock.now()
         return [record.order for record in reversed(records) if record.order.deadline > now]
 
     async def settle(self) -> int:
-        """End the orders that are past their deadline and have no end. Returns their number."""
+        """End the orders whose deadline has passed and that have no final state. Return their number."""
         return await self._store.settle_orders(self._clock.now() - _GRACE)
 
     async def _settle_regularly(self) -> None:
@@ -257,7 +257,7 @@ class Orders:
 
 
 def answer_again(record: OrderRecord) -> Report:
-    """The answer to a repeated order, without a state. Raises the fault of an order that was not confirmed."""
+    """Return the answer to a repeated order, without a state. Raises the fault if the order was not confirmed."""
     if record.state is OrderState.FAILED:
         raise DeviceRefused(record.problem or "the device did not carry out the order")
     if record.state is OrderState.UNKNOWN:

@@ -1,7 +1,7 @@
-"""Supervises drivers: each one is started, watched, and restarted when it fails. No driver delays another.
+"""Supervises drivers: starts each driver, watches it, and restarts it when it fails. Drivers do not delay each other.
 
-A driver handles its own connection errors. When it reports a failure of the whole driver, it is stopped, and restarted after a
-pause. The pause grows and is random, so that many gateways do not reconnect at once. Then its plants are attached again.
+A driver handles its own connection errors. When the whole driver fails, it is stopped, restarted after a pause, and its plants
+are attached again. The pause grows with each failure. It has a random part, so that many gateways do not reconnect at once.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ _log = structlog.get_logger(__name__)
 _START_DEADLINE = 30.0
 _STOP_DEADLINE = 10.0
 _FIRST_START = 2.0
-"""Seconds that the gateway waits for its drivers before it is ready without them."""
+"""The gateway waits at most so many seconds for its drivers before it is ready."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _HEALTHY_AFTER = 60.0
-"""After so many seconds without a failure, the pauses start again with the shortest."""
+"""After so many seconds without a failure, the next pause is the shortest one again."""
 _LONGEST_TEXT = 200
 
 
@@ -33,7 +33,7 @@ class DriverCondition(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     DOWN = "down"
-    """It failed, and is restarted after a pause."""
+    """The driver failed and is restarted after a pause."""
     STOPPED = "stopped"
 
 
@@ -48,21 +48,21 @@ class DriverHealth(msgspec.Struct, frozen=True):
     last_error_at: float | None = None
     next_start_at: float | None = None
     plants: int = 0
-    """Plants that are attached to it."""
+    """The number of plants that are attached to it."""
     waiting_reports: int = 0
     stuck_calls: int = 0
-    """Calls to devices of its plants that did not end when they were cancelled."""
+    """The number of stuck calls of its plants: calls that did not end when they were cancelled."""
 
 
 def describe(error: BaseException) -> str:
-    """An error as one line of a table."""
+    """Return the text of an error, short enough for one line of a table."""
     message = " ".join(str(error).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 
 def absence_after(error: BaseException, since: float) -> Absence:
-    """Why the modules of a failed driver are absent. An error that waiting does not cure is a wrong setting."""
+    """Return the reason why the modules of a failed driver are absent. Errors of configuration are MISCONFIGURED."""
     misconfigured = isinstance(error, ValueError | TypeError | LookupError)
     return Absence(AbsenceReason.MISCONFIGURED if misconfigured else AbsenceReason.CONNECTION_LOST, since, describe(error))
 
@@ -79,7 +79,7 @@ class _Supervised:
         self.error_at: float | None = None
         self.next_start_at: float | None = None
         self.tried = asyncio.Event()
-        """Its first start ended, well or badly."""
+        """Set when the first start has succeeded or failed."""
         self.task: asyncio.Task[None] | None = None
 
     def enter(self, condition: DriverCondition, now: float) -> None:
@@ -116,7 +116,7 @@ class Supervisor:
         return supervised.driver if supervised is not None and supervised.condition is DriverCondition.RUNNING else None
 
     def absence_of(self, name: str) -> Absence:
-        """Why the modules of a driver that is not running cannot be reached."""
+        """Return the reason why the modules of this driver cannot be reached: the driver is not running."""
         supervised = self._drivers.get(name)
         if supervised is None:
             return Absence(AbsenceReason.MISCONFIGURED, self._clock.now(), f"no driver '{name}' is configured")
@@ -185,7 +185,7 @@ class Supervisor:
         return None
 
     async def _run(self, name: str, supervised: _Supervised) -> BaseException:
-        """Returns the error that ended the driver."""
+        """Run the driver until it fails. Return the error."""
         supervised.enter(DriverCondition.RUNNING, self._clock.now())
         supervised.tried.set()
         if supervised.restarts:

@@ -18,9 +18,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ModuleData(OutputModel, frozen=True):
-    """The state of a module; `state` is null when the module never reported one.
+    """The state of a module. `state` is null if the module never reported a state.
 
-    The reason why a module cannot be reached is for operators: it may name machines of the network.
+    The reason why a module cannot be reached is not included: it is for operators, because it may name machines of the network.
     """
 
     plant_id: str
@@ -37,7 +37,7 @@ class PlantData(OutputModel, frozen=True):
 
 
 class CloudEvent(msgspec.Struct, frozen=True):
-    """The attributes of the standard, with its names. `source` and `id` together identify a duplicate."""
+    """A CloudEvent with the attribute names of the standard. Two events with the same `source` and `id` are duplicates."""
 
     specversion: str
     id: str
@@ -50,7 +50,7 @@ class CloudEvent(msgspec.Struct, frozen=True):
 
 
 def encode_event(*, id: str, source: str, type: str, subject: str, at: float, data: msgspec.Struct) -> bytes:
-    """`source` is the gateway's own URL."""
+    """`source` is the URL of the gateway."""
     return _encode(CloudEvent("1.0", id, source, type, subject, to_datetime(at), "application/json", data))
 
 

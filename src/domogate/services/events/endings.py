@@ -1,4 +1,4 @@
-"""Why a stream ends. The last event of a stream says it, so that a client knows whether to connect again, and how."""
+"""The reasons for the end of a stream. They are in its last event, and tell the client whether and how to connect again."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from domogate.domain import faults
 
 
 class EndCode(StrEnum):
-    """For programs. After the first three a client connects again with `Last-Event-ID` and misses nothing."""
+    """The reason as a code for programs. After the first three, a client can connect again with `Last-Event-ID`."""
 
     DRAINING = "draining"
     SLOW = "slow"
@@ -33,14 +33,14 @@ MEANING_OF = {
 
 
 class End(msgspec.Struct, frozen=True):
-    """The last event of a stream. `detail` is for a person."""
+    """The last event of a stream. `detail` explains the reason to a person."""
 
     code: EndCode
     detail: str
 
 
 class Ended(Exception):
-    """The stream must not go on."""
+    """The stream must end now."""
 
     def __init__(self, end: End) -> None:
         super().__init__(end.detail)

@@ -1,4 +1,4 @@
-"""Event filters: which events a client asks for, and which scopes can show them."""
+"""Event filters: the events that a client asks for, and the scopes that can show these events."""
 
 from collections.abc import Collection
 
@@ -12,12 +12,12 @@ from domogate.services.rights.access import READ_SCOPE, SITE_SCOPES
 
 
 class EventFilter(msgspec.Struct, frozen=True):
-    """Which plants and kinds of events. An empty set does not restrict: all plants of the person, future ones too."""
+    """The plants and kinds of events that a client asks for. An empty set means all, also plants that the user gets later."""
 
     plants: frozenset[Id] = frozenset()
     kinds: frozenset[NoticeKind] = frozenset()
     present: bool = False
-    """Begin with the present state of every module."""
+    """True if the stream begins with the present state of every module."""
 
     def wants(self, kinds: Collection[NoticeKind]) -> bool:
         return not self.kinds or not self.kinds.isdisjoint(kinds)
@@ -36,5 +36,5 @@ SCOPES_OF_KIND: dict[NoticeKind, frozenset[str]] = {
 
 
 def scopes_for(kinds: Collection[NoticeKind]) -> frozenset[str]:
-    """Each of these can show an event of these kinds; without kinds, of any kind."""
+    """Return the scopes that can show an event of at least one of these kinds. No kinds means all kinds."""
     return frozenset().union(*(SCOPES_OF_KIND[kind] for kind in kinds or NoticeKind))

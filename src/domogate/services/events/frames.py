@@ -17,8 +17,8 @@ from domogate.services.plants.read_model import ModuleView
 from domogate.services.rights.access import Access
 
 RETRY_AFTER = 2_000
-"""Milliseconds after which a client that lost its connection tries again."""
-# Not an event of its own, because some clients would report an empty one. It becomes a field of the first event.
+"""The number of milliseconds after which a client that lost its connection connects again."""
+# There is no empty line after it, because some clients would report an empty event. So it is a field of the first event.
 OPENING = b"retry: %d\n" % RETRY_AFTER
 HEARTBEAT = b":\n\n"
 
@@ -26,7 +26,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """All later events are new. `cursor` is also the id of this event."""
+    """All events after this one are new. `cursor` is also the id of this event."""
 
     cursor: int
 
@@ -52,7 +52,7 @@ def print_ready(cursor: int) -> bytes:
 
 
 def print_reset(reset: Reset) -> bytes:
-    """Without an id: a client that loses its connection before the present is complete must get all of it again."""
+    """It has no id. So a client that loses its connection before it has all present states gets all of them again."""
     return frame("reset", _encode(reset))
 
 
@@ -67,7 +67,7 @@ def frame_notice(notice: Notice, access: Access, source: str) -> bytes:
 def print_present(
     access: Access, module_ids: Iterable[Id], event_filter: EventFilter, *, source: str, cursor: int, now: float
 ) -> bytes:
-    """The present states of those modules that the filter and the rights show. Without an id, as `reset`."""
+    """Return the present states of the modules that the filter and the rights allow. The events have no id, like `reset`."""
     frames = []
     for module_id in module_ids:
         if not access.may_see(module_id):
@@ -88,7 +88,7 @@ def print_present(
 
 
 def _as_event(view: ModuleView) -> StateChanged:
-    """As if the module had just reported. `turned`, because the event also says whether the module can be reached."""
+    """Return the present state as a report. `turned` is True, because it also says whether the module can be reached."""
     return StateChanged(
         plant_id=view.plant_id,
         module_id=view.module.id,

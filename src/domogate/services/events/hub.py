@@ -1,4 +1,4 @@
-"""Hands committed changes to the open event streams. A change costs nothing for streams that do not depend on it."""
+"""Passes committed changes to the open event streams. Streams that do not depend on a change cost nothing."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ from domogate.services.rights.access import Caller, get_access
 
 HEARTBEAT_EVERY = 15.0
 AT_ONCE = 4
-"""After so many streams the hub lets other tasks of the event loop run."""
+"""After each group of so many streams, other tasks of the event loop can run."""
 RETRY_AFTER = 5
 
 _log = structlog.get_logger(__name__)
@@ -46,11 +46,11 @@ class Unavailable(Exception):
 
 
 class TooManyStreams(Unavailable):
-    """The user or the key has its share of the streams; others can still open some."""
+    """This user or key has too many open streams. Others can still open streams."""
 
 
 class Hub:
-    """All open streams of this process. `apply` is to be a listener of the store, after the read model."""
+    """All open streams of this process. `apply` must be a listener of the store, after the read model."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Hub:
         queue_events: int = 2_000,
         queue_bytes: int = 1_000_000,
     ) -> None:
-        """`source` is the gateway's own URL, `most` the number of streams that may be open.
+        """`source` is the URL of the gateway. `most` is the number of streams that may be open.
 
-        A user or key never gets more than half of them, so that nobody can take all (Decision 0057).
+        A user or key gets at most half of them, so that nobody can take all streams (Decision 0057).
         """
         self._context = StreamContext(store, read_model, verifier, admission, clock, source)
         self._most = most
@@ -81,12 +81,12 @@ class Hub:
         self._streams: dict[Stream, set[Dependency]] = {}
         self._by_dependency: dict[Dependency, dict[Stream, None]] = {}
         self._changes: deque[Change] = deque()
-        """Not distributed yet."""
+        """The changes that are not distributed yet."""
         self._wakeup = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._draining = False
         self._sent_before = 0
-        """Events that closed streams were given."""
+        """The number of events that were sent to streams that are closed now."""
         self._newest = 0
 
     @property
@@ -95,16 +95,16 @@ class Hub:
 
     @property
     def sent(self) -> int:
-        """The number of events that streams were given."""
+        """The number of events that were sent to streams."""
         return self._sent_before + sum(stream.sent for stream in self._streams)
 
     @property
     def idle(self) -> bool:
-        """Every change was distributed to the streams."""
+        """Whether every change was distributed to the streams."""
         return not self._changes
 
     async def start(self) -> None:
-        """To be called after the store has started and `apply` listens."""
+        """Call this after the store has started and `apply` is registered as a listener."""
         self._newest = max(self._newest, await self._context.store.newest_cursor())
         self._tasks = [
             asyncio.create_task(self._run(), name="event streams"),
@@ -121,7 +121,7 @@ class Hub:
         self._tasks = []
 
     def drain(self) -> None:
-        """End every stream now, and open no more."""
+        """End all streams now, and refuse new ones."""
         self._draining = True
         for stream in list(self._streams):
             stream.end(DRAINING)
@@ -129,7 +129,7 @@ class Hub:
     # streams
 
     async def open(self, caller: Caller, event_filter: EventFilter, last_event_id: bytes | None = None) -> Stream:
-        """Raises ScopeMissing, NoSuchPlant, NotYourPlant, Unavailable, TooManyStreams."""
+        """Open a stream. Raises ScopeMissing, NoSuchPlant, NotYourPlant, Unavailable, TooManyStreams."""
         scopes = scopes_for(event_filter.kinds)
         if scopes.isdisjoint(caller.principal.scopes):
             named = tuple(sorted(scopes))
@@ -139,7 +139,7 @@ class Hub:
         if self._draining:
             raise Unavailable("The gateway is stopping; connect again later.")
         if len(self._streams) >= self._most:
-            raise Unavailable(f"{self._most} event streams are open, and the gateway is configured for no more.")
+            raise Unavailable(f"The gateway already has {self._most} open event streams, which is its limit.")
         self._check_share("user", user_dependency(caller.principal.user_id), self._most_per_user)
         self._check_share("subscription key", key_dependency(caller.key), self._most_per_key)
         stream = Stream(
@@ -158,10 +158,10 @@ class Hub:
 
     def _check_share(self, of: str, dependency: Dependency, most: int) -> None:
         if len(self._by_dependency.get(dependency, ())) >= most:
-            raise TooManyStreams(f"The {of} has {most} open event streams, and may not have more. Close one first.")
+            raise TooManyStreams(f"The {of} already has {most} open event streams, which is the limit. Close one first.")
 
     def _index(self, stream: Stream) -> None:
-        """By its present dependencies, and by nothing else."""
+        """Index the stream by its present dependencies, and remove old ones from the index."""
         if stream.closed:
             return
         before, now = self._streams[stream], set(stream.rights.list_dependencies())
@@ -185,7 +185,7 @@ class Hub:
     # changes
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Invalidate the rights of the streams at once where they may have changed. Distribute the rest later."""
+        """Invalidate at once the rights of streams that may have changed. The changes are distributed later."""
         if self._streams:
             for change in changes:
                 event = change.event
@@ -210,7 +210,7 @@ class Hub:
         for user_id in event.user_ids:
             for stream in self._by_dependency.get(user_dependency(user_id), ()):
                 if stream.rights.all_plants:
-                    # The user may have gained this plant: its events count from now on.
+                    # The user may have got this plant. The stream gets its events from now on.
                     self._streams[stream].add(dependency)
                     self._by_dependency.setdefault(dependency, {})[stream] = None
         streams = self._by_dependency.get(dependency)
@@ -229,7 +229,7 @@ class Hub:
                 try:
                     await self._distribute(change, plant_id)
                 except Exception:
-                    # A client that is disconnected resumes; a client with a gap in its events would not know of it.
+                    # The streams of the plant end: a disconnected client resumes, but a client cannot notice a missing event.
                     _log.exception("a change could not be sent to event streams", cursor=change.cursor)
                     for stream in tuple(self._by_dependency.get(plant_dependency(plant_id), ())):
                         stream.end(INTERRUPTED)
@@ -244,7 +244,7 @@ class Hub:
         if plant is None or notice is None:
             return
         now, frame = self._context.clock.now(), b""
-        # A stream that opens meanwhile reads this change from the store.
+        # A stream that opens during this loop reads this change from the store.
         streams = tuple(self._by_dependency.get(dependency, ()))
         for number, stream in enumerate(streams, 1):
             if stream.accepts(notice):
@@ -261,7 +261,7 @@ class Hub:
                 await asyncio.sleep(0)
 
     async def _send_heartbeats(self) -> None:
-        """Also wakes streams whose rights have expired because the clock was changed."""
+        """Send heartbeats. This also wakes streams whose rights have expired because the clock was changed."""
         loop, pause = asyncio.get_running_loop(), min(1.0, self._heartbeat / 2)
         while True:
             await asyncio.sleep(pause)

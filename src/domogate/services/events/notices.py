@@ -1,4 +1,4 @@
-"""Committed changes as notices for applications."""
+"""Makes notices for applications from committed changes."""
 
 from domogate.domain.events import Change, PlantChanged, StateChanged
 from domogate.domain.notices import Notice, kinds_of_plant, kinds_of_state
@@ -7,7 +7,7 @@ from domogate.services.rights.access import READ_SCOPE
 
 
 def find_notice(change: Change, plant: PlantView) -> Notice | None:
-    """None: applications do not get this change, or its module does not exist any more (Decision 0043)."""
+    """Return the notice of a change. None if applications do not get it, or if its module was removed (Decision 0043)."""
     event = change.event
     if isinstance(event, StateChanged):
         view = plant.modules.get(event.module_id)

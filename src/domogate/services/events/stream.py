@@ -1,4 +1,4 @@
-"""One event stream: first the missed events, then the new ones, each only while the rights hold (Decision 0044)."""
+"""One event stream: first the missed events, then new events. Rights are checked before each one (Decision 0044)."""
 
 import asyncio
 import re
@@ -31,9 +31,9 @@ from domogate.services.events.stream_rights import FramedNotices, StreamContext,
 from domogate.services.rights.access import Access
 
 PAGE = 500
-"""Changes that a resuming stream reads from the store at once."""
+"""The number of changes that a resuming stream reads from the store at once."""
 PRESENT_AT_ONCE = 100
-"""Modules that are encoded at once. Other requests run in between."""
+"""The number of modules that are encoded at once. After each group, other requests can run."""
 _LONGEST_TIMER = 86_400.0
 
 _log = structlog.get_logger(__name__)
@@ -42,14 +42,14 @@ _CURSOR = re.compile(rb"[0-9]{1,18}", re.ASCII).fullmatch
 
 
 class QueueLimits(msgspec.Struct, frozen=True):
-    """How many events, and how many bytes, may wait for a client that does not read."""
+    """The limits of the queue of a client that does not read: number of events, and their size in bytes."""
 
     events: int
     size: int
 
 
 class Stream:
-    """Made by the hub and written by a surface: `frames` yields the bytes to write."""
+    """An event stream. The hub makes it, and a surface writes the bytes that `frames` yields."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Stream:
         on_rights_checked: Callable[["Stream"], None],
         on_closed: Callable[["Stream"], None],
     ) -> None:
-        """`newest`: the cursor of the last change that the hub was given."""
+        """`newest` returns the cursor of the last change that the hub has received."""
         self._context = context
         self.rights = rights
         self._event_filter = event_filter
@@ -76,24 +76,24 @@ class Stream:
         self._wakeup = asyncio.Event()
         self._queue: list[tuple[Notice, bytes]] = []
         self._queued_bytes = 0
-        # The rights start as invalid: they may have changed since the request was admitted.
+        # The rights are invalid at first, because they may have changed since the request was admitted.
         self._rights_version, self._checked_version = 1, 0
         self._end: End | None = None
         self._heartbeat_due = False
         self._position = 0
         """The cursor of the last change that was replayed from the store."""
         self._live_after: int | None = None
-        """Changes after this cursor come from the hub; None: not yet."""
+        """Changes after this cursor come from the hub. None while the stream still reads from the store."""
         self._timer: asyncio.TimerHandle | None = None
         self.closed = False
         self.sent = 0
-        """The number of events that were given out."""
+        """The number of events that `frames` has yielded."""
         self.written_at = self._loop.time()
-        """When a frame was last given out, by the loop's clock."""
+        """The time of the last frame, by the clock of the event loop."""
 
     @property
     def idle(self) -> bool:
-        """All events were given out, and the rights are checked."""
+        """Whether all events were yielded and the rights are checked."""
         return not self._queue and self._checked_version == self._rights_version and not self._wakeup.is_set()
 
     # called by the hub; these methods never wait
@@ -112,12 +112,12 @@ class Stream:
             self._wakeup.set()
 
     def invalidate_rights(self) -> None:
-        """Something changed that the rights depend on: they are checked before anything more is given out."""
+        """Something changed that the rights depend on. They are checked before the next event."""
         self._rights_version += 1
         self._wakeup.set()
 
     def end(self, end: End) -> None:
-        """Events that are still in the queue are dropped."""
+        """End the stream. Events that are still in the queue are dropped."""
         self._end = self._end or end
         self._queue.clear()
         self._queued_bytes = 0
@@ -128,7 +128,7 @@ class Stream:
         self._wakeup.set()
 
     def close(self) -> None:
-        """The client has disconnected, or the end was given out."""
+        """Close the stream after the client has disconnected or the last event was yielded."""
         if self.closed:
             return
         self.closed = True
@@ -141,7 +141,7 @@ class Stream:
     # called by the surface
 
     async def frames(self) -> AsyncGenerator[bytes, None]:
-        """The rights are checked just before each frame. So ask for the next one only when it can be written at once."""
+        """Yield the bytes to write. Each frame is made after a check of the rights, so write it at once."""
         try:
             yield OPENING
             await self._check_rights()
@@ -167,7 +167,7 @@ class Stream:
             self.close()
 
     async def _find_reset(self) -> Reset | None:
-        """None: the stream can resume after `Last-Event-ID`, or there is no such header."""
+        """Return why the stream cannot resume after `Last-Event-ID`. None if it can, or if there is no such header."""
         if not self._last_event_id:
             return None
         if not _CURSOR(self._last_event_id):
@@ -175,7 +175,7 @@ class Stream:
         self._position = int(self._last_event_id)
         oldest, newest = await self._context.store.feed_span()
         if self._position > max(newest, self._newest()):
-            return UNKNOWN_CURSOR  # an older backup of the gateway's data was restored
+            return UNKNOWN_CURSOR  # for example because an older backup was restored
         return TOO_OLD if self._position < oldest - 1 else None
 
     async def _begin(self, *, present: bool) -> AsyncGenerator[bytes, None]:
@@ -198,7 +198,7 @@ class Stream:
                     yield frame
 
     async def _get_access(self, plant_id: Id) -> Access:
-        """By rights that are checked. Raises Ended."""
+        """Return the access to a plant under checked rights. Raises Ended."""
         while True:
             await self._check_rights()
             try:
@@ -206,11 +206,11 @@ class Stream:
             except (NoSuchPlant, NotYourPlant):
                 raise Ended(PLANT_LOST) from None
             if not self._rights_invalid:
-                await self._check_rights()  # the stream may have been ended meanwhile
+                await self._check_rights()  # the stream may have ended during the await
                 return access
 
     async def _resume(self) -> AsyncGenerator[bytes, None]:
-        """All missed events, each exactly once, up to the cursor from which the hub gives the rest."""
+        """Yield each missed event exactly once, up to the cursor after which the hub sends the events."""
         try:
             async for frame in self._replay(None):
                 yield frame
@@ -227,7 +227,7 @@ class Stream:
         yield print_ready(self._live_after)
 
     async def _replay(self, until: int | None) -> AsyncGenerator[bytes, None]:
-        """From the position to `until`; None: to the end of the store's feed."""
+        """Yield the events from the position to `until`; None means to the end of the change feed."""
         while until is None or self._position < until:
             page, more = await self._read_page(until)
             frame = self._join(await self._keep_visible(await self._print(page)))
@@ -241,19 +241,19 @@ class Stream:
             self._position = until
 
     async def _read_page(self, until: int | None) -> tuple[Sequence[Change], bool]:
-        """Changes of the stream's plants, and whether there are more. Raises _Pruned."""
+        """Return changes of the stream's plants, and whether there may be more. Raises _Pruned."""
         store = self._context.store
         while True:
             await self._check_rights()
             checked = self._checked_version
             found = await store.list_changes_of(self.rights.plants, self._position, PAGE)
-            oldest, _ = await store.feed_span()  # after the page, to notice changes that were pruned meanwhile
-            # If the user gained a plant meanwhile, its changes are missing from the page.
+            oldest, _ = await store.feed_span()  # read after the page, to detect changes that were pruned during the await
+            # If the user got a plant during the await, its changes are missing in the page.
             if checked == self._rights_version:
                 break
         if oldest > self._position + 1:
             raise _Pruned
-        # A change that the hub was not given yet may give the user a plant. It is read again, or comes from the hub.
+        # Changes that the hub has not received yet are left out: one of them may give the user a plant. They come later.
         limit = self._newest() if until is None else until
         page = [change for change in found if change.cursor <= limit]
         return page, len(page) == PAGE
@@ -296,7 +296,7 @@ class Stream:
         return self._checked_version != self._rights_version or self.rights.outdated
 
     async def _keep_visible(self, notices: FramedNotices) -> FramedNotices:
-        """Those that may be given out now."""
+        """Return the notices that may be sent now."""
         while self._rights_invalid:
             await self._check_rights()
             notices = await self.rights.keep_visible(notices)
@@ -304,7 +304,7 @@ class Stream:
         return notices
 
     async def _check_rights(self) -> None:
-        """Waits only if the rights are invalid. When it returns they are valid. Raises Ended."""
+        """Check the rights if they are invalid. When it returns, they are valid. Raises Ended."""
         while self._rights_invalid:
             version = self._rights_version
             if self._end is None and not self.closed:
@@ -313,7 +313,7 @@ class Stream:
             if self._end is not None or self.closed:
                 break
             if version == self._rights_version:
-                # Not before: a change that came meanwhile may be a plant that this check did not know of yet.
+                # Not earlier: a change during the check may have given the user a plant, and the check would not include it.
                 self._set_timer()
                 self._on_rights_checked(self)
         if self._end is not None:
@@ -336,4 +336,4 @@ class Stream:
 
 
 class _Pruned(Exception):
-    """Changes that the stream still needs are not kept any more."""
+    """Changes that the stream still needs were removed from the store."""

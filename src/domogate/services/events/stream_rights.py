@@ -1,4 +1,4 @@
-"""The rights of one event stream. They are checked again when something changes that they depend on, or a time limit passes."""
+"""The rights of one event stream. They are checked again when a dependency changes or a time limit passes."""
 
 from collections.abc import Sequence
 from math import inf
@@ -18,7 +18,7 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Access, Caller, check_standing, get_access, list_own_plants
 
 Dependency = tuple[str, str]
-"""A type and an id, for example a user. When it changes, the stream's rights are checked again."""
+"""A type and an id, for example of a user. When this object changes, the stream's rights are checked again."""
 
 
 def plant_dependency(plant_id: Id) -> Dependency:
@@ -34,7 +34,7 @@ def key_dependency(key: bytes) -> Dependency:
 
 
 def find_dependency(event: Event) -> Dependency | None:
-    """The identity that this event changes; None for events of plants and modules."""
+    """Return the dependency that this event changes. None for events of plants and modules."""
     if isinstance(event, UserChanged):
         return user_dependency(event.user_id)
     if isinstance(event, ClientChanged):
@@ -47,7 +47,7 @@ def find_dependency(event: Event) -> Dependency | None:
 
 
 class StreamContext(msgspec.Struct, frozen=True):
-    """What all streams of a hub share."""
+    """The objects that all streams of a hub share."""
 
     store: FeedStore
     read_model: ReadModel
@@ -55,16 +55,16 @@ class StreamContext(msgspec.Struct, frozen=True):
     admission: Admission
     clock: Clock
     source: str
-    """The gateway's own URL: the source of every event."""
+    """The URL of the gateway, which is the source of every event."""
 
     async def get_access(self, principal: Principal, plant_id: Id) -> Access:
-        """Raises NoSuchPlant, NotYourPlant."""
+        """Return what the principal may see of the plant. Raises NoSuchPlant, NotYourPlant."""
         plant = self.read_model.find_plant(plant_id) or await self.read_model.get_plant(plant_id)
         return get_access(principal, plant_id, plant, self.clock.now())
 
 
 FramedNotices = Sequence[tuple[Notice, bytes]]
-"""Notices, each with its server-sent event as bytes."""
+"""Notices, each with the bytes of its server-sent event."""
 
 
 class StreamRights:
@@ -83,17 +83,17 @@ class StreamRights:
 
     @property
     def all_plants(self) -> bool:
-        """Whether the stream is about all plants of the person, future ones too."""
+        """Whether the stream is about all plants of the user, also plants that the user gets later."""
         return not self._event_filter.plants
 
     @property
     def until(self) -> float:
-        """The end of the token or the key, or the time at which the rights on a plant may change."""
+        """The time at which the token or the key expires, or the rights on a plant may change."""
         return min(self._token_until, self._key_until, self._plants_until)
 
     @property
     def outdated(self) -> bool:
-        """The time has passed at which the rights on a plant may change."""
+        """Whether the time has passed at which the rights on a plant may change."""
         return self._plants_until <= self._context.clock.now()
 
     def list_dependencies(self) -> list[Dependency]:
@@ -107,7 +107,7 @@ class StreamRights:
         ]
 
     def check_time(self) -> None:
-        """Raises Ended."""
+        """Raises Ended if the token or the key has expired."""
         now = self._context.clock.now()
         if now >= self._token_until:
             raise Ended(TOKEN_EXPIRED)
@@ -115,7 +115,7 @@ class StreamRights:
             raise Ended(KEY_GONE)
 
     async def check(self) -> None:
-        """Check token, standing, key and plants, as for every request. Raises Ended."""
+        """Check token, standing, key and plants in the same way as for a request. Raises Ended."""
         verifier = self._context.verifier
         try:
             principal = verifier.find_verified(self._token) or await verifier.verify(self._token)
@@ -143,7 +143,7 @@ class StreamRights:
         return self.plants, min(until)
 
     async def keep_visible(self, notices: FramedNotices) -> FramedNotices:
-        """Those that the present rights show. A module may have been deleted, or be of another kind now."""
+        """Return the notices that the present rights allow. Modules may have been deleted, or changed their kind."""
         return [(notice, frame) for notice, frame in notices if await self.may_see(notice)]
 
     async def may_see(self, notice: Notice) -> bool:

@@ -1,6 +1,6 @@
 """People: accounts, logins and sessions, members of plants, registered client applications.
 
-`People` changes accounts, members and clients. `Sessions` logs people in and out. Both report a refusal as `services.refusals`.
+`People` changes accounts, members and clients. `Sessions` logs people in and out. Refusals are in `services/refusals.py`.
 """
 
 from domogate.services.people.actors import COMMAND_LINE, Actor

@@ -1,4 +1,4 @@
-"""Accounts of users: create, change, delete. A password is set by the user, through a one-time link, never by an operator."""
+"""Accounts of users: create, change, delete. Operators do not set passwords: each user sets it through a one-time link."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
@@ -38,7 +38,7 @@ class PeopleServiceStore(
 
 
 class Accounts:
-    """Changes to users. `by` is the actor for the audit log; `address` is where the user's own request came from."""
+    """Changes users. `by` is the actor for the audit log. `address` is the address of a user who changes their own account."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Accounts:
     # --- create
 
     async def create_first_operator(self, email: str, name: str = "") -> tuple[User, IssuedLink]:
-        """Also a link to set the password. Refused when there is an operator: operators create other operators."""
+        """Create the first operator and a link to set the password. Raises Conflict if there is an operator already."""
         new = User(new_id(), check_email(email), check_name(name))
         user = await self._store.claim_operator(new)
         if user is None:
@@ -88,7 +88,7 @@ class Accounts:
     async def create_user(
         self, email: str, name: str = "", *, operator: bool = False, show_link: bool = False, by: Actor = COMMAND_LINE
     ) -> tuple[User, IssuedLink]:
-        """A user without a password, and the link to set one. The user is active afterwards."""
+        """Create a user without a password, and a link to set one. The user becomes active when the password is set."""
         user = await self._add(email, name, operator=operator, by=by)
         return user, await self.issue_password_link(user.id, show_link=show_link, by=by)
 
@@ -104,7 +104,7 @@ class Accounts:
     # --- passwords
 
     async def issue_password_link(self, user_id: Id, *, show_link: bool = False, by: Actor = COMMAND_LINE) -> IssuedLink:
-        """Earlier links of the user stop working. With `show_link` the link is returned even if mail is configured."""
+        """Make a new link. Earlier links become invalid. With `show_link` it is returned even if mail is configured."""
         return await self._issue(await self.get_user(user_id), LinkPurpose.PASSWORD, by, show=show_link)
 
     async def _issue(self, user: User, purpose: LinkPurpose, by: Actor, *, show: bool) -> IssuedLink:
@@ -114,7 +114,7 @@ class Accounts:
         return await self.links.issue(user, purpose, by, None if show else send)
 
     async def redeem_link(self, token: str, password: str, *, address: str = "") -> User:
-        """Set the password by the link and use the link up. A refused password leaves the link usable."""
+        """Set the password and consume the link. If the password is refused, the link stays valid."""
         found = await self.links.find(token)
         if isinstance(found, DeadLink):
             raise NotFound(_LINK_IS_DEAD)
@@ -134,10 +134,10 @@ class Accounts:
         keep_session: Id | None = None,
         address: str = "",
     ) -> User:
-        """For a logged-in user. Ends the other sessions and repairs a standing that demanded a new password.
+        """Set the password of a logged-in user. End the other sessions. The standing no longer asks for a new password.
 
-        `instead_of` is the hash of the password that the user has just confirmed. If another request replaced that password
-        meanwhile, this one is refused with Conflict: the old password may be known to somebody else.
+        `instead_of` is the hash of the password that the user has just confirmed. If another request has replaced that password
+        since then, this raises Conflict: somebody else may know the old password.
         """
         await self._check_new_password(await self.get_user(user_id), password)
         password_hash = await self._hasher.hash_password(password)
@@ -158,7 +158,7 @@ class Accounts:
         instead_of: str | None = None,
         mailbox: str | None = None,
     ) -> User:
-        """`mailbox`: the address at which this person has read a mail of ours (Decision 0029)."""
+        """`mailbox`: the address to which the link was mailed. The person can read mail at this address (Decision 0029)."""
 
         def change(user: User) -> User:
             if instead_of is not None and user.password_hash != instead_of:
@@ -178,7 +178,7 @@ class Accounts:
     # --- change
 
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User:
-        """`change` gets the user as stored at that time, so two changes do not undo each other. Raises NotFound, Conflict."""
+        """`change` gets the stored user, so concurrent changes do not undo each other. Raises NotFound, Conflict."""
         try:
             changed = await self._store.change_user(user_id, change)
         except ValueError as error:
@@ -205,13 +205,13 @@ class Accounts:
         return changed
 
     async def set_operator(self, user_id: Id, operator: bool, *, by: Actor = COMMAND_LINE) -> User:
-        """Refused for the last operator: somebody must be able to manage this gateway."""
+        """Raises Conflict if the last operator would lose the role: the gateway needs at least one operator."""
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, operator=operator))
         self.note(AuditAction.USER_CHANGED, by, user_ref(user_id), operator=yes_or_no(operator))
         return changed
 
     async def reset_second_factor(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> User:
-        """For a user who lost it. All sessions end; the next login needs only the password."""
+        """Remove the second factor of a user who lost it. All sessions end. The next login needs only the password."""
         if (await self.get_user(user_id)).totp_secret is None:
             raise Conflict("This user has no second factor.")
         changed = await self.change_user(user_id, lambda user: msgspec.structs.replace(user, totp_secret=None))
@@ -221,7 +221,7 @@ class Accounts:
         return changed
 
     async def unbind_external_accounts(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
-        """For a user who has a new account at another issuer. The next token binds by e-mail again."""
+        """For a user who has a new account at another issuer. The next token binds the new account by e-mail."""
         await self.get_user(user_id)
         unbound = await self._store.unbind_external_accounts(user_id)
         if not unbound:
@@ -232,14 +232,14 @@ class Accounts:
     # --- end access
 
     async def end_sessions(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> int:
-        """Log the user out of every browser. The grants of applications stay. Returns the number of sessions."""
+        """Log the user out of every browser. Grants of applications stay valid. Return the number of sessions."""
         await self.get_user(user_id)
         ended = await self._store.end_sessions(user_id)
         self.note(AuditAction.SESSION_ENDED, by, user_ref(user_id), sessions=str(ended))
         return ended
 
     async def revoke_grant(self, user_id: Id, grant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Remove an application: its tokens are refused from the next request on."""
+        """Revoke one grant. Its tokens are refused from the next request on."""
         grant = await self._store.find_grant(grant_id)
         if grant is None or grant.user_id != user_id:
             raise NotFound(f"The user has no grant {grant_id}.")
@@ -247,26 +247,26 @@ class Accounts:
         self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=grant.client_id, grant=grant_id)
 
     async def revoke_grants(self, user_id: Id, client_id: str | None = None, *, by: Actor = COMMAND_LINE) -> int:
-        """Remove one application, or all of them. Returns the number of grants."""
+        """Revoke the grants of one application, or of all applications. Return the number of grants."""
         await self.get_user(user_id)
         revoked = await self._store.revoke_grants(user_id, client_id, self._clock.now())
         self.note(AuditAction.REVOCATION, by, user_ref(user_id), client=client_id or "any", grants=str(revoked))
         return revoked
 
     async def delete_user(self, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """Also deletes sessions, grants, tokens, memberships and invitations. Refused while the user owns plants."""
+        """Delete the user with sessions, grants, memberships and invitations. Raises Conflict if the user owns plants."""
         user = await self.get_user(user_id)
         owned = [plant.name for plant in (await self._store.list_plants_of(user_id))[0] if plant.owner.user_id == user_id]
         if owned:
             raise Conflict(
                 f"{user.email} owns {', '.join(owned)}: every plant has an owner. "
-                "Give these plants another owner first, in the estate file and `domogate estate import`."
+                "Give these plants another owner first: change the estate file and run `domogate estate import`."
             )
         if self._audit is not None:
-            await self._audit.find_pseudonym(user_id)  # the store deletes it with the user
+            await self._audit.find_pseudonym(user_id)  # cached before the store deletes it with the user
         try:
             await self._store.delete_user(user_id)
-        except ValueError as error:  # the last operator, or a user who was given a plant meanwhile
+        except ValueError as error:  # the user is the last operator, or got a plant since the check
             raise Conflict(f"{error}.") from error
         self.note(AuditAction.USER_DELETED, by, user_ref(user_id))
 

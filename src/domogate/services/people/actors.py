@@ -26,7 +26,7 @@ class Note(Protocol):
 
 
 def build_note(audit: AuditLog | None) -> Note:
-    """Without an audit log nothing is noted."""
+    """Return a function that writes to the audit log. Without an audit log it does nothing."""
 
     def note(action: AuditAction, by: Actor, what: str, **detail: str) -> None:
         if audit is not None:
@@ -37,5 +37,5 @@ def build_note(audit: AuditLog | None) -> Note:
 
 
 def yes_or_no(value: bool) -> str:
-    """A boolean as a detail of an audit entry."""
+    """Return a boolean as text for an audit entry."""
     return "yes" if value else "no"

@@ -1,4 +1,4 @@
-"""The register of client applications: their rules, and their secret, which is shown once."""
+"""The registered client applications: rules for them, and their secrets, which are shown once."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ class Clients:
         return _existing(client_id, await self._store.find_client(client_id))
 
     async def add(self, client: Client, *, confidential: bool, by: Actor = COMMAND_LINE) -> tuple[Client, str | None]:
-        """The stored client and, if it is confidential, its secret. The secret is not shown again."""
+        """Register a client. Return it and, if it is confidential, its secret. The secret is not shown again."""
         secret = new_secret() if confidential else None
         client = msgspec.structs.replace(client, secret_hash=None if secret is None else hash_secret(secret))
         check_client(client)
@@ -39,13 +39,13 @@ class Clients:
         return client, secret
 
     async def change(self, client_id: str, change: Callable[[Client], Client], *, by: Actor = COMMAND_LINE) -> Client:
-        """Existing grants stay. A scope that was taken away is refused at the next authorization request."""
+        """Change a client. Existing grants stay. Removed scopes are refused from the next authorization request on."""
         changed = await self._change(client_id, change)
         self._note(AuditAction.CLIENT_SAVED, by, client_ref(client_id))
         return changed
 
     async def rotate_secret(self, client_id: str, *, by: Actor = COMMAND_LINE) -> str:
-        """The old secret is refused from now on."""
+        """Make a new secret. The old secret is refused from now on."""
         secret = new_secret()
 
         def rotate(client: Client) -> Client:
@@ -60,7 +60,7 @@ class Clients:
         return secret
 
     async def delete(self, client_id: str, *, by: Actor = COMMAND_LINE) -> None:
-        """Also deletes its grants: its tokens are refused from the next request on."""
+        """Delete the client and its grants. Its tokens are refused from the next request on."""
         if not await self._store.delete_client(client_id):
             raise NotFound(f"There is no client {client_id}.")
         self._note(AuditAction.CLIENT_DELETED, by, client_ref(client_id))
@@ -81,7 +81,7 @@ def _existing(client_id: str, client: Client | None) -> Client:
 
 
 def check_client(client: Client) -> None:
-    """Raises Invalid for the first mistake."""
+    """Check the rules for clients. Raises Invalid for the first mistake."""
     if not _ID(client.id):
         raise Invalid("A client id has 1 to 100 ASCII letters, digits and punctuation characters, without spaces.")
     if not check_name(client.name).strip():
@@ -98,7 +98,7 @@ def check_client(client: Client) -> None:
     _check_once("scope", client.scopes)
     if unknown := [scope for scope in client.scopes if scope not in KNOWN_SCOPES]:
         raise Invalid(f"There is no scope {unknown[0]!r}; there are: {', '.join(KNOWN_SCOPES)}.")
-    # A client without grants only gets tokens that an operator issues.
+    # A client without grant types is allowed. It gets only tokens that an operator issues.
     by_browser = {GrantType.AUTHORIZATION_CODE, GrantType.IMPLICIT} & set(client.grants)
     if by_browser and not client.redirect_uris:
         raise Invalid(f"A client with the grant {sorted(by_browser)[0]} needs a redirect URI.")

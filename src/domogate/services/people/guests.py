@@ -1,4 +1,4 @@
-"""Checks of the limits that a guest gets."""
+"""Checks the limits of a guest."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from domogate.domain.plants import Topology
 from domogate.services.refusals import Invalid
 
 MOST_PLACES = 500
-"""Floors, ambients and modules that one guest may have."""
+"""The number of floors, ambients and modules that the limits of one guest may name."""
 
 
 def check_limits(limits: Limits | None, topology: Topology, now: float, before: Limits | None = None) -> Limits | None:
-    """The limits with each place once, in a fixed order; None if they limit nothing. Raises Invalid.
+    """Return the limits sorted and without duplicates, or None if they do not limit anything. Raises Invalid.
 
-    A place of the limits `before` may stay, even if it was deleted from the plant: otherwise a change of the period could
-    leave no place, and the guest would see all of the plant.
+    A place of the limits `before` may stay, even if it was deleted from the plant. Otherwise a change of the period could
+    remove all places from the limits, and the guest would see the whole plant.
     """
     if limits is None:
         return None
@@ -24,11 +24,11 @@ def check_limits(limits: Limits | None, topology: Topology, now: float, before: 
         raise Invalid(f"A guest can have at most {MOST_PLACES} floors, ambients and modules.")
     begin, end = limits.valid_from, limits.valid_until
     if any(at is not None and not 0 <= at <= LATEST_LOCAL for at in (begin, end)):
-        raise Invalid("The begin and the end must be between the years 1970 and 9999.")
+        raise Invalid("The start and the end must be between the years 1970 and 9999.")
     if end is not None and end <= now:
         raise Invalid("The end must be in the future.")
     if begin is not None and end is not None and end <= begin:
-        raise Invalid("The end must be after the begin.")
+        raise Invalid("The end must be after the start.")
     kept = before or Limits()
     checked = Limits(
         floors=_known("floor", limits.floors, {*kept.floors, *(floor.id for floor in topology.floors)}),

@@ -1,4 +1,4 @@
-"""One-time links by which people set their password. They are mailed, or shown to the person who asked for them."""
+"""One-time links for setting a password. A link is mailed to the user, or shown to the operator who asked for it."""
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -15,25 +15,25 @@ from domogate.services.audit import AuditAction, user_ref
 from domogate.services.people.actors import Actor, Note, yes_or_no
 from domogate.services.refusals import MailFailed
 
-LINK_PATH = "/auth/password?token="  # a query is never logged, a path may be
-"""Path of a one-time link; the token follows."""
+LINK_PATH = "/auth/password?token="  # the token is in the query, because paths may be logged and queries are not
+"""The path of a one-time link. The token is appended."""
 
 
 class LoginStore(PeopleStore, SessionStore, Protocol):
-    """Users, their sessions and their links."""
+    """The parts of the store with users, sessions and links."""
 
 
 class Mail(Protocol):
-    """Sends links to people. The result is False where no mail server is configured. Raises OSError."""
+    """Sends links to people. The methods return False if no mail server is configured. They raise OSError."""
 
     async def send_password_link(self, email: str, name: str, link: str, lifetime: float) -> bool: ...
     async def send_invitation(self, email: str, plant: str, link: str | None, lifetime: float) -> bool:
-        """`link` is None for an active user, who is a member of the plant already."""
+        """`link` is None for an active user, who needs no link."""
         ...
 
 
 class IssuedLink(msgspec.Struct, frozen=True):
-    """A one-time link. Its `url` is None when it was mailed: then only the receiver may see it."""
+    """A one-time link. `url` is None if the link was mailed, because then only the receiver may see it."""
 
     url: str | None
     mailed: bool
@@ -41,15 +41,15 @@ class IssuedLink(msgspec.Struct, frozen=True):
 
 
 class DeadLink(StrEnum):
-    """Why a link does not work."""
+    """The reason why a link does not work."""
 
     USED = "used"
-    """Also when a newer link replaced it, or when it never existed."""
+    """The link was used, was replaced by a newer link, or never existed."""
     EXPIRED = "expired"
 
 
 class PasswordLinks:
-    """Makes, finds and withdraws one-time links. The store keeps only the hash of a token."""
+    """Makes, finds and withdraws one-time links. The store keeps only the hash of the token."""
 
     def __init__(self, store: LoginStore, clock: Clock, note: Note, *, base_url: str, lifetime: float) -> None:
         self._store = store
@@ -61,24 +61,24 @@ class PasswordLinks:
     async def issue(
         self, user: User, purpose: LinkPurpose, by: Actor, send: Callable[[str], Awaitable[bool]] | None
     ) -> IssuedLink:
-        """Make a link and `send` it. Without `send`, or without mail, the caller gets the URL. Raises MailFailed."""
+        """Make a link and `send` it. Without `send` or a mail server, the caller gets the URL. Raises MailFailed."""
         url, expires_at = await self._add(user, purpose, sent_to=None if send is None else user.email)
         mailed = send is not None and await report_failure(send(url))
         if send is not None and not mailed:
-            # No mail server: replace the link by one that does not prove that its user reads this mailbox.
+            # There is no mail server. A shown link does not prove that the user can read the mailbox, so it is replaced.
             url, expires_at = await self._add(user, purpose)
         self._note(AuditAction.LINK_ISSUED, by, user_ref(user.id), mailed=yes_or_no(mailed))
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
-        """The URL and when it expires. `sent_to`: the only mailbox that receives it. Earlier links stop working."""
+        """Return the URL and its expiry. `sent_to`: the mailbox that alone receives the link. Earlier links become invalid."""
         token = new_secret()
         expires_at = self._clock.now() + self.lifetime
         await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
         return f"{self._base_url}{LINK_PATH}{token}", expires_at
 
     async def find(self, token: str) -> tuple[OneTimeLink, User] | DeadLink:
-        """The link and its user, or why the link does not work. Finding a link does not use it up."""
+        """Return the link and its user, or the reason why it does not work. The link stays valid."""
         link = await self._store.find_link(hash_secret(token))
         user = None if link is None else await self._store.find_user(link.user_id)
         if link is None or user is None:
@@ -86,17 +86,17 @@ class PasswordLinks:
         return DeadLink.EXPIRED if link.expires_at <= self._clock.now() else (link, user)
 
     async def use(self, token: str) -> OneTimeLink | None:
-        """The link, which does not work afterwards."""
+        """Consume and return the link."""
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """A link that is still in a mailbox must not undo a new password. Adding an expired link replaces it."""
+        """Make older links invalid, so that a link in a mailbox cannot undo a new password. An expired link replaces them."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 
 
 async def report_failure(sending: Awaitable[bool]) -> bool:
-    """Whether the mail was sent. Raises MailFailed."""
+    """Return whether the mail was sent. Raises MailFailed."""
     try:
         return await sending
     except OSError as error:

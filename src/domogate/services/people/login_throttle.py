@@ -1,20 +1,24 @@
-"""Limits login attempts per account and per address. Nobody is locked out permanently.
+"""Limits login attempts for each account and for each address. Nobody is locked out permanently.
 
-All gateways share the counts, which are in the store; `domain/attempts.py` defines how they are counted. Their keys are hashes,
-because people also type other things into the e-mail field, such as their password.
+The counts are in the store, so all gateways share them; `domain/attempts.py` has the rules. The keys are hashes, because people
+sometimes type something else into the e-mail field, for example their password.
 """
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from domogate.common.networks import network_of
 from domogate.domain.attempts import Attempt, Limit
 from domogate.domain.formats import email_key
 from domogate.ports import Clock, SessionStore
 
+_CODES_PER_ACCOUNT = 100
+_HOUR, _DAY = 3600.0, 86_400.0
+
 
 class LoginThrottle:
-    """Tells how long to wait before the next attempt for an account or from an address."""
+    """Says how long a person must wait before the next attempt for an account or from an address."""
 
     def __init__(
         self,
@@ -30,9 +34,9 @@ class LoginThrottle:
         familiar_kept: float = 90 * 86_400.0,
         capacity: int = 20_000,
     ) -> None:
-        """Each `purpose` has its own counts.
+        """Each `purpose` has separate counts.
 
-        `familiar_kept`: seconds for which an address of the owner stays known. `capacity`: how many waiting times are cached.
+        `familiar_kept`: the seconds for which an address of the owner stays known. `capacity`: the number of cached waits.
         """
         self._store = store
         self._clock = clock
@@ -47,7 +51,7 @@ class LoginThrottle:
         return len(self._waiting)
 
     def attempt(self, account: str, address: str) -> Attempt:
-        """The keys and limits of an attempt. `add_session` of the store takes it to record success in the same write."""
+        """Return an attempt with its keys and limits. `add_session` of the store can record its success in the same write."""
         folded, network = email_key(account), network_of(address)
         return Attempt(
             account=self._key("account", folded),
@@ -59,10 +63,10 @@ class LoginThrottle:
         )
 
     async def admit(self, account: str, address: str) -> float:
-        """0 if the attempt may proceed; otherwise the seconds to wait."""
+        """Return 0 if the attempt may proceed, otherwise the seconds to wait."""
         attempt = self.attempt(account, address)
         now = self._clock.now()
-        # A wait never ends early, so attempts during it need no write.
+        # Attempts during a wait are not counted, so they need no write.
         known = self._waiting.get(attempt.familiar, now) - now
         if 0 < known <= self._account_limit.longest_wait:
             return known
@@ -81,6 +85,33 @@ class LoginThrottle:
         await self._store.succeed_attempt(attempt, self._clock.now())
 
     def _key(self, *parts: str) -> str:
-        """Of fixed size, however long the name is."""
+        """Return a key of fixed size."""
         text = "\0".join((self._purpose, *parts))
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class LoginThrottles:
+    """All throttles of a login."""
+
+    def __init__(self, store: SessionStore, clock: Clock, passwords: LoginThrottle) -> None:
+        self.passwords = passwords
+        # Guesses from other addresses must not block the right password and code (Decision 0060). So these throttles count for
+        # each pair of account and address.
+        self.passwords_at_address = LoginThrottle(store, clock, purpose="password at an address", familiar_kept=_HOUR)
+        self.codes_at_address = LoginThrottle(store, clock, purpose="code at an address", familiar_kept=_HOUR)
+        # This throttle counts codes for each account: a person who knows the password could guess the code from many addresses.
+        self.codes = LoginThrottle(store, clock, purpose="code", account_attempts=_CODES_PER_ACCOUNT, half_life=_DAY)
+
+    def succeeded(self, email: str, address: str) -> Sequence[Attempt]:
+        """Return the attempts that a complete login marks as successful."""
+        return [
+            self.passwords.attempt(email, address),
+            self.passwords_at_address.attempt(at_address(email, address), address),
+            self.codes_at_address.attempt(at_address(email, address), address),
+            self.codes.attempt(email, address),
+        ]
+
+
+def at_address(email: str, address: str) -> str:
+    """Return the name of an account at one address, for throttles that count for each pair."""
+    return f"{email} {network_of(address)}"

@@ -1,4 +1,4 @@
-"""Results of a login, and the person that a session cookie belongs to."""
+"""The results of a login, and the person of a session cookie."""
 
 import hashlib
 import hmac
@@ -10,7 +10,7 @@ from domogate.domain.people import User
 
 
 class LoggedIn(msgspec.Struct, frozen=True):
-    """A person in a browser. `form_token` is derived from the cookie: another site can neither read nor guess it."""
+    """A person who is logged in in a browser. `form_token` is derived from the cookie. Other sites cannot read or guess it."""
 
     session: Session
     user: User
@@ -18,7 +18,7 @@ class LoggedIn(msgspec.Struct, frozen=True):
 
 
 class PendingLogin(msgspec.Struct, frozen=True):
-    """The password was right. The person must still enter a code or, if `set_up`, set up a second factor."""
+    """The password was right. The person must still enter a code, or set up a second factor if `set_up` is True."""
 
     session: Session
     user: User
@@ -32,22 +32,22 @@ class LoginComplete(msgspec.Struct, frozen=True):
 
 
 class SecondFactorNeeded(msgspec.Struct, frozen=True):
-    """Continue with this cookie and `enter_code` or, if `set_up`, `set_up_pending`. The cookie gives no other access."""
+    """Continue with this cookie and `enter_code`, or `set_up_pending` if `set_up` is True. It gives no other access."""
 
     cookie: str
     set_up: bool
 
 
 class LoginFailed(msgspec.Struct, frozen=True):
-    """Unknown user, user without a password, wrong password or wrong code: the caller is not told which."""
+    """The user is unknown or has no password, or the password or code is wrong. The caller does not learn which."""
 
 
 class LoginThrottled(msgspec.Struct, frozen=True):
-    """Too many attempts: try again after `seconds`."""
+    """There were too many attempts. The person can try again after `seconds`."""
 
     seconds: int
 
 
 def form_token_of(cookie: str) -> str:
-    """The token in the forms of this browser. The cookie cannot be computed from it."""
+    """Return the token for the forms of this browser. The cookie cannot be computed from it."""
     return hmac.new(cookie.encode("utf-8", "surrogatepass"), b"form", hashlib.sha256).hexdigest()

@@ -24,16 +24,16 @@ from domogate.services.refusals import Conflict, Forbidden, NotFound, Refused
 from domogate.services.rights.access import may_invite, may_remove
 
 OWNER_INVITATIONS, OWNER_CHANGES, OWNER_SPAN = 20, 100, 3600.0
-"""So many invitations and changes of limits an owner may make in so many seconds.
+"""The number of invitations and of changes of limits that an owner may make in `OWNER_SPAN` seconds.
 
 An invitation can send a mail. A change adds an entry to the audit log.
 """
 MOST_PEOPLE = 200
-"""Members and invitations of a plant, if its owner invites."""
+"""The number of members and invitations up to which an owner may invite."""
 
 
 class TooOften(Refused):
-    """The owner has made many invitations or changes. `wait` is in seconds."""
+    """The owner has made too many invitations or changes. `wait` is in seconds."""
 
     def __init__(self, wait: float) -> None:
         super().__init__("Too many invitations or changes were made; try again later.")
@@ -42,9 +42,9 @@ class TooOften(Refused):
 
 class InvitedAs(StrEnum):
     MEMBER = "member"
-    """The user was active and is a member of the plant now."""
+    """The user is active and is a member of the plant now."""
     INVITED = "invited"
-    """The user becomes a member when they are active."""
+    """The user becomes a member once they are active."""
 
 
 class Invited(msgspec.Struct, frozen=True):
@@ -55,14 +55,14 @@ class Invited(msgspec.Struct, frozen=True):
 
 
 class People(Accounts):
-    """Changes to users, to members of plants and, in `clients`, to client applications. `by` is the actor."""
+    """Changes users and members of plants. `clients` changes client applications. `by` is the actor."""
 
     @cached_property
     def clients(self) -> Clients:
         return Clients(self._store, self.note)
 
     async def get_plant(self, plant_id: Id) -> Plant:
-        """Also a removed one. Raises NotFound."""
+        """Return the plant, also if it is removed. Raises NotFound."""
         return (await self._get_stored(plant_id)).plant
 
     async def _get_stored(self, plant_id: Id) -> StoredPlant:
@@ -81,16 +81,16 @@ class People(Accounts):
         link: bool = True,
         by: Actor = COMMAND_LINE,
     ) -> Invited:
-        """An active user becomes a member at once. Anybody else gets an account and a link to set its password.
+        """Invite a person. An active user becomes a member at once. Other people get an account and a link to set a password.
 
-        Without `link` no link is made: the operator has to give the person one.
+        With `link=False` no link is made. Then an operator has to give the person a link.
         """
         stored = await self._get_stored(plant_id)
         plant = stored.plant
         check_email(email)
         limits = check_limits(limits, stored.topology, self._clock.now())
         if not await self._store.invite(plant_id, email, limits):
-            raise Conflict(f"{email} is in the plant or invited to it already.")
+            raise Conflict(f"{email} is already a member of the plant or invited to it.")
         user = await self._store.find_user_by_email(email)
         outcome = InvitedAs.MEMBER if user is not None and user.active else InvitedAs.INVITED
         self.note(AuditAction.INVITED, by, plant_ref(plant_id), outcome=outcome, limits=yes_or_no(limits is not None))
@@ -120,7 +120,7 @@ class People(Accounts):
         self.note(AuditAction.WITHDRAWN, by, plant_ref(plant_id), invitation="yes")
 
     async def allow(self, plant_id: Id, user_id: Id, *, limits: Limits | None = None, by: Actor = COMMAND_LINE) -> None:
-        """Make a user, who need not be active, a member of the plant. Does nothing if the user is a member already."""
+        """Make a user a member of the plant, even if the user is not active. Do nothing if the user is a member already."""
         stored = await self._get_stored(plant_id)
         await self.get_user(user_id)
         limits = check_limits(limits, stored.topology, self._clock.now())
@@ -128,7 +128,7 @@ class People(Accounts):
             self._note_allowed(plant_id, user_id, limits, by)
 
     async def set_limits(self, plant_id: Id, user_id: Id, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of a member; None lifts them. They count from the next request on."""
+        """Replace the limits of a member; None removes them. They take effect with the next request."""
         stored = await self._get_stored(plant_id)
         if user_id == stored.plant.owner.user_id:
             raise Conflict(f"{stored.plant.owner.email} owns the plant and cannot have limits.")
@@ -136,12 +136,12 @@ class People(Accounts):
         before = None if member is None else member.limits
         limits = check_limits(limits, stored.topology, self._clock.now(), before)
         if not await self._store.set_member_limits(plant_id, user_id, limits):
-            raise NotFound("The user is not allowed in this plant.")
+            raise NotFound("The user is not a member of this plant.")
         if before != limits:
             self._note_allowed(plant_id, user_id, limits, by)
 
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of an open invitation; None lifts them."""
+        """Replace the limits of an open invitation; None removes them."""
         stored = await self._get_stored(plant_id)
         key = email_key(email)
         invitation = next((one for one in stored.plant.invited if email_key(one.email) == key), None)
@@ -154,7 +154,7 @@ class People(Accounts):
             self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), invitation="yes", limits=limited)
 
     async def limit(self, plant_id: Id, email: str, limits: Limits | None, *, by: Actor = COMMAND_LINE) -> None:
-        """Replace the limits of a membership or an invitation, whichever exists."""
+        """Replace the limits of the membership or the invitation of this e-mail address."""
         member = _find_member(await self.get_plant(plant_id), email)
         if member is not None:
             await self.set_limits(plant_id, member.user_id, limits, by=by)
@@ -165,17 +165,17 @@ class People(Accounts):
         self.note(AuditAction.ALLOWED, by, plant_ref(plant_id), user=user_ref(user_id), limits=yes_or_no(limits is not None))
 
     async def withdraw_user(self, plant_id: Id, user_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """The user has no right on the plant from the next request on."""
+        """Remove the user's rights on the plant. This takes effect with the next request."""
         plant = await self.get_plant(plant_id)
         if user_id == plant.owner.user_id:
             raise Conflict(f"{plant.owner.email} owns the plant and cannot be withdrawn. Remove the plant instead.")
         if not await self._store.withdraw_user(plant_id, user_id):
-            raise NotFound("The user is not allowed in this plant.")
+            raise NotFound("The user is not a member of this plant.")
         action = AuditAction.LEFT if by.user_id == user_id else AuditAction.WITHDRAWN
         self.note(action, by, plant_ref(plant_id), user=user_ref(user_id))
 
     async def withdraw(self, plant_id: Id, email: str, *, by: Actor = COMMAND_LINE) -> None:
-        """Withdraw a membership or an invitation, whichever exists."""
+        """Withdraw the membership or the invitation of this e-mail address."""
         member = _find_member(await self.get_plant(plant_id), email)
         if member is not None:
             await self.withdraw_user(plant_id, member.user_id, by=by)
@@ -193,7 +193,7 @@ class People(Accounts):
     async def invite_by_owner(
         self, plant_id: Id, email: str, limits: Limits | None, *, mails_links: bool, address: str = "", user_id: Id
     ) -> InvitedAs:
-        """The link for a new account goes to the invited mailbox only, never to the owner (Decision 0059).
+        """Invite a person. The link for a new account is sent only to the invited address, never to the owner (Decision 0059).
 
         Raises Forbidden, TooOften, Invalid, Conflict, MailFailed.
         """
@@ -228,15 +228,15 @@ class People(Accounts):
         return plant
 
     async def leave_plant(self, plant_id: Id, user_id: Id, *, address: str = "") -> None:
-        """For an allowed user. The owner cannot leave the plant, only remove it."""
+        """End the membership of an allowed user. The owner cannot leave the plant, but can remove it."""
         await self.withdraw_user(plant_id, user_id, by=Actor(user_id, address))
 
     async def remove_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """For the owner or an operator. The plant is listed as removed for a while and hidden elsewhere (Decision 0009)."""
+        """For the owner or an operator. For some time E6 lists the plant as removed; elsewhere it is hidden (Decision 0009)."""
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """For the owner or an operator. Nothing of the plant was lost."""
+        """For the owner or an operator. The plant is as it was before the removal."""
         await self._set_status(plant_id, PlantStatus.ACTIVE, by)
 
     async def _set_status(self, plant_id: Id, status: PlantStatus, by: Actor) -> None:
@@ -250,11 +250,11 @@ class People(Accounts):
 
 
 def _find_member(plant: Plant, email: str) -> Member | None:
-    """The owner or an allowed user with this e-mail."""
+    """Return the owner or the allowed user with this e-mail."""
     key = email_key(email)
     return next((member for member in (plant.owner, *plant.allowed) if email_key(member.email) == key), None)
 
 
 def plant_ref(plant_id: Id) -> str:
-    """How a plant is named in an audit entry."""
+    """Return the reference to a plant for an audit entry."""
     return f"plant:{plant_id}"

@@ -1,4 +1,4 @@
-"""Recovery codes: each replaces the code of the authenticator app once, for a person who has lost the phone."""
+"""Recovery codes for a person who has lost the phone. Each works once in place of a code of the authenticator app."""
 
 import re
 import secrets
@@ -9,7 +9,7 @@ from domogate.domain.ids import Id
 
 RECOVERY_CODES = 10
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Without letters that look like others. Sixteen of them have 79 random bits, so a fast hash is enough."""
+"""Letters and digits that do not look alike. Sixteen of them have 79 random bits, so a fast hash is enough."""
 _LENGTH, _GROUP = 16, 4
 _CODE = re.compile(f"[{_LETTERS}]{{{_LENGTH}}}", re.ASCII).fullmatch
 
@@ -24,7 +24,7 @@ def _new_code() -> str:
 
 
 def parse_recovery_code(text: str) -> str | None:
-    """The letters alone, in any case and with any grouping, or None if this is not a recovery code."""
+    """Return the code without spaces and dashes and in one case, or None if the text is not a recovery code."""
     letters = text[:100].replace("-", "").replace(" ", "").lower()
     return letters if _CODE(letters) else None
 

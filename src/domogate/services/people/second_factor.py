@@ -1,4 +1,4 @@
-"""Second factor: an app on the phone makes codes from a shared secret and the time (RFC 6238)."""
+"""The second factor: an app on the phone computes codes from a shared secret and the time (RFC 6238)."""
 
 import base64
 import binascii
@@ -10,13 +10,13 @@ from domogate.ports import Clock
 
 _STEP = 30
 _SECRET_BYTES = 20
-"""RFC 4226 §4 recommends 160 bits."""
+"""The size of a secret. RFC 4226 §4 recommends 160 bits."""
 
 
 class SecondFactor:
     """Makes secrets and checks codes. Codes of the previous and the next time step are valid too (RFC 6238 §5.2).
 
-    The store ensures that no code is used twice at any gateway: `use_totp_step`.
+    `use_totp_step` of the store ensures that no code is used twice, also at different gateways.
     """
 
     def __init__(self, clock: Clock, *, issuer: str = "Domogate") -> None:
@@ -27,15 +27,15 @@ class SecondFactor:
         return pyotp.random_base32(_SECRET_BYTES * 8 // 5)
 
     def enrolment_uri(self, secret: str, email: str) -> str:
-        """The content of the QR code for the app."""
+        """Return the content of the QR code for the app."""
         return pyotp.TOTP(secret).provisioning_uri(email, issuer_name=self._issuer)
 
     def find_step(self, secret: str, code: str) -> int | None:
-        """The time step of the code, or None if it is wrong. If it fits two steps, the later one."""
+        """Return the time step of the code, or None if the code is wrong. If two steps match, return the later one."""
         digits = code.replace(" ", "")
         totp = pyotp.TOTP(secret)
         now = int(self._clock.now()) // _STEP
-        # All three are compared, so that the duration does not reveal which one matched.
+        # All three codes are compared, so that the duration does not reveal which one matched.
         fitting = [step for step in (now - 1, now, now + 1) if _equal(totp.generate_otp(step), digits)]
         return max(fitting, default=None)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from domogate.domain.attempts import Attempt
 from domogate.domain.people import User
 from domogate.services.audit import AuditAction, AuditResult
 from domogate.services.people.logins import LoggedIn, LoginComplete, LoginFailed, PendingLogin
@@ -13,22 +12,24 @@ from domogate.services.people.session_records import CODE, PASSWORD, SessionReco
 
 
 class SecondFactorChanges(SessionRecords):
-    """Switches the second factor on and off. The caller has asked for the password again."""
+    """Switches the second factor on and off. The caller must have asked for the password again."""
 
     async def set_up_pending(
         self, pending: PendingLogin, secret: str, code: str, address: str, agent: str, *, replaces: str | None = None
     ) -> LoginComplete | LoginFailed:
-        """For a user without a second factor where one is required."""
+        """Set up the second factor during a login, if the gateway requires one and the user has none."""
         user = await self._add_second_factor(pending.user, secret, code, address)
         if user is None:
             return LoginFailed()
         await self._store.end_sessions(user.id)
-        return await self._start_session(user, address, agent, (PASSWORD, CODE), replaces, self._succeeded(user, address))
+        return await self._start_session(
+            user, address, agent, (PASSWORD, CODE), replaces, self._throttles.succeeded(user.email, address)
+        )
 
     async def switch_on_second_factor(
         self, person: LoggedIn, secret: str, code: str, address: str
     ) -> LoginComplete | LoginFailed:
-        """Ends all other sessions: they were started without the second factor."""
+        """Switch the second factor on. End all other sessions, because they were started without it."""
         user = await self._add_second_factor(person.user, secret, code, address)
         if user is None:
             return LoginFailed()
@@ -36,7 +37,7 @@ class SecondFactorChanges(SessionRecords):
         return await self._start_session(user, address, person.session.agent, (PASSWORD, CODE), None)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
-        """False if the gateway requires a second factor."""
+        """Return False if the gateway requires a second factor."""
         if self.second_factor_required:
             return False
         await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))
@@ -47,8 +48,8 @@ class SecondFactorChanges(SessionRecords):
 
     async def _add_second_factor(self, proven: User, secret: str, code: str, address: str) -> User | None:
         def add(user: User) -> User:
-            # An existing second factor is never replaced: the password alone must not be enough to remove it. A password
-            # that was changed meanwhile is not enough either: somebody with the old one could lock the person out.
+            # An existing second factor is never replaced, because the password alone must not be enough to remove it. The
+            # password must not have changed either: a person with the old password could lock out the owner.
             may = user.totp_secret is None and user.password_hash == proven.password_hash
             return msgspec.structs.replace(user, totp_secret=secret) if may else user
 
@@ -62,7 +63,7 @@ class SecondFactorChanges(SessionRecords):
         return user
 
     async def new_recovery_codes(self, user: User, address: str) -> Sequence[str]:
-        """Ten new codes, to be shown once. The earlier ones stop working."""
+        """Make ten new codes, which are shown once. Earlier codes become invalid."""
         codes = new_recovery_codes()
         await self._store.replace_recovery_codes(user.id, [hash_recovery_code(user.id, code) for code in codes])
         self.note(AuditAction.SECOND_FACTOR_CHANGED, user.id, "recovery codes", AuditResult.OK, address)
@@ -70,7 +71,3 @@ class SecondFactorChanges(SessionRecords):
 
     async def count_recovery_codes(self, user: User) -> int:
         return await self._store.count_recovery_codes(user.id)
-
-    def _succeeded(self, user: User, address: str) -> Sequence[Attempt]:
-        """The attempts that a complete login ends."""
-        raise NotImplementedError

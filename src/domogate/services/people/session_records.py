@@ -1,7 +1,7 @@
 """Login sessions of browsers: find, add and end them.
 
-A cookie has 256 random bits; the store keeps its SHA-256. Every login makes a new session and ends the previous one, so a
-cookie that somebody set or saw before the login is useless afterwards.
+A cookie has 256 random bits, and the store keeps its SHA-256. Every login makes a new session and ends the session that the
+browser had before. So a cookie that an attacker set or saw before the login is useless afterwards.
 """
 
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ from domogate.domain.people import User
 from domogate.ports import Audit, Clock, Hasher
 from domogate.services.audit import NOBODY, AuditAction, AuditResult, user_ref
 from domogate.services.people.links import LoginStore
+from domogate.services.people.login_throttle import LoginThrottle, LoginThrottles
 from domogate.services.people.logins import LoggedIn, LoginComplete, LoginFailed, PendingLogin, form_token_of
 from domogate.services.people.second_factor import SecondFactor
 
@@ -24,7 +25,7 @@ _AGENT_KEPT = 300
 _RECENT_LOGIN = 300.0
 
 PASSWORD, CODE = "pwd", "otp"
-"""Methods of authentication (RFC 8176)."""
+"""The authentication methods (RFC 8176)."""
 
 
 class SessionRecords:
@@ -38,6 +39,7 @@ class SessionRecords:
         *,
         lifetime: float,
         idle_lifetime: float,
+        throttle: LoginThrottle,
         second_factor: SecondFactor | None = None,
         second_factor_required: bool = False,
         audit: Audit | None = None,
@@ -50,13 +52,14 @@ class SessionRecords:
         self.second_factor = second_factor or SecondFactor(clock)
         self.second_factor_required = second_factor_required
         self._audit = audit
+        self._throttles = LoginThrottles(store, clock, throttle)
 
     @property
     def lifetime(self) -> float:
         return self._lifetime
 
     async def find(self, cookie: str | None) -> LoggedIn | None:
-        """The person logged in with this cookie. The time of the last visit is stored at most once a minute."""
+        """Return the person who is logged in with this cookie. The time of the last use is stored at most once a minute."""
         found = await self._find(cookie)
         if found is None or cookie is None or not self._is_complete(*found):
             return None
@@ -75,14 +78,14 @@ class SessionRecords:
         return PendingLogin(session, user, user.totp_secret is None, form_token_of(cookie))
 
     async def list_of(self, user: User) -> Sequence[Session]:
-        """The active sessions of the person, the most recently used first."""
+        """Return the active sessions of the person, most recently used first."""
         now = self._clock.now()
         sessions = await self._store.list_sessions(user.id)
         active = [it for it in sessions if self._is_alive(it, now) and self._is_complete(it, user)]
         return sorted(active, key=lambda it: it.seen_at, reverse=True)
 
     def is_recent(self, person: LoggedIn) -> bool:
-        """Whether the person has just logged in, so that the password need not be asked again."""
+        """Whether the login was a short time ago, so that the password need not be asked for again."""
         return 0 <= self._clock.now() - person.session.auth_time < _RECENT_LOGIN
 
     # --- log out ------------------------------------------------------------------------------------------------------
@@ -93,7 +96,7 @@ class SessionRecords:
             await self._store.end_session(found[0].id)
 
     async def end(self, person: LoggedIn, session_id: Id, address: str) -> bool:
-        """End one of the person's own sessions. False if they have no such session."""
+        """End one session of the person. Return False if they have no such session."""
         own = {session.id for session in await self._store.list_sessions(person.user.id)}
         if session_id not in own or not await self._store.end_session(session_id):
             return False
@@ -152,10 +155,10 @@ class SessionRecords:
         return LoginComplete(cookie, LoggedIn(session, user, form_token_of(cookie)))
 
     async def _has_current_password(self, session: Session, user: User) -> bool:
-        """Whether the password of this login is still the user's password. If not, the new session ends.
+        """Return whether the password of this login is still the user's password. If not, end the new session.
 
-        A password change stores the new password and then ends all sessions. Checking the old password takes so long that
-        both can happen meanwhile. A session that is added afterwards would stay.
+        The check of a password takes long. During the check, a password change can store the new password and end all
+        sessions. A session that is added after that would stay.
         """
         now = await self._store.find_user(user.id)
         if now is not None and now.password_hash == user.password_hash:

@@ -34,11 +34,11 @@ T = TypeVar("T")
 _PLUG = DeviceKind.PLUG
 _LONGEST_KEY = 128
 _LOOKUPS, _LOOKUP_PAUSE = 10, 0.05
-"""How often the end of an order is looked up if the answer came before the end was on disk."""
+"""The number of lookups for the end of an order that is not on disk yet, and the seconds between them."""
 _LAST_LOOKUP = 0.15
-"""Seconds after the deadline; the caller is answered before 0.25 s have passed."""
+"""No lookup starts later than so many seconds after the deadline. So the caller is answered within 0.25 s after it."""
 
-# When plugs fail in different ways, the answer names the worst: first a command that was perhaps carried out.
+# When plugs fail in different ways, the answer has the worst fault. The worst case is a command that may have been executed.
 _WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, DeviceOffline)
 
 
@@ -67,13 +67,13 @@ class Control:
         self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
-        """The state, if its driver confirmed it recently. None: call `read_state`."""
+        """Return the state if its driver confirmed it recently. If the result is None, call `read_state`."""
         if view.reachable and self._clock.now() - view.confirmed_at <= self._max_ages[view.module.kind]:
             return view.state
         return None
 
     async def read_state(self, view: ModuleView) -> State:
-        """Raises DeviceOffline, DeviceTimeout."""
+        """Return the state, and ask the module first if the state is not fresh. Raises DeviceOffline, DeviceTimeout."""
         await self.check_reachable(view)
         if view.state is None:
             raise DeviceTimeout(f"the {view.module.kind} can be reached, but has not reported its whole state yet")
@@ -87,9 +87,9 @@ class Control:
             raise DeviceOffline(f"the {view.module.kind} is offline; its state cannot be read now")
 
     async def refresh(self, view: ModuleView) -> None:
-        """Ask the module now. Concurrent callers share one question. Raises DeviceTimeout."""
+        """Ask the module for its state now. Concurrent callers share one question. Raises DeviceTimeout."""
         report = await self._ask_once(self._reads, self._fabric.read, view)
-        # A report that was committed meanwhile is newer than this answer.
+        # A report that was committed during the question is newer than this answer.
         if report.at >= view.reported_at:
             if report.state is not None:
                 view.state = report.state
@@ -98,7 +98,7 @@ class Control:
         view.confirmed_at = self._clock.now()
 
     async def take_picture(self, view: ModuleView) -> Picture:
-        """A picture of a camera that is on. Concurrent callers share it. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
+        """Take a picture. Concurrent callers share one picture. Raises DeviceOffline, DeviceTimeout, DeviceRefused."""
         return await self._ask_once(self._pictures, self._fabric.take_picture, view)
 
     async def _ask_once(
@@ -115,16 +115,16 @@ class Control:
     # orders
 
     async def execute(self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None) -> Report:
-        """`key`: the id of the order. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken."""
+        """Send a command. `key` is the id of the order. Raises DeviceOffline, DeviceTimeout, DeviceRefused, OrderKeyTaken."""
         return await self._fabric.execute(self._make_order(plant_id, module_id, command, key=key))
 
     async def order(
         self, plant_id: Id, module_id: Id, command: Command, *, key: str | None = None, deadline: float | None = None
     ) -> OrderRecord:
-        """The record of the order at its deadline (None: the usual one). A failure of the device is in the record, not raised.
+        """Send a command, and return the record of the order. A failure of the device is in the record and is not raised.
 
-        `key` is an idempotency key: a repeated key returns the same record and sends nothing. Raises OrderKeyTaken if it was
-        used for another command, ValueOutOfRange if it is not valid, Internal.
+        `key` is an idempotency key: a repeated key returns the same record and sends nothing. `deadline` None means the usual
+        deadline. Raises OrderKeyTaken if the key was used for another command, ValueOutOfRange if it is not valid, Internal.
         """
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isprintable()):
             raise ValueOutOfRange(f"an idempotency key is 1 to {_LONGEST_KEY} printable characters")
@@ -143,12 +143,12 @@ class Control:
         stored = await self._find_ended(order)
         if stored is not None:
             return stored
-        # The order was never written: no gateway drives the plant, or the deadline had passed.
+        # The order was not written, because no gateway drives the plant or the deadline had passed.
         now = self._clock.now()
         return OrderRecord(order, state, queued_at=now, ended_at=now, problem=problem)
 
     async def _find_ended(self, order: Order) -> OrderRecord | None:
-        """The record of the order. The caller is answered at the deadline even if the end is not on disk yet."""
+        """Return the record of the order. It may have no end yet, because the caller is answered at the deadline."""
         for _ in range(_LOOKUPS):
             record = await self._store.find_order(order.id)
             if record is None or record.state.is_end or self._clock.now() >= order.deadline + _LAST_LOOKUP:
@@ -157,7 +157,7 @@ class Control:
         return record
 
     async def queue(self, plant_id: Id, steps: Sequence[SceneStep]) -> Sequence[Order]:
-        """Write the steps as queued orders, all or none. Steps for the same module get later deadlines. Raises Internal."""
+        """Write all steps as queued orders in one commit. Later steps for a module have later deadlines. Raises Internal."""
         now = self._clock.now()
         steps_before: Counter[Id] = Counter()
         orders = []
@@ -188,12 +188,12 @@ class Control:
         )
 
     async def switch_plugs(self, plant_id: Id, ambient: Ambient, *, on: bool) -> None:
-        """Switch all plugs of the ambient. Returns when each plug has confirmed (E1)."""
+        """Switch all plugs of the ambient. Return when each plug has confirmed (E1)."""
         plugs = [module for module in ambient.modules if module.kind is _PLUG]
         if not plugs:
             raise NoPlug("no plug found: the ambient exists, but has no module of kind plug")
         command = SwitchPlug(on=on)
-        if len(plugs) == 1:  # the usual case needs no extra task
+        if len(plugs) == 1:  # the usual case, without an extra task
             await self._switch_one(plant_id, plugs[0], command)
             return
         outcomes = await asyncio.gather(*(self.execute(plant_id, plug.id, command) for plug in plugs), return_exceptions=True)

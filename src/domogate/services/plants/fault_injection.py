@@ -22,7 +22,7 @@ from domogate.services.plants.fault_overlay import COVERED_KINDS
 _log = structlog.get_logger(__name__)
 
 _CHECK_EVERY = 60.0
-"""Ended faults are looked for at least this often."""
+"""The longest time in seconds between two searches for ended faults."""
 _RETRY = 5.0
 
 _VALUES: dict[InjectedFault, frozenset[str]] = {
@@ -32,7 +32,7 @@ _VALUES: dict[InjectedFault, frozenset[str]] = {
 
 
 class InjectionStore(FaultStore, PlantStore, Protocol):
-    """Injected faults, and the plants they belong to."""
+    """The parts of the store with injected faults and plants."""
 
 
 class FaultInjector:
@@ -54,7 +54,7 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> Sequence[Injection]:
-        """Returns the injections: one, or for a battery or failure of a whole plant one for each module that can have it.
+        """Inject a fault. Return one injection or, for a battery or failure of a whole plant, one for each suitable module.
 
         Raises NoSuchPlant, NoSuchModule (also if no module of the plant can have the fault), ValueOutOfRange.
         """
@@ -80,19 +80,19 @@ class FaultInjector:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> int:
-        """Clear the faults that match all given arguments. Returns their number."""
+        """Clear the faults that match all given arguments. Return their number."""
         cleared = await self._store.clear_injections(plant_id, module_id, fault)
         if cleared:
             self._note(AuditResult.OK, who, address, plant_id, module_id, clear=fault or "all", faults=str(cleared))
         return cleared
 
     async def list(self) -> Sequence[tuple[Id, Injection]]:
-        """The faults that hold now, each with its plant."""
+        """Return the faults that have not ended, each with its plant."""
         now = self._clock.now()
         return [(plant_id, injection) for plant_id, injection in await self._store.list_injections() if injection.holds(now)]
 
     async def clear_ended(self) -> float | None:
-        """Clear ended faults. Returns when the next one ends, if one does."""
+        """Clear ended faults. Return the time at which the next fault ends, or None."""
         injections = await self._store.list_injections()
         now = self._clock.now()
         ended = [(plant_id, injection) for plant_id, injection in injections if not injection.holds(now)]
@@ -142,7 +142,7 @@ def _find_targets(stored: StoredPlant, module_id: Id | None, fault: InjectedFaul
 
 
 def _can_have(module: Module, fault: InjectedFault, value: str) -> bool:
-    """In a whole plant, units get BLOCK failures and controllers get REMOTE failures (Spec 2.15)."""
+    """Whether the module can have this fault. Units can have BLOCK failures, controllers REMOTE failures (Spec 2.15)."""
     if fault is not InjectedFault.FAILURE:
         return True
     return value.startswith("BLOCK.") == (module.kind is DeviceKind.EMERGENCY_UNIT)
@@ -164,7 +164,7 @@ class FaultExpiry:
         await cancel(self._task)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """A listener of the store: a fault may have been injected, here or by another process."""
+        """A listener of the store. A fault may have been injected by this or another process."""
         if any(isinstance(change.event, PlantChanged) for change in changes):
             self._changed.set()
 

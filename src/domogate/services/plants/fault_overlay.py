@@ -1,4 +1,4 @@
-"""Injected faults: the changed states that clients see, and the real states that drivers get (Decision 0035)."""
+"""Applies injected faults to states and reports. Clients see the changed states, drivers get the real ones (Decision 0035)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ COVERED_KINDS: dict[InjectedFault, frozenset[DeviceKind]] = {
     InjectedFault.BATTERY: frozenset({DeviceKind.REMOTE}),
     InjectedFault.FAILURE: EMERGENCY_KINDS,
 }
-"""Faults that change the state of a module, and the kinds of module that can have them."""
+"""The faults that change the state of a module, and the kinds of modules that can have each fault."""
 
 
 class FaultOverlay:
@@ -32,7 +32,7 @@ class FaultOverlay:
                 self._by_module.setdefault(injection.module_id, {})[injection.fault] = injection
 
     def find(self, module_id: str, fault: InjectedFault, now: float | None = None) -> Injection | None:
-        """The injection that holds now (None: any that is stored, ended or not)."""
+        """Return the injection that holds at the time `now`. If `now` is None, ended injections are returned too."""
         for injections in (self._by_module.get(Id(module_id)), self._everywhere):
             injection = injections.get(fault) if injections else None
             if injection is not None and (now is None or injection.holds(now)):
@@ -43,7 +43,7 @@ class FaultOverlay:
         return {fault for fault in _FAULTS_OF_DEVICES if self.find(module_id, fault) is not None}
 
     def true_state(self, module_id: Id, state: State | None) -> State | None:
-        """The state under a fault that covers it; else the given state."""
+        """Return the real state of the module: the state that a fault covers, or the given state."""
         for fault in COVERED_KINDS:
             injection = self.find(module_id, fault)
             if injection is not None and injection.covers is not None:
@@ -51,7 +51,7 @@ class FaultOverlay:
         return state
 
     def cover_state(self, module_id: str, state: State | None, now: float | None = None) -> State | None:
-        """The state with the injected battery level or failure."""
+        """Return the state with the injected battery level or failure."""
         battery = self.find(module_id, InjectedFault.BATTERY, now)
         if battery is not None and (state is None or isinstance(state, RemoteState)):
             level = Battery(battery.value)
@@ -63,14 +63,14 @@ class FaultOverlay:
         return state
 
     def cover(self, report: Report, now: float) -> Report | None:
-        """The report with the injected faults. None: a module with the fault offline or slow does not report."""
+        """Return the report with the injected faults, or None if the module is offline or slow: then it sends no reports."""
         if self.find(report.module_id, InjectedFault.OFFLINE, now) or self.find(report.module_id, InjectedFault.SLOW, now):
             return None
         state = report.state and self.cover_state(report.module_id, report.state, now)
         return report if state is report.state else msgspec.structs.replace(report, state=state)
 
     def report_absence(self, plant_id: Id, module_id: Id, now: float) -> Report | None:
-        """The report of a module with the fault offline."""
+        """Return the report of absence if the module has the fault offline."""
         injection = self.find(module_id, InjectedFault.OFFLINE, now)
         if injection is None:
             return None
@@ -88,7 +88,7 @@ _FAULTS_OF_DEVICES = (
 
 
 def overlay_of(injections: Sequence[Injection]) -> FaultOverlay | None:
-    """None: no fault is injected, so nothing has to be looked up."""
+    """Return the overlay of these faults, or None if there are no faults."""
     return FaultOverlay(injections) if injections else None
 
 
@@ -97,7 +97,7 @@ def is_injected(absence: Absence | None) -> bool:
 
 
 def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list[Report]:
-    """Reports of injected faults that are not in the stored states yet."""
+    """Return the reports of injected faults that are not in the stored states yet."""
     reports = []
     for module in stored.topology.every_device():
         known = stored.states.get(module.id)
@@ -115,7 +115,7 @@ def list_covered(stored: StoredPlant, overlay: FaultOverlay, now: float) -> list
 
 
 def list_uncovered(stored: StoredPlant, before: FaultOverlay | None, after: FaultOverlay | None) -> list[Id]:
-    """Modules with a fault that was cleared, or with a stored absence from one."""
+    """Return the modules whose fault was cleared, and modules whose stored absence comes from a cleared fault."""
     uncovered = []
     for module in stored.topology.every_device():
         known = stored.states.get(module.id)

@@ -1,4 +1,4 @@
-"""Readings: single ones for some days, hourly summaries after that. Old data is removed regularly."""
+"""Readings: single readings are kept for some days, hourly summaries for longer. Old data is removed regularly."""
 
 import asyncio
 import math
@@ -18,17 +18,17 @@ _FIRST_PRUNE = 60.0
 _PRUNE_EVERY = 3600.0
 _HOUR, _DAY = 3600.0, 86_400.0
 _PAGE = 5_000
-"""Rows of an export that are in memory at once."""
+"""The number of rows of an export that are in memory at the same time."""
 _FIRST_SPANS = 1_000
 _MOST_IN_A_SPAN = 1_000_000
-"""More than any module sends in a second."""
+"""The row limit for one span. No module sends so many readings in a second."""
 
 Page = Sequence[tuple[Id, ReadingSummary]]
 _Fetch = Callable[[float, float, int], Awaitable[Sequence[ReadingSummary]]]
 
 
 class HistoryStore(ReadingStore, OrderStore, FeedStore, TokenStore, TicketStore, AuditStore, Protocol):
-    """The readings, and everything else that is kept for a limited time."""
+    """The parts of the store with readings and other data that is kept for a limited time."""
 
 
 class History:
@@ -47,7 +47,7 @@ class History:
         audit_kept: float | None = None,
         token_lifetime: float = 0.0,
     ) -> None:
-        """All times in seconds. `audit_kept` None: audit records are never removed. `token_lifetime`: the longest one."""
+        """All times are in seconds. `audit_kept` None: audit records are never removed. `token_lifetime` is the longest one."""
         self._store = store
         self._clock = clock
         self._changes_kept = changes_kept
@@ -68,24 +68,24 @@ class History:
     # reading
 
     def kept_since(self, resolution: float | None) -> float:
-        """The earliest time with data. Readings (None) and spans shorter than an hour are kept for less time."""
+        """Return the earliest time with data. Single readings (None) and spans shorter than an hour are kept for less time."""
         kept = self._readings_raw if resolution is None or resolution < _HOUR else self._readings_kept
         return max(0.0, self._clock.now() - kept)
 
     async def list_readings(self, module_id: Id, since: float, until: float, limit: int) -> Sequence[tuple[str, Reading]]:
-        """The newest readings of the module in that time, with the name of each measure, oldest first."""
+        """Return the newest readings of the module in this period, each with the name of its measure, oldest first."""
         return await self._store.list_readings(module_id, since, until, limit)
 
     async def list_summaries(
         self, module_id: Id, since: float, until: float, resolution: float, limit: int
     ) -> Sequence[ReadingSummary]:
-        """The newest summaries of that time, oldest first. `resolution` is 60 seconds or more (else ValueError)."""
+        """Return the newest summaries in this period, oldest first. Raises ValueError if `resolution` is below 60 seconds."""
         return await self._store.list_summaries(module_id, since, until, resolution, limit)
 
     async def export(
         self, module_ids: Sequence[Id], since: float, until: float, resolution: float | None
     ) -> AsyncIterator[Page]:
-        """All data of that time in pages, by module, oldest first. Without a resolution, each reading is a summary of one."""
+        """Yield all data of this period in pages, by module, oldest first. Without a resolution each reading is one summary."""
         for module_id in module_ids:
             if resolution is None:
                 width, fetch = 1.0, self._fetch_readings(module_id)
@@ -110,7 +110,7 @@ class History:
     # removing
 
     async def prune(self) -> None:
-        """Run all steps, even if one fails. Raises an ExceptionGroup of the errors."""
+        """Summarise and remove old data. All steps run, even if one fails. Raises an ExceptionGroup of the errors."""
         errors = []
         for step in self._steps():
             try:
@@ -127,14 +127,14 @@ class History:
         yield self._store.prune_orders(now - self._orders_kept)
         yield self._store.prune_readings(now - self._readings_kept, self._most_readings)
         yield self._store.prune_authorization(now, self._token_lifetime)
-        # One hour after they expire: the clock of another gateway may be slow.
+        # Tickets are kept for one hour longer, because the clock of another gateway may be slow.
         yield self._store.prune_tickets(now - _HOUR)
         if self._audit_kept is not None:
-            # By whole days: each removal is audited, and once a day is enough.
+            # Only whole days are removed, so that the audit log has at most one removal a day.
             yield self._store.prune_audit(now // _DAY * _DAY - self._audit_kept)
 
     async def _prune_regularly(self) -> None:
-        # Soon after the start, so that a gateway that restarts often prunes too; but not during the start.
+        # The first run is soon after the start, because a gateway may restart often. It is not during the start.
         pause = _FIRST_PRUNE
         while True:
             await asyncio.sleep(pause)
@@ -151,17 +151,17 @@ def _summary_of_one(measure: str, reading: Reading) -> ReadingSummary:
 
 
 async def _walk(fetch: _Fetch, since: float, until: float, width: float) -> AsyncIterator[Sequence[ReadingSummary]]:
-    """Fetch in windows of whole spans. Windows grow where there is little data, so years without data need few queries."""
+    """Fetch in windows of whole spans. A window with little data is followed by a larger one, so empty years cost little."""
     at, end, spans = math.floor(since / width), math.floor(until / width) + 1, _FIRST_SPANS
     while at < end:
         upto = min(at + spans, end)
-        # The start of the next window is excluded.
+        # This window ends before the start of the next one.
         last = min(until, math.nextafter(upto * width, 0.0))
         found = await fetch(max(since, at * width), last, _PAGE + 1)
         if len(found) > _PAGE and spans > 1:
             spans = max(1, spans // 4)
             continue
-        if len(found) > _PAGE:  # one span has more than a page, and cannot be divided
+        if len(found) > _PAGE:  # one span has more rows than a page and cannot be divided
             found = await fetch(max(since, at * width), last, _MOST_IN_A_SPAN)
         if found:
             yield found

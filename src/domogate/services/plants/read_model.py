@@ -1,7 +1,7 @@
-"""The read model: rights, topology and last states of the plants this process serves.
+"""The read model: rights, topology and last states of the plants that this process serves.
 
-A hit is synchronous and uses no SQL and no thread. The read model is filled from the store on first use and bounded in memory.
-Only the change feed updates it, and the store applies the feed before it answers a write (Decision 0006).
+A read from memory does not wait, run SQL or use another thread. A plant is loaded from the store at its first use; memory is
+bounded. Only the change feed updates the read model, and it does so before the caller of a write continues (Decision 0006).
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ _NOTHING_YET = StoredState(state=None, reachable=True, at=0.0)
 
 
 class ReadModelStore(PlantStore, SparePartStore, Protocol):
-    """The source of the read model."""
+    """The parts of the store that the read model reads."""
 
 
 class ModuleView:
-    """A module and its last state. `confirmed_at` is when its driver last confirmed the state."""
+    """A module and its last state. `confirmed_at` is the time at which its driver last confirmed the state."""
 
     __slots__ = ("_overlay", "absence", "confirmed_at", "encodings", "module", "plant_id", "reachable", "reported_at", "state")
 
@@ -37,16 +37,16 @@ class ModuleView:
         self.state: State | None = stored.state
         self.reachable = stored.reachable
         self.absence: Absence | None = stored.absence
-        """Why the module cannot be reached, if that is known."""
+        """The reason why the module cannot be reached, if it is known."""
         self.reported_at = stored.at
         self.confirmed_at = stored.at
         self.encodings: dict[str, Any] = {}
-        """Cached encodings of the module (not of its state), by surface."""
+        """Cached encodings of the module without its state, by surface."""
         self._overlay = overlay
         self._cover()
 
     def take(self, event: StateChanged) -> None:
-        """Take over a committed state."""
+        """Update the module with a committed state."""
         self.state = event.state
         self.reachable = event.reachable
         self.absence = event.absence
@@ -55,7 +55,7 @@ class ModuleView:
             self._cover()
 
     def _cover(self) -> None:
-        """Apply the injected faults, and drop the effects of cleared ones, without waiting for a driver."""
+        """Apply the injected faults, and undo the effects of cleared faults, without waiting for a driver."""
         if self._overlay is not None:
             offline = self._overlay.report_absence(self.plant_id, self.module.id, self.reported_at)
             if offline is not None:
@@ -71,7 +71,7 @@ class ModuleView:
 
 
 class PlantView:
-    """A plant with everything a request needs: its members, its modules, and cached encodings by surface."""
+    """A plant with all data that a request needs: its members, its modules, and cached encodings by surface."""
 
     __slots__ = (
         *("ambients", "cursor", "encodings", "injections", "joined", "members", "modules", "plant", "topology"),
@@ -84,10 +84,10 @@ class PlantView:
         self.topology: Topology = stored.topology
         self.cursor = stored.cursor
         self.injections: tuple[Injection, ...] = stored.injections
-        """Injected faults. Ended ones stay until they are cleared, so check `Injection.holds`."""
+        """Injected faults. Ended faults stay here until they are cleared, so check `Injection.holds`."""
         overlay = overlay_of(stored.injections)
         self.members: dict[Id, Member] = {member.user_id: member for member in (plant.owner, *plant.allowed)}
-        """The people with rights on the plant. Only the rights module reads it."""
+        """The people with rights on the plant. Only `services/rights/` reads it."""
         self.joined: dict[Id, int] = stored.joined
         self.ambients: dict[Id, Ambient] = {ambient.id: ambient for ambient in stored.topology.every_ambient()}
         self.modules: dict[Id, ModuleView] = {
@@ -96,11 +96,11 @@ class PlantView:
         }
         self.encodings: dict[str, Any] = {}
         self.views_of_guests: dict[Places, PlantView] = {}
-        """The plant as guests see it. Only the rights module uses it."""
+        """The plant as guests see it. Only `services/rights/` uses it."""
 
 
 class PersonView:
-    """The plants of one user, removed ones included."""
+    """The plants of one user, including removed plants."""
 
     __slots__ = ("cursor", "encodings", "plants")
 
@@ -134,7 +134,7 @@ class ReadModel:
         self._spare_parts: FeedCache[str, SpareParts] = FeedCache(
             store.find_spare_parts,
             capacity=max_references,
-            # A unit that is added or removed can make its reference known or unknown.
+            # When a unit is added or removed, its reference can become known or unknown.
             invalidated_by={PlantChanged: lambda _: None, SparePartsChanged: lambda event: (event.unit,)},
         )
 
@@ -143,7 +143,7 @@ class ReadModel:
         return self._plants.weight
 
     def find_plant(self, plant_id: Id) -> PlantView | None:
-        """A plant that is in memory. None: call `get_plant`."""
+        """Return the plant if it is in memory. If the result is None, call `get_plant`."""
         return self._plants.find(plant_id)
 
     async def get_plant(self, plant_id: Id) -> PlantView | None:
@@ -158,7 +158,7 @@ class ReadModel:
         return await self._spare_parts.get(unit)
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """To be a listener of the store. Most changes are states, which are updated in place."""
+        """A listener of the store. Most changes are new states, which are updated in place."""
         others = []
         for change in changes:
             event = change.event

@@ -15,16 +15,16 @@ _log = structlog.get_logger(__name__)
 
 
 class Scenes:
-    """Starts scenes. Their effects show in later reads (E5, Decision 0008)."""
+    """Starts scenes. Later reads show their effects (E5, Decision 0008)."""
 
     def __init__(self, control: Control) -> None:
         self._control = control
         self._running: set[asyncio.Task[None]] = set()
 
     async def run_scene(self, plant_id: Id, scene: Module) -> None:
-        """Return when all steps are on disk: they are then carried out even if this process dies. Raises Internal.
+        """Return when all steps are on disk. Then they are executed even if this process ends. Raises Internal.
 
-        If a step fails, the others are still carried out. Steps for the same module keep their sequence.
+        If a step fails, the other steps are still executed. Steps for the same module stay in order.
         """
         steps = scene.detail.steps if isinstance(scene.detail, SceneDetail) else ()
         if not steps:
@@ -48,6 +48,6 @@ class Scenes:
                 _log.exception("scene step failed unexpectedly", **context)
 
     async def finish(self) -> None:
-        """Wait for running scenes. Each step ends by its deadline."""
+        """Wait for running scenes. Each step ends at its deadline at the latest."""
         if self._running:
             await asyncio.wait(self._running)

@@ -1,1 +1,1 @@
-"""Rights: which credentials a request brings, and what its person may see or do."""
+"""Rights: the credentials of a request, and what its user may see or do."""

@@ -1,7 +1,7 @@
-"""Who is calling, and may this person, now, see this module of this plant? Every surface asks here.
+"""Decides who is calling, and whether this person may see this module of this plant now. Every surface uses this module.
 
-The answers are synchronous: they need only the read model. A guest may see some places of a plant, for some time: callers use
-the plant as `Access` shows it, and ask again when `until` has passed.
+The answers are synchronous, because they need only the read model. A guest may see some parts of a plant for some time. So
+callers use the plant as `Access` shows it, and ask again when `until` has passed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,12 +29,12 @@ READ_SCOPE: dict[DeviceKind, Scope] = {
     DeviceKind.EMERGENCY_CONTROLLER: Scope.SAFETY_READ,
     DeviceKind.EMERGENCY_UNIT: Scope.SAFETY_READ,
 }
-"""The scope by which an operation shows the state of such a module (E2, E4, E8, E12, E16, E18). Other kinds are never shown."""
+"""For each kind, the scope that shows the state (E2, E4, E8, E12, E16, E18). States of other kinds are not shown."""
 
 PLANT_SCOPES = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ})
-"""Each of these lists plants (E6, E10, E14, X3, X5)."""
+"""Scopes that list plants (E6, E10, E14, X3, X5). One of them is enough."""
 SITE_SCOPES = PLANT_SCOPES | {Scope.SAFETY_READ}
-"""Each of these lists plants with emergency lighting (E17)."""
+"""Scopes that list plants with emergency lighting (E17). One of them is enough."""
 
 
 class Viewer(Protocol):
@@ -47,31 +47,31 @@ class Viewer(Protocol):
 
 
 class Access(msgspec.Struct, frozen=True, gc=False):
-    """What one person may see of one plant."""
+    """The part of one plant that one person may see."""
 
     plant: PlantView
     """The plant with the modules that this person may see."""
     scopes: frozenset[str]
     until: float
-    """From this time on the answer may be different, even if nothing changes in the store. It is always in the future."""
+    """From this time on the rights may be different, even without a change in the store. It is always in the future."""
     joined: int = 0
     """The cursor of the newest change when the person joined the plant (Decision 0056)."""
     begun: float = 0.0
-    """When the period of a guest began."""
+    """The time at which the period of a guest began."""
     guest_id: Id | None = None
-    """The user, if they are a guest."""
+    """The id of the user, if the user is a guest."""
 
     def may_get(self, notice: Notice) -> bool:
-        """Whether the person may be told: the scopes show it, and it is not from before the membership.
+        """Whether the person may get the notice: the scopes show it, and the person was a member when it happened.
 
-        A guest is told of the people of the plant only if it is about themselves.
+        A guest gets a notice about the people of the plant only if it is about the guest.
         """
         if notice.cursor <= self.joined or notice.at < self.begun or not self.may_see(notice.module_id):
             return False
         return self.guest_id is None or NoticeKind.PEOPLE not in notice.kinds or self.guest_id in notice.members
 
     def may_see(self, module_id: Id | None) -> bool:
-        """Whether the scopes show the state of this module, or the facts of the plant (None)."""
+        """Whether the scopes show the state of this module, or (for None) the name and topology of the plant."""
         if module_id is None:
             scopes = SITE_SCOPES if self.plant.plant.emergency_lighting else PLANT_SCOPES
             return not scopes.isdisjoint(self.scopes)
@@ -80,7 +80,10 @@ class Access(msgspec.Struct, frozen=True, gc=False):
 
 
 def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float) -> Access:
-    """`plant` is what the read model has for `plant_id`. Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016)."""
+    """Return the access of the viewer to the plant. `plant` is the plant with `plant_id` in the read model, or None.
+
+    Raises NoSuchPlant, NotYourPlant, in this order (Decision 0016).
+    """
     if plant is None or plant.plant.status is not PlantStatus.ACTIVE:
         raise NoSuchPlant(f"no plant has the id {plant_id}")
     member = plant.members.get(viewer.user_id)
@@ -96,16 +99,16 @@ def get_access(viewer: Viewer, plant_id: Id, plant: PlantView | None, now: float
 
 
 class PlantList(msgspec.Struct, frozen=True):
-    """The plants that one person may see. `until` as in Access."""
+    """The plants that one person may see. `until` has the same meaning as in Access."""
 
     plants: list[Plant]
     until: float = inf
     left_out: str = ""
-    """Which of the person's plants are not in the list: a part of the keys of cached answers."""
+    """Says which plants of the person are not in the list. It is a part of the keys of cached answers."""
 
 
 def list_own_plants(plants: Iterable[Plant], user_id: Id, now: float, *, removed_since: float = inf) -> PlantList:
-    """Those of a person's own plants that are active, or were removed at this time or later. A guest sees no other people."""
+    """Return the person's active plants, and those removed since `removed_since`. A guest does not see other people."""
     listed: list[Plant] = []
     left_out: list[str] = []
     until = inf
@@ -125,7 +128,7 @@ def list_own_plants(plants: Iterable[Plant], user_id: Id, now: float, *, removed
 
 
 def check_standing(standing: Standing) -> None:
-    """The password is checked before the terms (469 before 470). Raises PasswordToRenew, TermsToAccept."""
+    """Check the password first and then the terms (469 before 470). Raises PasswordToRenew, TermsToAccept."""
     if standing is Standing.GOOD:
         return
     if standing.password_is_due:
@@ -134,17 +137,17 @@ def check_standing(standing: Standing) -> None:
 
 
 def may_manage(user: User | None) -> bool:
-    """Whether the user may use the management API, and so see and change every plant."""
+    """Whether the user may use the management API, which shows and changes every plant."""
     return user is not None and user.operator and user.active
 
 
 def may_remove(user: User | None, plant: Plant) -> bool:
-    """Whether the user may remove the plant and bring it back."""
+    """Whether the user may remove and restore the plant."""
     return user is not None and (user.id == plant.owner.user_id or may_manage(user))
 
 
 def may_invite(user: User | None, plant: Plant) -> bool:
-    """Whether the user may invite people to the plant and withdraw them: only its owner. Operators have other means."""
+    """Whether the user may invite people to the plant and withdraw them. Only the owner may; operators use other functions."""
     return user is not None and user.active and user.id == plant.owner.user_id and plant.status is PlantStatus.ACTIVE
 
 
@@ -154,7 +157,7 @@ KEY, AUTHORIZATION = b"ocp-apim-subscription-key", b"authorization"
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """A verified caller, with the credentials for a later check."""
+    """A verified caller. The credentials are kept for later checks."""
 
     principal: Principal
     admitted: Admitted
@@ -162,11 +165,11 @@ class Caller(msgspec.Struct, frozen=True):
     unverified_token: bytes
 
 
-async def let_in(headers: Sequence[tuple[bytes, bytes]], admission: Admission, verifier: Verifier) -> Caller:
+async def authenticate(headers: Sequence[tuple[bytes, bytes]], admission: Admission, verifier: Verifier) -> Caller:
     """Check the key, then the token. Raises KeyRefused, TooManyRequests, TokenRefused, PasswordToRenew, TermsToAccept."""
     found = dict(headers)
     if len(found) != len(headers):
-        refuse_doubled(headers)
+        refuse_repeated(headers)
     key = found.get(KEY)
     if key is None:
         raise KeyRefused
@@ -181,7 +184,7 @@ def find_token(headers: Mapping[bytes, bytes]) -> bytes:
     return read_token(headers.get(AUTHORIZATION))
 
 
-def refuse_doubled(headers: Sequence[tuple[bytes, bytes]]) -> None:
+def refuse_repeated(headers: Sequence[tuple[bytes, bytes]]) -> None:
     names = [name for name, _ in headers]
     if names.count(KEY) > 1:
         raise KeyRefused
@@ -190,7 +193,7 @@ def refuse_doubled(headers: Sequence[tuple[bytes, bytes]]) -> None:
 
 
 def read_token(authorization: bytes | None) -> bytes:
-    """`Bearer TOKEN` in any case, or the bare token (Decision 0005); not verified yet."""
+    """Return the unverified token from `Bearer TOKEN` (`Bearer` in upper or lower case) or a bare token (Decision 0005)."""
     if not authorization:
         _refuse_no_token()
     if authorization[:7].lower() == b"bearer ":

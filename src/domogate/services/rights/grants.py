@@ -1,4 +1,4 @@
-"""Does a grant still hold, and which scopes does it give? Webhooks and tickets outlive their token, so they must ask."""
+"""Checks whether a grant is still valid, and which scopes it gives. Webhooks and tickets live longer than their token."""
 
 import uuid
 
@@ -14,7 +14,7 @@ class GrantEnded(Exception):
 
 
 class GrantHolder(msgspec.Struct, frozen=True):
-    """A user and the scopes that they granted to an application, and that the application may still have."""
+    """A user, and the scopes that the user granted to an application and that the application may still have."""
 
     user_id: Id
     scopes: frozenset[str]
@@ -22,12 +22,12 @@ class GrantHolder(msgspec.Struct, frozen=True):
 
 
 def is_foreign_grant(grant_id: Id) -> bool:
-    """Whether only another issuer knows this grant. Such ids are derived (UUID version 5), ours are random."""
+    """Whether another issuer gave this grant. The ids of such grants are derived (UUID version 5); our ids are random."""
     return uuid.UUID(grant_id).version == 5
 
 
 async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id, client_id: str) -> GrantHolder:
-    """Raises GrantEnded."""
+    """Return the user and the scopes of a valid grant. Raises GrantEnded."""
     user = await identities.find_user(user_id)
     if user is None or not user.active:
         raise GrantEnded("the user does not exist any more")
@@ -35,7 +35,7 @@ async def get_grant_holder(identities: IdentityCache, grant_id: Id, user_id: Id,
     if client is None:
         raise GrantEnded("the application is not registered any more")
     if is_foreign_grant(grant_id):
-        # The other issuer does not tell us about the grant. We can only withdraw scopes from the client.
+        # The other issuer does not tell us if the grant ends. Operators can only remove scopes from the client.
         return GrantHolder(user_id, frozenset(client.scopes), user.standing)
     grant = await identities.find_grant(grant_id)
     if grant is None or grant.revoked_at is not None or (grant.user_id, grant.client_id) != (user_id, client_id):

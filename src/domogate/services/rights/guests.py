@@ -1,4 +1,4 @@
-"""A plant as a guest sees it: with the floors, ambients and modules within their limits, and no others (Decision 0058)."""
+"""The plant as a guest sees it: only the floors, ambients and modules within the guest's limits (Decision 0058)."""
 
 from collections.abc import Iterable
 
@@ -12,12 +12,12 @@ from domogate.domain.plants import Ambient, Module, SceneDetail, Topology
 from domogate.services.plants.read_model import PlantView
 
 _MODULES_KEPT = 2
-"""The kept views of a plant together have at most so many times the modules of the plant, or a few more."""
+"""The cached views of a plant have together at most so many times the modules of the plant, plus a constant."""
 _FEW = 100
 
 
 class GuestView(PlantView):
-    """Shares the states of the modules with the whole plant. It does not name the other people of the plant."""
+    """A plant within the limits of a guest. It shares the states with the whole plant, and does not show other people."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class GuestView(PlantView):
 
 
 def view_for_guest(plant: PlantView, limits: Limits) -> PlantView:
-    """Views are kept, because topologies are encoded once for each. The least recently used ones are dropped."""
+    """Return the view of a guest. Views are cached with their encoded topologies; the least recently used are dropped."""
     if limits.everywhere:
         return plant
     views = plant.views_of_guests
@@ -54,7 +54,10 @@ def _weigh(views: Iterable[PlantView]) -> int:
 
 
 def limit_topology(whole: Topology, limits: Limits) -> Topology:
-    """A scene is included if all its steps are within the limits, and it is itself within them or in no ambient."""
+    """Return the topology within the limits.
+
+    A scene is included if all its steps are within the limits, and the scene itself is within them or in no ambient.
+    """
     floors, ambients, modules = map(frozenset, limits.places)
     within = {module.id for module in whole.modules if module.id in modules}
     for holder, is_named in _every_ambient(whole, floors, ambients):
@@ -82,7 +85,7 @@ def limit_topology(whole: Topology, limits: Limits) -> Topology:
 
 
 def _every_ambient(whole: Topology, floors: frozenset[Id], ambients: frozenset[Id]) -> Iterable[tuple[Ambient, bool]]:
-    """Each with whether the limits name it or its floor."""
+    """Yield each ambient, and whether the limits name it or its floor."""
     for floor in whole.floors:
         yield from ((ambient, floor.id in floors or ambient.id in ambients) for ambient in floor.ambients)
     yield from ((ambient, ambient.id in ambients) for ambient in whole.ambients)
@@ -97,6 +100,6 @@ def _is_shown(module: Module, within: set[Id]) -> bool:
 
 
 def _is_common_scene(module: Module, within: set[Id]) -> bool:
-    """A scene in no ambient that does something, and only within the limits."""
+    """Whether the module is a scene without ambient that has steps, all within the limits."""
     steps = _steps_of(module)
     return module.kind is DeviceKind.SCENE and bool(steps) and all(step.module_id in within for step in steps)

@@ -1,4 +1,4 @@
-"""The users, clients and grants that are in use, kept in memory (Decision 0006)."""
+"""A cache of users, clients and grants in memory (Decision 0006)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -19,7 +19,7 @@ class IdentityStore(PeopleStore, ClientStore, GrantStore, Protocol):
 
 
 class IdentityCache:
-    """Users, clients and grants as the store has them now. `apply` is to be a listener of the store."""
+    """Users, clients and grants as they are in the store now. `apply` must be a listener of the store."""
 
     def __init__(self, store: IdentityStore) -> None:
         self._users: FeedCache[Id, User] = FeedCache(

@@ -1,6 +1,6 @@
-"""Schedule, order list and logbook of a site, and one report with all of them.
+"""The test schedule, order list and logbook of a site, and a report with all three.
 
-It uses only the store, so the command line shows the same with and without a running gateway.
+This module uses only the store, so the command line needs no running gateway.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -23,7 +23,7 @@ _PAGE = 1000
 
 
 class SafetyStore(LogbookStore, SparePartStore, PlantStore, Protocol):
-    """Logbooks, spare parts, and the plants they belong to."""
+    """The parts of the store with logbooks, spare parts and plants."""
 
 
 class SafetyReport(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class SafetyReport(msgspec.Struct, frozen=True):
 
 
 class SafetyLogbook:
-    """Reads sites, and writes entries of people into their logbooks."""
+    """Reads sites and their logbooks, and adds entries that people write."""
 
     def __init__(self, store: SafetyStore, clock: Clock, audit: AuditLog) -> None:
         self._store = store
@@ -45,7 +45,7 @@ class SafetyLogbook:
         self._audit = audit
 
     async def read_site(self, plant_id: Id) -> SafetySite:
-        """The state of now. Raises NotFound if there is no such plant, or it is not a site."""
+        """Return the present state of the site. Raises NotFound if the plant does not exist or is not a site."""
         return read_site(await self._find(plant_id), await self._list_commissioned(plant_id), self._clock.now())
 
     async def list_orders(self, site: SafetySite) -> OrderList:
@@ -63,19 +63,19 @@ class SafetyLogbook:
         after: int = 0,
         limit: int,
     ) -> Sequence[StoredEntry]:
-        """A page, from `since` on and before `until`. Raises NotFound."""
+        """Return one page of entries from the period that starts at `since` and ends before `until`. Raises NotFound."""
         await self._find(plant_id)
         return await self._store.list_logbook(plant_id, since=since, until=until, kinds=kinds, after=after, limit=limit)
 
     async def make_report(self, plant_id: Id, since: float | None = None, until: float | None = None) -> SafetyReport:
-        """By default with the logbook of the last month. Raises NotFound, or Invalid if the period ends before it begins."""
+        """Make a report. The default period is the last month. Raises NotFound; Invalid if the period ends before it begins."""
         now = self._clock.now()
         end = now if until is None else clamp(until)
         begin = add_months(end, -1) if since is None else clamp(since)
         if begin > end:
             raise Invalid("the period ends before it begins.")
         site = await self.read_site(plant_id)
-        # A report until now includes the entries of this second.
+        # Without `until` there is no upper limit, so that entries of this second are included.
         entries = [one async for one in self._read_entries(plant_id, begin, None if until is None else end)]
         entries.sort(key=lambda one: (one.entry.at, one.number))
         return SafetyReport(site, begin, end, await self.list_orders(site), tuple(entries))
@@ -92,7 +92,7 @@ class SafetyLogbook:
         who: str = COMMAND_LINE,
         address: str = "",
     ) -> StoredEntry:
-        """Add an entry of a person. `at` is when the work was done, by default now. Raises NotFound, Invalid."""
+        """Add an entry of a person. `at` is the time of the work; the default is now. Raises NotFound, Invalid."""
         plant = await self._find(plant_id)
         if not kind.by_hand:
             own = ", ".join(kind for kind in LogbookKind if kind.by_hand)
@@ -126,7 +126,7 @@ class SafetyLogbook:
         return PlantView(stored)
 
     async def _list_commissioned(self, plant_id: Id) -> dict[Id | None, float]:
-        """When the site (None) and its units were put into service, by their last entries."""
+        """Return when the site (key None) and each unit were put into service, from their last logbook entries."""
         found: dict[Id | None, float] = {}
         async for one in self._read_entries(plant_id, 0.0, None, (LogbookKind.COMMISSIONING,)):
             found[one.entry.module_id] = max(one.entry.at, found.get(one.entry.module_id, 0.0))

@@ -1,4 +1,4 @@
-"""The spare parts that the present failures need: the failures of E18 and the parts of E19 as one order."""
+"""The spare parts to order for the present failures, made from the failures of E18 and the parts of E19."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,11 +14,11 @@ PART_FOR: dict[FailureType, SparePartType] = {
     FailureType.REMOTE_BATTERY_FAULT: SparePartType.BATTERY,
     FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT: SparePartType.EMERGENCY_LAMP,
 }
-"""The failures that a new part repairs. For other failures no part can be ordered (Spec 2.15 has two types)."""
+"""For each failure, the type of the part that repairs it. Spec 2.15 has only two types of parts."""
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A unit or controller that needs a part, and the failures that are the reason."""
+    """A unit or controller that needs a part, and the failures that this part repairs."""
 
     module_id: Id
     name: str
@@ -29,7 +29,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class OrderLine(msgspec.Struct, frozen=True):
-    """One part to order. The quantity is text, as in E19. Numbers are added up."""
+    """One part to order. The quantity is a text, as in E19, with the sum of the numbers."""
 
     reference: str
     type: SparePartType
@@ -45,7 +45,7 @@ class OrderList(msgspec.Struct, frozen=True):
 
 
 def list_needs(site: SafetySite) -> list[Need]:
-    """Each controller, followed by its units."""
+    """List the needs of each controller, followed by the needs of its units."""
     needs: list[Need] = []
     for controller in site.controllers:
         device = controller.report
@@ -56,7 +56,7 @@ def list_needs(site: SafetySite) -> list[Need]:
 
 
 def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, reference: str) -> list[Need]:
-    """Two failures that need the same part need it once."""
+    """List each part once, even if two failures need it."""
     calls_for: dict[SparePartType, dict[FailureType, None]] = {}
     for failure in failures:
         if failure.type in PART_FOR:
@@ -65,7 +65,7 @@ def _needs(failures: tuple[Failure, ...], module_id: Id, name: str, place: str, 
 
 
 def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> OrderList:
-    """`parts_of` has the answer of E19 for every reference; None if the reference is unknown."""
+    """`parts_of` has the spare parts of every reference (E19). The value is None if the reference is unknown."""
     wanted: dict[tuple[str, SparePartType], list[tuple[SparePart, Need]]] = {}
     without = []
     for need in needs:
@@ -83,7 +83,7 @@ def order(needs: Iterable[Need], parts_of: Mapping[str, SpareParts | None]) -> O
 
 
 def _add(quantities: list[str]) -> str:
-    """The sum of the numbers. Other quantities ("a pair") are counted."""
+    """Return the sum of the numbers. Quantities that are not numbers ("a pair") are counted."""
     total = sum(int(text) for text in quantities if _is_number(text))
     others: dict[str, int] = {}
     for text in quantities:

@@ -1,4 +1,4 @@
-"""When a unit must be tested next: its function every month, its duration every year (EN 50172 clause 7, EN 62034)."""
+"""The test schedule of units: a function test every month, a duration test every year (EN 50172 clause 7, EN 62034)."""
 
 from calendar import monthrange
 from datetime import UTC, datetime
@@ -12,28 +12,28 @@ from domogate.domain.states import EmergencyState
 DAY = 86_400.0
 MONTHS_BETWEEN = {EmergencyTestKind.FUNCTION: 1, EmergencyTestKind.DURATION: 12}
 DUE_SOON = {EmergencyTestKind.FUNCTION: 7 * DAY, EmergencyTestKind.DURATION: 30 * DAY}
-"""How long before it is due a test is announced. After a duration test the batteries are empty for a day."""
+"""A test is announced so many seconds before it is due. A duration test needs planning: it empties the batteries."""
 
-# The clock of a unit may be wrong. A time that datetime cannot handle becomes the nearest one that it can.
+# The clock of a unit may be wrong. Times outside these limits are replaced by the limit, because datetime cannot handle them.
 _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class TestStanding(StrEnum):
-    """Whether one kind of test of a unit is in time."""
+    """Whether a test of a unit is done, due or overdue."""
 
-    __test__ = False  # pytest would collect it
+    __test__ = False  # tells pytest that this class has no tests
 
     IN_TIME = "in time"
     DUE_SOON = "due soon"
     OVERDUE = "overdue"
     NEVER = "never tested"
-    """No test is recorded, and the first one is not overdue yet."""
+    """No test is recorded, and the first test is not overdue yet."""
 
 
 class PlannedTest(msgspec.Struct, frozen=True):
-    """One kind of test of one unit: the last finished test, when the next is due, and whether one is running.
+    """The schedule of one kind of test of one unit: the last finished test, the next one, and whether a test is running.
 
-    If the unit was never tested, `due_at` is when it was commissioned or was first known to be charging.
+    If the unit was never tested, `due_at` is the time at which it was commissioned or first known to be charging.
     """
 
     kind: EmergencyTestKind
@@ -44,7 +44,7 @@ class PlannedTest(msgspec.Struct, frozen=True):
 
 
 def add_months(at: float, months: int) -> float:
-    """The same time and day so many months later (UTC), or the last day of the month if it has no such day."""
+    """Return the same day and time (UTC) in a later month, or the last day of that month if it has no such day."""
     moment = datetime.fromtimestamp(clamp(at), UTC)
     years, month = divmod(moment.month - 1 + months, 12)
     year = moment.year + years
@@ -57,7 +57,7 @@ def clamp(at: float) -> float:
 
 
 def plan_test(kind: EmergencyTestKind, state: EmergencyState, commissioned_at: float | None, now: float) -> PlannedTest:
-    """A test that failed counts as a test: its failure is reported, and the next test is due as usual."""
+    """Compute when the next test is due. A failed test counts too: its failure is reported, and the schedule goes on."""
     last = state.function_test if kind is EmergencyTestKind.FUNCTION else state.duration_test
     under_way = state.testing is kind
     months = MONTHS_BETWEEN[kind]

@@ -1,4 +1,4 @@
-"""A site for its responsible person: the data of E18 with names, places and tests."""
+"""The data of a site for its responsible person: the data of E18 with names, places and tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ FULL = 100
 
 
 class SafetyUnit(msgspec.Struct, frozen=True):
-    """A unit: its data in E18, its place and its tests."""
+    """A unit with its data of E18, its place and its tests."""
 
     report: UnitReport
     name: str
@@ -48,9 +48,9 @@ class StatusCounts(msgspec.Struct, frozen=True):
 
 
 class TestCounts(msgspec.Struct, frozen=True):
-    """Counts for one kind of test. `passed`, `failed` and `never` are about the last test, and add up to all units."""
+    """Counts for one kind of test. `passed`, `failed` and `never` are about the last test of each unit."""
 
-    __test__ = False  # pytest would collect it
+    __test__ = False  # tells pytest that this class has no tests
 
     passed: int
     failed: int
@@ -70,7 +70,7 @@ class SafetySummary(msgspec.Struct, frozen=True):
 
     @property
     def complies(self) -> bool:
-        """All devices work, and all tests are recorded, passed and in time."""
+        """Whether all devices work, and all tests are recorded, passed and not overdue."""
         well = self.units.working == self.units.total and self.controllers.working == self.controllers.total
         return well and all(not (tests.failed or tests.never or tests.overdue) for tests in (self.function, self.duration))
 
@@ -87,7 +87,7 @@ class SafetySite(msgspec.Struct, frozen=True):
 
 
 def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: float) -> SafetySite:
-    """`commissioned`: when each unit, or the whole site (None), was put into service."""
+    """Make the site. `commissioned` has the time at which each unit, or the whole site (key None), was put into service."""
     places = places_of(plant.topology)
 
     def see_unit(report: UnitReport) -> SafetyUnit:
@@ -112,7 +112,7 @@ def read_site(plant: PlantView, commissioned: Mapping[Id | None, float], now: fl
 
 
 def places_of(topology: Topology) -> dict[Id, str]:
-    """The floor and room of each module, as text."""
+    """Return the floor and room of each module as a text."""
     rooms = [(f"{floor.name}, {ambient.name}", ambient) for floor in topology.floors for ambient in floor.ambients]
     rooms += [(ambient.name, ambient) for ambient in topology.ambients]
     return {module.id: place for place, ambient in rooms for module in ambient.modules}

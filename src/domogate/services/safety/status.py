@@ -1,4 +1,4 @@
-"""Status and failures of a site's controllers and units, and when a controller is in alert (E17-E19)."""
+"""Status and failures of the controllers and units of a site, and whether a controller is in alert (E17-E19)."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -14,7 +14,7 @@ from domogate.services.plants.read_model import ModuleView, PlantView
 
 
 class SafetyStatus(IntEnum):
-    """The integers are not shown in the specification (Decision 0022)."""
+    """The status of a device as a number. The specification does not give the numbers (Decision 0022)."""
 
     WORKING = 0
     IN_FAILURE = 1
@@ -43,7 +43,7 @@ class ControllerReport(msgspec.Struct, frozen=True):
     units: tuple[UnitReport, ...]
 
 
-# The failure of a device that cannot be reached, in addition to those that it reported last.
+# An unreachable device has this failure in addition to the failures that it reported last.
 _UNREACHABLE = {
     DeviceKind.EMERGENCY_CONTROLLER: Failure(FailureType.REMOTE_OUT_SUPERVISION),
     DeviceKind.EMERGENCY_UNIT: Failure(FailureType.BLOCK_FAULTY_COMMUNICATION),
@@ -51,7 +51,7 @@ _UNREACHABLE = {
 
 
 def list_controllers(plant: PlantView) -> list[ControllerReport]:
-    """The controllers of the site with their units, as last known."""
+    """Return the controllers of the site with their units, in their last known states."""
     units: dict[Id, list[UnitReport]] = {}
     for view in plant.modules.values():
         if view.module.kind is DeviceKind.EMERGENCY_UNIT and view.module.controller_id is not None:

@@ -1,4 +1,4 @@
-"""Redeeming tickets: read the ticket, check the rights, use it once, command the device (Decision 0048)."""
+"""Issues and redeems tickets. Redeeming reads the ticket, checks the rights, and commands the device once (Decision 0048)."""
 
 from domogate.services.tickets.redemption import PicturePermission, Redeemed, Redemption
 from domogate.services.tickets.refusals import NotRedeemed, Reason

@@ -1,4 +1,4 @@
-"""Notes uses of tickets in the audit log. The log itself counts repeated refusals."""
+"""Writes the use of tickets to the audit log. The log itself counts repeated refusals."""
 
 from collections import OrderedDict
 
@@ -11,7 +11,7 @@ _CAPACITY = 10_000
 
 
 class TicketAudit:
-    """Notes all attempts, also those without a valid permit."""
+    """Records all attempts, also attempts without a valid permit."""
 
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
@@ -21,7 +21,7 @@ class TicketAudit:
         self._note(action, permit, AuditResult.OK, address)
 
     def note_picture(self, permit: Permit, address: str) -> None:
-        """A viewer polls for pictures, so only the first picture of each permit is noted."""
+        """Record the first picture of each permit. A viewer polls for pictures, so later pictures are not recorded."""
         if permit.id not in self._pictures_noted:
             self._pictures_noted[permit.id] = None
             if len(self._pictures_noted) > _CAPACITY:
@@ -29,7 +29,7 @@ class TicketAudit:
             self._note(AuditAction.PICTURE_TAKEN, permit, AuditResult.OK, address)
 
     def note_refused(self, action: AuditAction, permit: Permit | None, reason: Reason | None, address: str) -> None:
-        """`permit`: None if it was not valid, so the user is not known. `reason`: None for an internal error."""
+        """`permit` is None if it was not valid; then the user is unknown. `reason` is None for an internal error."""
         self._note(action, permit, _result(reason), address, why=reason or "failed")
 
     def _note(self, action: AuditAction, permit: Permit | None, result: AuditResult, address: str, **detail: str) -> None:

@@ -1,4 +1,4 @@
-"""Issues tickets: signed short-lived permissions to open a lock or switch on a camera (E11, E15; Spec 2.11)."""
+"""Issues tickets: signed, short-lived permissions to open a lock or switch on a camera (E11, E15; Spec 2.11)."""
 
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Principal
@@ -16,8 +16,8 @@ def ticket_audience(issuer: str) -> str:
 class Tickets:
     """Issues tickets for one action on one module.
 
-    Their header `typ` and their audience differ from those of tokens, so that a ticket is never accepted as a token, nor a
-    token as a ticket. A ticket names its grant, so that it is refused when the grant was revoked.
+    The header `typ` and the audience of a ticket differ from those of a token. So a ticket is not accepted as a token, and a
+    token is not accepted as a ticket. A ticket names its grant and is refused if the grant was revoked.
     """
 
     def __init__(self, signer: Signer, clock: Clock, issuer: str, lifetime: float) -> None:
@@ -34,7 +34,7 @@ class Tickets:
         issued_at = int(self._clock.now())
         expires_at = issued_at + int(self._lifetime)
         if is_foreign_grant(principal.grant_id):
-            # Another issuer does not tell us that the grant was revoked. So the ticket ends with the token at the latest.
+            # Another issuer does not tell us if the grant was revoked. So the ticket is not valid for longer than the token.
             expires_at = min(expires_at, int(principal.expires_at))
         permit = Permit(
             id=new_id(),

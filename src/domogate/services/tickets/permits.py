@@ -10,13 +10,13 @@ from domogate.ports import Signer
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 LEEWAY = 2.0
-"""Seconds by which the clock of the gateway that signed may be ahead. The expiry has no leeway."""
+"""The clock of the gateway that signed may be ahead by so many seconds. The expiry has no tolerance."""
 
 _NumericDate = Annotated[float, msgspec.Meta(ge=0, lt=2**53)]
 
 
 class TicketAction(StrEnum):
-    """What a ticket permits, in the words of the contract."""
+    """The action that a ticket permits, in the words of the contract."""
 
     OPEN = "open"
     VIDEO_OUT = "videoOut"
@@ -39,7 +39,7 @@ class _Payload(msgspec.Struct, frozen=True):
 
 
 class Permit(msgspec.Struct, frozen=True):
-    """One action on one module for one user, signed by this gateway. The rights may have changed since."""
+    """One action on one module for one user, signed by this gateway. The rights may have changed since it was signed."""
 
     id: Id
     user_id: Id
@@ -52,11 +52,11 @@ class Permit(msgspec.Struct, frozen=True):
     expires_at: float
 
     def check_time(self, now: float) -> None:
-        """Raises NotRedeemed."""
+        """Raises NotRedeemed if the permit has expired or is not valid yet."""
         if self.expires_at <= now:
-            raise NotRedeemed(Reason.EXPIRED, "it has expired: get a new ticket")
+            raise NotRedeemed(Reason.EXPIRED, "the ticket or picture token has expired: get a new ticket")
         if self.issued_at > now + LEEWAY or self.expires_at <= self.issued_at:
-            raise NotRedeemed(Reason.INVALID, "it is not valid yet, or it ends before it begins: check the gateway's clock")
+            raise NotRedeemed(Reason.INVALID, "the ticket or picture token is not valid yet: check the gateway's clock")
 
 
 async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, audience: str) -> str:
@@ -77,7 +77,7 @@ async def sign_permit(signer: Signer, permit: Permit, *, typ: str, issuer: str, 
 
 
 async def read_permit(signer: Signer, signed: str, *, typ: str, issuer: str, audience: str) -> Permit:
-    """Raises NotRedeemed (INVALID) without details, which would only help to forge a ticket."""
+    """Read and verify a permit. Raises NotRedeemed (INVALID) without details, because details would help an attacker."""
     claims = await signer.read(signed, typ=typ)
     try:
         payload = msgspec.convert(claims, _Payload)
@@ -102,4 +102,6 @@ async def read_permit(signer: Signer, signed: str, *, typ: str, issuer: str, aud
 
 
 def _invalid() -> NotRedeemed:
-    return NotRedeemed(Reason.INVALID, "this gateway did not sign it for this purpose, or it was changed")
+    return NotRedeemed(
+        Reason.INVALID, "the ticket or picture token was not signed by this gateway for this purpose, or was changed"
+    )

@@ -1,4 +1,4 @@
-"""Redeems tickets: opens one lock once, or switches on one camera and then gives its pictures."""
+"""Redeems tickets: opens a lock once, or switches on a camera and then gives its pictures."""
 
 from collections.abc import Mapping
 
@@ -25,23 +25,23 @@ _DEVICE_FAULTS = (DeviceOffline, DeviceTimeout, DeviceRefused)
 
 
 class PicturePermission(msgspec.Struct, frozen=True):
-    """Permits pictures of the camera that the ticket switched on, until it expires or the camera is off."""
+    """A permission to get pictures of the camera that was switched on, until it expires or the camera is off."""
 
     token: str
     expires_at: float
 
 
 class Redeemed(msgspec.Struct, frozen=True):
-    """A ticket that was used. `report` is what the device confirmed."""
+    """The result of a used ticket. `report` has the state that the device confirmed."""
 
     permit: Permit
     report: Report
     picture: PicturePermission | None = None
-    """Only for a camera."""
+    """The permission to get pictures; only for a camera."""
 
 
 class Redemption:
-    """Checks the signature, the rights and that it is the first use; then commands the device (Decision 0048)."""
+    """Redeems tickets: checks the signature, the rights and that it is the first use; then commands the device."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Redemption:
         *,
         picture_lifetime: float = 60.0,
     ) -> None:
-        """`picture_lifetime`: seconds for which pictures may be taken after a ticket was redeemed."""
+        """`picture_lifetime`: the seconds for which pictures may be taken after a ticket was redeemed."""
         self._store = store
         self._signer = signer
         self._control = control
@@ -70,13 +70,13 @@ class Redemption:
 
     @property
     def outcomes(self) -> Mapping[tuple[str, ...], int]:
-        """For the metrics: the number of each operation (`redeem`, `picture`) and outcome (`done` or a Reason)."""
+        """The number of requests for each operation (`redeem`, `picture`) and outcome (`done` or a Reason), for the metrics."""
         return self._outcomes
 
     # tickets
 
     async def redeem(self, ticket: str, address: str) -> Redeemed:
-        """Raises NotRedeemed, Internal."""
+        """Use the ticket and command the device. Raises NotRedeemed, Internal."""
         permit: Permit | None = None
         try:
             self._limiter.check(address)
@@ -86,7 +86,7 @@ class Redemption:
             self._refuse("redeem", AuditAction.TICKET_REDEEMED, permit, refused, address)
             raise
         except Exception:
-            # It is not known whether the command was carried out. The attempt is noted all the same.
+            # It is not known whether the command was executed. The attempt is recorded in the audit log.
             self._audit.note_refused(AuditAction.TICKET_REDEEMED, permit, None, address)
             raise
         self._audit.note_done(AuditAction.TICKET_REDEEMED, permit, address)
@@ -97,9 +97,9 @@ class Redemption:
         permit.check_time(self._clock.now())
         view = await self._rights.get_module(permit)
         if not await self._store.use_ticket(permit.id, permit.expires_at):
-            raise NotRedeemed(Reason.USED, "it was used before: get a new ticket")
+            raise NotRedeemed(Reason.USED, "the ticket was used before: get a new ticket")
         try:
-            # The order has the ticket's id, so that its result can be found.
+            # The id of the order contains the ticket's id, so that operators can find the result.
             report = await self._control.execute(
                 permit.plant_id, permit.module_id, COMMAND_OF[permit.action], key=f"ticket-{permit.id}"
             )
@@ -118,7 +118,7 @@ class Redemption:
     # pictures
 
     async def take_picture(self, token: str, address: str) -> Picture:
-        """A picture of now. Raises NotRedeemed, Internal."""
+        """Take a picture now. Raises NotRedeemed, Internal."""
         permit: Permit | None = None
         try:
             self._limiter.check(address)
@@ -143,7 +143,7 @@ class Redemption:
             raise from_device(fault) from fault
 
     async def _is_off(self, view: ModuleView) -> bool:
-        """The camera refused a picture. Ask it whether it is off."""
+        """Ask the camera whether it is off, after it refused a picture."""
         try:
             await self._control.refresh(view)
         except _DEVICE_FAULTS:

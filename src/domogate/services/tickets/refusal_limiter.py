@@ -1,6 +1,6 @@
-"""Ignores an address for some seconds after too many refusals, because checking a signature costs more than asking.
+"""Ignores an address for some seconds after too many refusals, because the check of a signature takes much CPU time.
 
-Tickets cannot be guessed, so this only saves work. It counts in this process, and forgets within seconds.
+Tickets cannot be guessed, so this only saves work. Each process counts for itself, and counts last only some seconds.
 """
 
 import math
@@ -11,7 +11,7 @@ from domogate.ports import Clock
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 ALLOWANCE = 100
-"""Refusals in one span. Many people behind one address may each use the same ticket several times."""
+"""The number of refusals in one span. It is high, because many people can share one address and repeat a request."""
 SPAN = 10.0
 
 
@@ -23,12 +23,12 @@ class RefusalLimiter:
         self._limiter = WindowLimiter(ALLOWANCE, SPAN)
 
     def check(self, address: str) -> None:
-        """Raises NotRedeemed."""
+        """Raises NotRedeemed if too many requests from this address were refused."""
         left = self._limiter.wait(network_of(address), self._clock.now())
         if left:
             message = "too many refused requests came from this address; this one was not checked and nothing was used"
             raise NotRedeemed(Reason.SLOW_DOWN, message, retry_after=math.ceil(left))
 
     def count(self, address: str) -> None:
-        """A request from this address was refused."""
+        """Count a refused request from this address."""
         self._limiter.count(network_of(address), self._clock.now())

@@ -1,4 +1,4 @@
-"""Why a ticket was not redeemed or a picture not given, as codes for SDKs."""
+"""Reasons why a ticket was not redeemed or a picture was not given, as codes for SDKs."""
 
 from enum import StrEnum
 
@@ -6,13 +6,13 @@ from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout, 
 
 
 class Reason(StrEnum):
-    """Stable: these words are used on the wire, in the audit log and in the metrics."""
+    """The reason of a refusal. These words must not change: they are on the wire, in the audit log and in the metrics."""
 
     INVALID = "invalid"
-    """This gateway did not sign it for this purpose."""
+    """This gateway did not sign the ticket or picture token for this purpose."""
     EXPIRED = "expired"
     WITHDRAWN = "right-withdrawn"
-    """It was valid when it was issued. Since then the user, the grant, the client or the right on the plant was removed."""
+    """The user, the grant, the client or the right on the plant was removed after the ticket was issued."""
     PASSWORD_TO_RENEW = "password-to-renew"
     TERMS_TO_ACCEPT = "terms-to-accept"
     NO_SUCH_DEVICE = "no-such-device"
@@ -21,14 +21,14 @@ class Reason(StrEnum):
     CAMERA_OFF = "camera-off"
     DEVICE_OFFLINE = "device-offline"
     DEVICE_TIMEOUT = "device-timeout"
-    """The command was sent and not confirmed in time. It may have been carried out."""
+    """The command was sent and not confirmed in time. The device may have executed it."""
     DEVICE_REFUSED = "device-refused"
     SLOW_DOWN = "slow-down"
-    """Not checked, because too many refused requests came from this address."""
+    """The request was not checked, because too many requests from this address were refused."""
 
     @property
     def is_of_device(self) -> bool:
-        """The request was right, but the device failed."""
+        """Whether the request was right but the device failed."""
         return self in (Reason.DEVICE_OFFLINE, Reason.DEVICE_TIMEOUT, Reason.DEVICE_REFUSED)
 
 

@@ -1,4 +1,4 @@
-"""May the user of a ticket still do this with this module? This is checked each time a ticket or a picture is asked for."""
+"""Checks whether the user of a ticket may still use the module: for each redemption and each picture."""
 
 from domogate.domain.commands import Command, OpenLock, SwitchCamera
 from domogate.domain.devices import DeviceKind
@@ -13,7 +13,7 @@ from domogate.services.tickets.permits import Permit, TicketAction
 from domogate.services.tickets.refusals import NotRedeemed, Reason
 
 SCOPE = Scope.AUDIOVIDEO_READ
-"""The scope by which an application gets tickets (E11, E15). It must still have it when a ticket is redeemed."""
+"""The scope for tickets (E11, E15). The application must still have it when a ticket is redeemed."""
 
 KIND_OF: dict[TicketAction, DeviceKind] = {
     TicketAction.OPEN: DeviceKind.LOCK,
@@ -34,7 +34,7 @@ class TicketRights:
         self._clock = clock
 
     async def get_module(self, permit: Permit) -> ModuleView:
-        """The module, if the user may still do this with it. Raises NotRedeemed."""
+        """Return the module if the user may still use it as the permit says. Raises NotRedeemed."""
         try:
             holder = await get_grant_holder(self._identities, permit.grant_id, permit.user_id, permit.client_id)
             if SCOPE not in holder.scopes:

@@ -1,4 +1,4 @@
-"""Administration of webhooks, by operators, their users and applications. It also works while no gateway is running."""
+"""Administration of webhooks by operators, users and applications. It does not need a running gateway."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ from domogate.services.refusals import Conflict, NotFound
 
 
 class WebhookDispatcher(Protocol):
-    """The dispatcher of this process, which is told at once. Those of other processes notice within seconds."""
+    """The dispatcher of this process, which learns of changes at once. Other processes notice changes within seconds."""
 
     def add(self, webhook: Webhook) -> None: ...
     def remove(self, webhook_id: Id) -> None: ...
@@ -28,18 +28,18 @@ class WebhookAdministration:
         self._dispatcher = dispatcher
 
     async def list(self, plant_id: Id | None = None) -> Sequence[Webhook]:
-        """The oldest first, with those that have ended."""
+        """Return the webhooks, also ended ones, oldest first."""
         return await self._store.list_webhooks(plant_id=plant_id)
 
     async def get(self, webhook_id: Id) -> Webhook:
-        """Raises NotFound."""
+        """Return the webhook. Raises NotFound."""
         found = await self._store.find_webhook(webhook_id)
         if found is None:
             raise NotFound(f"There is no webhook {webhook_id}.")
         return found
 
     async def remove(self, webhook_id: Id, *, who: str = COMMAND_LINE, address: str = "") -> None:
-        """With its pending deliveries and dead letters. Raises NotFound."""
+        """Remove the webhook with its pending deliveries and dead letters. Raises NotFound."""
         webhook = await self.get(webhook_id)
         if self._dispatcher is not None:
             self._dispatcher.remove(webhook_id)
@@ -48,11 +48,11 @@ class WebhookAdministration:
         self.note(AuditAction.WEBHOOK_REMOVED, webhook, who, address)
 
     async def list_active_of(self, user_id: Id) -> Sequence[Webhook]:
-        """Of one user, with all applications; the oldest first."""
+        """Return the active webhooks of one user, for all applications, oldest first."""
         return [webhook for webhook in await self._store.list_webhooks(user_id=user_id) if webhook.ended_at is None]
 
     async def end(self, user_id: Id, reason: str, *, webhook_id: Id | None = None, address: str = "") -> int:
-        """End one webhook of this user, or all (None). Their applications can read the reason. Returns their number."""
+        """End one webhook of this user, or all if `webhook_id` is None. Applications can read the reason. Return the number."""
         ended = 0
         for webhook in await self.list_active_of(user_id):
             if webhook_id not in (None, webhook.id):
@@ -65,14 +65,14 @@ class WebhookAdministration:
         return ended
 
     async def list_dead(self, webhook_id: Id, *, after: int = 0, limit: int) -> Sequence[PendingDelivery]:
-        """By cursor. Raises NotFound."""
+        """Return dead letters in cursor order. Raises NotFound."""
         await self.get(webhook_id)
         return await self._store.list_pending(webhook_id, dead=True, after=after, limit=limit)
 
     async def replay(
         self, webhook_id: Id, cursors: Collection[int] | None, *, who: str = COMMAND_LINE, address: str = ""
     ) -> int:
-        """Try these dead letters again, or all (None). Returns their number. Raises NotFound, Conflict."""
+        """Try these dead letters again; None means all. Return their number. Raises NotFound, Conflict."""
         webhook = await self.get(webhook_id)
         check_not_ended(webhook)
         replayed = await self._store.replay_dead(webhook_id, cursors, self._clock.now())
@@ -83,16 +83,16 @@ class WebhookAdministration:
         return replayed
 
     def note(self, action: AuditAction, webhook: Webhook, who: str, address: str, **detail: str) -> None:
-        """The URL is not noted, because it often contains a secret."""
+        """Write to the audit log, without the URL, because it often contains a secret."""
         self._audit.note(action, who=who, what=webhook_ref(webhook), result=AuditResult.OK, address=address, detail=detail)
 
 
 def check_not_ended(webhook: Webhook) -> None:
-    """Raises Conflict."""
+    """Raises Conflict if the webhook has ended."""
     if webhook.ended_at is not None:
         raise Conflict(f"The webhook has ended, so nothing is delivered any more: {webhook.ended_why}")
 
 
 def webhook_ref(webhook: Webhook) -> str:
-    """The name of a webhook in an audit entry."""
+    """Return the reference to a webhook for an audit entry."""
     return f"webhook:{webhook.id} of {client_ref(webhook.client_id)} plant:{webhook.plant_id}"

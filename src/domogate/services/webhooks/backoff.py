@@ -1,17 +1,17 @@
-"""When to try again: later after each failure, with a random part."""
+"""The delay before the next attempt. It grows with each failure and has a random part."""
 
 from random import SystemRandom
 
 FIRST = 5.0
 LONGEST = 3_600.0
 LONGEST_ASKED_FOR = 86_400.0
-"""A receiver may ask for a longer delay than ours, up to this."""
+"""The longest delay in seconds that a receiver may ask for."""
 
 _random = SystemRandom()
 
 
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
-    """Seconds to wait after so many failed attempts, and at least as long as the receiver asked for (Retry-After)."""
+    """Return the seconds to wait after this number of failed attempts, at least as many as the receiver asked for."""
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))
     jittered = longest * _random.uniform(0.8, 1.0)
     return max(jittered, min(retry_after or 0.0, LONGEST_ASKED_FOR))

@@ -1,4 +1,4 @@
-"""One batch of deliveries to one receiver: several modules at the same time, the events of each module in order."""
+"""One batch of deliveries to one receiver. Modules are delivered in parallel, the events of each module in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,11 +11,11 @@ from domogate.domain.ids import Id
 from domogate.ports import Delivered, Undelivered
 
 AT_ONCE = 4
-"""Posts that run at the same time to one receiver."""
+"""The number of parallel posts to one receiver."""
 
 _GONE = 410
 _BUSY = frozenset({429, 502, 503, 504})
-"""These statuses say something about the receiver, not about the event: it is overloaded, or a proxy cannot reach it."""
+"""With these statuses the receiver is down, and the event is not the cause: overload, or a proxy cannot reach it."""
 
 
 class Outcome(Enum):
@@ -23,7 +23,7 @@ class Outcome(Enum):
 
     NOT_TRIED = auto()
     SKIPPED = auto()
-    """The receiver may not or does not want to get this event. Nothing was sent."""
+    """Nothing was sent, because the event is not for this webhook or the application may not see it."""
     ACCEPTED = auto()
     REFUSED = auto()
     """The receiver answered with an error."""
@@ -34,12 +34,12 @@ class Outcome(Enum):
 
     @property
     def is_done(self) -> bool:
-        """There is nothing more to do for this event."""
+        """Whether the event needs no further attempt."""
         return self in (Outcome.SKIPPED, Outcome.ACCEPTED)
 
 
 class Delivery(msgspec.Struct, frozen=True):
-    """A change that is to be sent to a receiver. `attempts` counts the earlier attempts."""
+    """A change to send to a receiver. `attempts` is the number of earlier attempts."""
 
     change: Change
     attempts: int = 0
@@ -62,14 +62,14 @@ class DeliveryResult(msgspec.Struct, frozen=True):
 
 
 Send = Callable[[Delivery], Awaitable[Delivered | None]]
-"""Posts it; None: it must not be sent. Raises Undelivered."""
+"""Posts a delivery. Returns None if it must not be sent. Raises Undelivered."""
 
 
 class DeliveryBatch:
-    """Sends deliveries until all are tried, or the receiver seems to be down."""
+    """Sends deliveries until all were tried or the receiver seems to be down."""
 
     def __init__(self, send: Send, *, is_too_old: Callable[[Delivery], bool]) -> None:
-        """`is_too_old`: a delivery that is refused now is given up, so the next ones of its module need not wait for it."""
+        """`is_too_old`: whether a delivery is given up if it is refused. Later deliveries of its module then need not wait."""
         self._send = send
         self._is_too_old = is_too_old
         self._free = asyncio.Semaphore(AT_ONCE)
@@ -78,16 +78,16 @@ class DeliveryBatch:
         self._stopped = False
 
     def stop(self) -> None:
-        """Start no more posts. The running ones are finished."""
+        """Start no more posts. Running posts are finished."""
         self._stopped = True
 
     @property
     def _is_over(self) -> bool:
-        """One failure may be caused by the event. The receiver counts as down after some more."""
+        """Whether the batch ends. The event may be the cause of one failure, so the receiver is down after several failures."""
         return self._stopped or (self._failed and self._started >= AT_ONCE)
 
     async def deliver(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """The results are in the order of the deliveries. Other exceptions of `send` are raised after the running posts."""
+        """Return the results in the order of the deliveries. Other exceptions of `send` are raised after all running posts."""
         by_module: dict[Id | None, list[Delivery]] = {}
         for delivery in deliveries:
             by_module.setdefault(delivery.module_id, []).append(delivery)

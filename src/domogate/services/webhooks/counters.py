@@ -15,7 +15,7 @@ _NAME_OF: dict[Outcome, str] = {
 
 
 class DeliveryCounters:
-    """Since the start of this process. All but `dead` count attempts, not events."""
+    """Counts since the start of this process. `dead` counts events; the others count attempts."""
 
     def __init__(self) -> None:
         self._counts = Counter(dict.fromkeys(("delivered", "refused", "unanswered", "dead"), 0))

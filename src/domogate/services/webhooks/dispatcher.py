@@ -1,4 +1,4 @@
-"""Runs the delivery of all webhooks. Each webhook that has something to deliver has a task; the others cost nothing."""
+"""Runs the delivery of all webhooks. A webhook has a task only while it has something to deliver."""
 
 import asyncio
 import heapq
@@ -23,18 +23,18 @@ from domogate.services.webhooks.rights import WebhookEnded, WebhookRights
 from domogate.services.webhooks.worker import DeliveryContext, DeliveryStore, WebhookWorker
 
 _FAILING_AT_ONCE = 64
-"""Receivers that failed the last time are tried so many at a time, because each may take long."""
+"""The number of receivers that are tried in parallel after a failed attempt, because each may take long."""
 _LEASE = 10.0
-"""If a process dies, another one takes over its webhooks after so many seconds."""
+"""The length of a lease in seconds. After this time another process takes over the webhooks of a process that ended."""
 _PRUNE_EVERY = 3_600.0
 _GRACE = 2.0
-"""Seconds in which running deliveries may end when the gateway stops."""
+"""The seconds that running deliveries have to finish when the gateway stops."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Dispatcher:
-    """Delivers webhooks. `apply` is to be a listener of the store, after the read model."""
+    """Delivers webhooks. `apply` must be a listener of the store, after the read model."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Dispatcher:
         dead_kept: float,
         poll: float = 5.0,
     ) -> None:
-        """All in seconds. `poll`: how often the webhooks are read from the store, for changes by other processes."""
+        """All times are in seconds. `poll`: how often webhooks are read from the store, to see changes of other processes."""
         self._store = store
         self._read_model = read_model
         self._clock = clock
@@ -73,7 +73,7 @@ class Dispatcher:
         self._by_plant: dict[Id, dict[Id, WebhookWorker]] = {}
         self._running: dict[Id, asyncio.Task[None]] = {}
         self._run_again: set[Id] = set()
-        """Webhooks that were woken while they were running."""
+        """Webhooks that were woken while they were running. They run again."""
         self._timers: list[tuple[float, Id]] = []
         self._timer_of: dict[Id, float] = {}
         self._timer_set = asyncio.Event()
@@ -93,7 +93,7 @@ class Dispatcher:
 
     @property
     def idle(self) -> bool:
-        """No delivery is running or due."""
+        """Whether no delivery is running or due."""
         return not self._running and all(at > self._clock.now() for at in self._timer_of.values())
 
     async def start(self) -> None:
@@ -103,7 +103,7 @@ class Dispatcher:
         self._background = asyncio.create_task(self._run_background(), name="webhooks")
 
     async def stop(self) -> None:
-        """Deliveries that do not end in time are cancelled. The next process repeats them."""
+        """Stop. Deliveries that do not finish in time are cancelled, and the next process repeats them."""
         self._stopping = True
         for worker in self._workers.values():
             worker.stop()
@@ -122,7 +122,7 @@ class Dispatcher:
     # which webhooks there are
 
     def add(self, webhook: Webhook) -> None:
-        """It was registered, or found in the store. Both can happen to the same webhook."""
+        """Add a webhook that was registered or found in the store. It may be added twice."""
         if webhook.id in self._workers:
             return
         worker = WebhookWorker(webhook, self._context)
@@ -130,7 +130,7 @@ class Dispatcher:
         self._by_plant.setdefault(webhook.plant_id, {})[webhook.id] = worker
 
     def remove(self, webhook_id: Id) -> None:
-        """Deliver nothing more to it. A running delivery is cancelled."""
+        """Deliver nothing more to this webhook. A running delivery is cancelled."""
         worker = self._workers.pop(webhook_id, None)
         if worker is None:
             return
@@ -148,7 +148,7 @@ class Dispatcher:
     # when they run
 
     def apply(self, changes: Sequence[Change]) -> None:
-        """Wake the webhooks that want these changes, and those whose rights may have changed."""
+        """Wake the webhooks that need these changes, and webhooks whose rights may have changed."""
         for change in changes:
             event = change.event
             if isinstance(event, StateChanged | PlantChanged):
@@ -168,7 +168,7 @@ class Dispatcher:
         for webhook_id, worker in workers.items():
             kinds = worker.webhook.kinds
             if rights_changed or not kinds or (notice is not None and not set(kinds).isdisjoint(notice.kinds)):
-                worker.hear(change)
+                worker.add_change(change)
                 if rights_changed or worker.paused_until <= now:
                     self._wake(webhook_id)
 
@@ -240,7 +240,7 @@ class Dispatcher:
             self._timer_set.set()
 
     def _wake_due(self) -> None:
-        """Timers that were replaced are skipped."""
+        """Wake the webhooks whose time has come. Replaced timers are skipped."""
         now = self._clock.now()
         while self._timers and self._timers[0][0] <= now:
             at, webhook_id = heapq.heappop(self._timers)
@@ -275,7 +275,7 @@ class Dispatcher:
                 pass
 
     async def _renew_leases(self) -> None:
-        """Of running deliveries. If it fails, there is time to try again before the lease ends."""
+        """Renew the leases of running deliveries. After a failure there is time to try again before a lease ends."""
         renewed = await asyncio.gather(
             *(self._workers[id].renew_lease() for id in self._running if id in self._workers), return_exceptions=True
         )
@@ -284,7 +284,7 @@ class Dispatcher:
                 _log.error("the lease of a webhook could not be renewed; trying again", exc_info=failure)
 
     async def _read_webhooks(self) -> None:
-        """Other processes add, end, remove and replay webhooks too."""
+        """Read all webhooks from the store, because other processes add, end, remove and replay webhooks too."""
         before = set(self._workers)
         now = self._clock.now()
         alive = {webhook.id: webhook for webhook in await self._store.list_webhooks() if webhook.ended_at is None}

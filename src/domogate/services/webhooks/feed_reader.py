@@ -1,4 +1,4 @@
-"""Reads the changes of one plant in order, from memory where possible, else from the change feed in the store."""
+"""Reads the changes of one plant in order, from memory if possible, otherwise from the change feed in the store."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -8,51 +8,51 @@ from domogate.domain.ids import Id
 from domogate.ports import FeedStore
 
 PAGE = 100
-"""Changes that are read and delivered together. No more than these are delivered twice after a crash."""
-_MOST_HEARD = 1_000
-"""Changes that are kept in memory for a slow receiver. Beyond that the feed is read again."""
+"""The number of changes that are read and delivered together. After a crash, at most these are delivered twice."""
+_MOST_IN_MEMORY = 1_000
+"""The number of changes in memory for a slow receiver. If there are more, the feed is read from the store again."""
 
 
 class FeedReader:
-    """For one webhook."""
+    """Reads changes for one webhook."""
 
     def __init__(self, store: FeedStore, plant_id: Id) -> None:
         self._store = store
         self._plant_id = plant_id
-        self._heard: deque[Change] | None = None
-        """All changes after the last page that was read from the store; None: some may be missing."""
+        self._changes: deque[Change] | None = None
+        """All changes after the last page from the store. None if some may be missing."""
 
-    def hear(self, change: Change) -> None:
-        """A change of the plant was committed. It need not be read from the store."""
-        if self._heard is not None:
-            self._heard.append(change)
-            if len(self._heard) > _MOST_HEARD:
-                self._heard = None
+    def add_change(self, change: Change) -> None:
+        """Keep a committed change of the plant in memory, so that it need not be read from the store."""
+        if self._changes is not None:
+            self._changes.append(change)
+            if len(self._changes) > _MOST_IN_MEMORY:
+                self._changes = None
 
     def reset(self) -> None:
-        """Read from the store the next time."""
-        self._heard = None
+        """Forget the changes in memory. The next page is read from the store."""
+        self._changes = None
 
     async def has_more(self, position: int) -> bool:
-        if self._heard is not None:
-            return any(change.cursor > position for change in self._heard)
+        if self._changes is not None:
+            return any(change.cursor > position for change in self._changes)
         return bool(await self._read_store(position, 1))
 
     async def read_page(self, position: int) -> Sequence[Change]:
-        """The next changes after `position`; empty at the end of the feed."""
-        if self._heard is None:
-            # Listen from now on: after the last page of the store nothing is missing.
-            heard = self._heard = deque()
+        """Return the next changes after `position`. The page is empty at the end of the feed."""
+        if self._changes is None:
+            # Changes are kept from now on. So no change is missing after the last page from the store.
+            kept = self._changes = deque()
             page = await self._read_store(position, PAGE)
             if len(page) == PAGE:
-                self._heard = None
-            while heard and page and heard[0].cursor <= page[-1].cursor:
-                heard.popleft()
+                self._changes = None
+            while kept and page and kept[0].cursor <= page[-1].cursor:
+                kept.popleft()
             if page:
                 return page
         page = []
-        while self._heard and len(page) < PAGE:
-            change = self._heard.popleft()
+        while self._changes and len(page) < PAGE:
+            change = self._changes.popleft()
             if change.cursor > position:
                 page.append(change)
         return page

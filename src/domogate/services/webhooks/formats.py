@@ -1,4 +1,4 @@
-"""The formats of deliveries. The thermostat family passes in its own format."""
+"""The formats of deliveries. The thermostat family provides its own format."""
 
 from collections.abc import Callable, Mapping
 
@@ -19,7 +19,7 @@ class Printed(msgspec.Struct, frozen=True):
 
 
 Printer = Callable[[Notice, PlantView], Printed | None]
-"""None: the format cannot express this notice."""
+"""Prints a notice. Returns None if the format cannot express it."""
 
 
 class PingData(OutputModel, frozen=True):
@@ -28,7 +28,7 @@ class PingData(OutputModel, frozen=True):
 
 
 class WebhookFormats:
-    """Encodes notices and test events. `source` is the gateway's own URL."""
+    """Encodes notices and test events. `source` is the URL of the gateway."""
 
     def __init__(self, source: str, others: Mapping[WebhookFormat, Printer] | None = None) -> None:
         self._source = source
@@ -38,7 +38,7 @@ class WebhookFormats:
         return self._printers[form](notice, plant)
 
     def print_ping(self, webhook: Webhook, message: str, at: float) -> Printed:
-        """A test event. In the thermostat format it is an empty list of notifications."""
+        """Encode a test event. In the thermostat format it is an empty list of notifications."""
         if webhook.form is WebhookFormat.THERMOSTAT:
             return Printed(b"[]", {"content-type": "application/json"})
         event = encode_event(

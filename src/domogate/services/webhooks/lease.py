@@ -1,4 +1,4 @@
-"""The lease by which exactly one process delivers a webhook, and the writes that only this process may do."""
+"""The lease of a webhook. Only the process that holds it delivers the webhook and writes its progress."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from domogate.ports import Clock, WebhookStore
 from domogate.services.webhooks.backoff import retry_delay
 
 RETRY = 5.0
-"""Seconds after which the lease of another process is checked again."""
+"""If another process has the lease, it is checked again after so many seconds."""
 
 
 class LeaseLost(Exception):
@@ -19,7 +19,7 @@ class LeaseLost(Exception):
 
 
 class WebhookLease:
-    """The webhook as this process knows it, and until when this process may deliver it."""
+    """A webhook, and the time until which this process may deliver it."""
 
     def __init__(self, webhook: Webhook, store: WebhookStore, clock: Clock, *, holder: str, duration: float) -> None:
         self.webhook = webhook
@@ -31,25 +31,25 @@ class WebhookLease:
         self._failures = 0
         self._claiming = asyncio.Lock()
         self.retry_at = 0.0
-        """Another process had the lease: do not try before this time."""
+        """Another process had the lease. Do not try again before this time."""
 
     @property
     def was_claimed(self) -> bool:
-        """It was claimed and not lost since. It may have expired."""
+        """Whether the lease was claimed and not lost since then. It may have expired."""
         return self._until > 0
 
     @property
     def is_held(self) -> bool:
-        """More than half of the time is left, so it need not be claimed again yet."""
+        """Whether more than half of the time is left, so that the lease need not be renewed yet."""
         left = self._until - self._clock.now()
         return self._duration / 2 < left <= self._duration
 
     async def claim(self) -> None:
-        """Raises LeaseLost."""
+        """Claim or renew the lease, if needed. Raises LeaseLost."""
         if self.is_held:
             return
         async with self._claiming:
-            # Read again: a caller that held the lock before us may have claimed it.
+            # Checked again, because the caller that had the lock before may have claimed the lease.
             now = self._clock.now()
             if self._duration / 2 < self._until - now <= self._duration:
                 return
@@ -63,7 +63,10 @@ class WebhookLease:
         raise LeaseLost
 
     async def advance(self, position: int, pending: Sequence[PendingDelivery] = (), *, answered: bool = True) -> None:
-        """All changes up to `position` are handled, and these are pending. `answered`: by the receiver. Raises LeaseLost."""
+        """Store that all changes up to `position` are handled and which are pending. Raises LeaseLost.
+
+        `answered`: whether the receiver answered.
+        """
         if not await self._store.move_webhook(self.webhook.id, self._holder, position, pending):
             self._lose()
         if answered:
@@ -79,7 +82,7 @@ class WebhookLease:
         )
 
     async def back_off(self, problem: str, retry_after: float | None = None, since: float | None = None) -> float:
-        """Send nothing until the time that is returned, which is later after each failure. Raises LeaseLost."""
+        """Store the failure. Return the time before which nothing may be sent; it grows with each failure. Raises LeaseLost."""
         now = self._clock.now()
         self._failures = max(self._failures, self.webhook.failures) + 1
         next_at = now + retry_delay(self._failures, retry_after)

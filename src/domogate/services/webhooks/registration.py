@@ -1,4 +1,4 @@
-"""Webhooks for applications: each client sees only its own webhooks for the same user."""
+"""Webhooks for applications. A client sees only the webhooks that it registered for the same user."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -23,21 +23,21 @@ from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.signing import new_webhook_secret, sign_delivery
 
 MOST = 20
-"""Webhooks that an application may have for one user and plant. Ended ones do not count."""
+"""The number of webhooks that an application may have for one user and plant. Ended webhooks are not counted."""
 
 TESTS, TESTS_SPAN = 10, 60.0
-"""Test events that an application may send for one user in a span, to all its webhooks together."""
+"""The number of test events that an application may send for one user in a span, for all its webhooks together."""
 
 EVENT_SCOPES = tuple(sorted(scopes_for(())))
-"""Each of these shows some events."""
+"""Each of these scopes shows some events."""
 
 
 class RegistrationStore(WebhookStore, GrantStore, FeedStore, Protocol):
-    """Webhooks, the grants they depend on, and the feed position they start at."""
+    """The parts of the store with webhooks, grants and the change feed."""
 
 
 class Ping(msgspec.Struct, frozen=True):
-    """The result of a test: the status of the receiver's answer, or why there is no answer."""
+    """The result of a test: the status of the receiver's answer, or the reason why there is no answer."""
 
     status: int | None
     problem: str = ""
@@ -79,13 +79,16 @@ class Webhooks:
         form: WebhookFormat = WebhookFormat.CLOUDEVENTS,
         address: str = "",
     ) -> Webhook:
-        """Events from now on are delivered. Raises NoSuchPlant, NotYourPlant, ScopeMissing, Forbidden, Invalid, Conflict."""
+        """Register a webhook. It gets events from now on.
+
+        Raises NoSuchPlant, NotYourPlant, ScopeMissing, Forbidden, Invalid, Conflict.
+        """
         if principal.scopes.isdisjoint(EVENT_SCOPES):
             raise ScopeMissing(f"the token needs one of the scopes {', '.join(EVENT_SCOPES)}", EVENT_SCOPES)
         await self._check_rights(principal, plant_id)
         if await self._store.find_grant(principal.grant_id) is None:
-            # Another issuer would not tell us that the grant was revoked.
-            raise Forbidden("A webhook needs a token that this gateway issued, because it lives longer than the token.")
+            # Another issuer does not tell us if the grant was revoked.
+            raise Forbidden("A webhook needs a token that this gateway issued, because it is used after the token expires.")
         try:
             await self._sender.check_url(url)
         except Undelivered as refused:
@@ -119,12 +122,12 @@ class Webhooks:
         self._dispatcher.wake(webhook.id)
 
     async def list_own(self, principal: Principal, form: WebhookFormat | None = None) -> Sequence[Webhook]:
-        """The oldest first, with those that have ended."""
+        """Return the webhooks of this client and user, also ended ones, oldest first."""
         found = await self._store.list_webhooks(client_id=principal.client_id, user_id=principal.user_id)
         return [webhook for webhook in found if form is None or webhook.form is form]
 
     async def get_own(self, principal: Principal, webhook_id: Id) -> Webhook:
-        """Raises NotFound, also for a webhook of another client or user."""
+        """Return the webhook. Raises NotFound, also for a webhook of another client or user."""
         found = await self._store.find_webhook(webhook_id)
         if found is None or (found.client_id, found.user_id) != (principal.client_id, principal.user_id):
             raise NotFound("There is no such webhook.")
@@ -135,7 +138,7 @@ class Webhooks:
         await self._administration.remove(webhook_id, who=principal.user_id, address=address)
 
     async def renew_secret(self, principal: Principal, webhook_id: Id, *, address: str = "") -> str:
-        """Later deliveries are signed with the new secret. Raises NotFound, Conflict."""
+        """Make a new secret, which signs later deliveries. Raises NotFound, Conflict."""
         webhook = await self.get_own(principal, webhook_id)
         secret = new_webhook_secret()
         if not await self._store.set_webhook_secret(webhook_id, secret):
@@ -161,7 +164,7 @@ class Webhooks:
         return Ping(answer.status)
 
     async def list_dead(self, principal: Principal, webhook_id: Id, *, after: int, limit: int) -> Sequence[PendingDelivery]:
-        """By cursor, those that the present rights show. Raises NotFound, NoSuchPlant, NotYourPlant."""
+        """Return the dead letters that the present rights show, in cursor order. Raises NotFound, NoSuchPlant, NotYourPlant."""
         webhook = await self.get_own(principal, webhook_id)
         access = await self._check_rights(principal, webhook.plant_id)
         found: list[PendingDelivery] = []
@@ -174,7 +177,7 @@ class Webhooks:
         return found[:limit]
 
     async def replay(self, principal: Principal, webhook_id: Id, cursors: Collection[int] | None, *, address: str = "") -> int:
-        """As in WebhookAdministration. Raises also NoSuchPlant, NotYourPlant."""
+        """Do the same as `WebhookAdministration.replay`. Also raises NoSuchPlant, NotYourPlant."""
         await self._get_active(principal, webhook_id)
         return await self._administration.replay(webhook_id, cursors, who=principal.user_id, address=address)
 

@@ -1,4 +1,4 @@
-"""May a webhook be told anything now (Decision 0043)? This is checked before every post."""
+"""Checks the rights of a webhook before every post (Decision 0043)."""
 
 import msgspec
 
@@ -28,7 +28,7 @@ class WebhookRights:
         self._clock = clock
 
     async def get_access(self, webhook: Webhook) -> Access:
-        """Raises WebhookEnded, OnHold."""
+        """Return what the webhook may see of its plant now. Raises WebhookEnded, OnHold."""
         plant_id = webhook.plant_id
         try:
             holder = await get_grant_holder(self._identities, webhook.grant_id, webhook.user_id, webhook.client_id)

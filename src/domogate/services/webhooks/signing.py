@@ -1,4 +1,4 @@
-"""Signatures by the Standard Webhooks specification (1.0): HMAC-SHA256 over id, timestamp and body."""
+"""Signatures of the Standard Webhooks specification (1.0): HMAC-SHA256 over id, timestamp and body."""
 
 import base64
 import hashlib
@@ -17,12 +17,12 @@ def new_webhook_secret() -> str:
 
 
 def message_id(webhook_id: Id, cursor: int) -> str:
-    """The same for every attempt of an event, so that a receiver can recognise a duplicate."""
+    """Return the message id. It is the same for every attempt, so that the receiver can recognise a duplicate."""
     return f"{webhook_id}_{cursor}"
 
 
 def sign_delivery(webhook: Webhook, message: str, at: float, body: bytes) -> dict[str, str]:
-    """The headers with the message id, the time and the signature."""
+    """Return the headers with the message id, the time and the signature."""
     timestamp = str(int(at))
     key = base64.b64decode(webhook.secret.removeprefix(PREFIX))
     signed = hmac.new(key, b".".join((message.encode(), timestamp.encode(), body)), hashlib.sha256).digest()

@@ -1,4 +1,4 @@
-"""Delivers the events of one webhook, from its position in the change feed. Only events that were refused are stored again."""
+"""Delivers the events of one webhook, from its position in the change feed. Only refused events are stored separately."""
 
 import asyncio
 from collections.abc import Awaitable, Collection, Sequence
@@ -22,7 +22,7 @@ from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRight
 from domogate.services.webhooks.signing import message_id, sign_delivery
 
 BLOCKED = 1e12
-"""`next_at` of a pending delivery that waits for an earlier one of its module."""
+"""The value of `next_at` of a pending delivery that waits for an earlier delivery of its module."""
 _MANY = 100_000
 
 _DOWN = frozenset({Outcome.UNANSWERED, Outcome.BUSY})
@@ -30,11 +30,11 @@ _UP = frozenset({Outcome.ACCEPTED, Outcome.REFUSED})
 
 
 class DeliveryStore(WebhookStore, FeedStore, Protocol):
-    """Webhooks, and the changes to deliver."""
+    """The parts of the store with webhooks and changes."""
 
 
 class DeliveryContext(msgspec.Struct, frozen=True):
-    """What all workers share."""
+    """The objects that all workers share."""
 
     store: DeliveryStore
     sender: WebhookSender
@@ -46,7 +46,7 @@ class DeliveryContext(msgspec.Struct, frozen=True):
     """The name of this process in leases."""
     lease_duration: float
     given_up: float
-    """The age in seconds at which a refused event becomes a dead letter."""
+    """A refused event becomes a dead letter after so many seconds."""
 
 
 class WebhookWorker:
@@ -59,13 +59,13 @@ class WebhookWorker:
         )
         self._feed = FeedReader(context.store, webhook.plant_id)
         self._handled: set[int] = set()
-        """Cursors after the position that were accepted or are pending, so they are not sent again."""
+        """Cursors after the position that are delivered or pending. They are not sent again."""
         self._batch: DeliveryBatch | None = None
         self._stopping = False
         self.reload = True
-        """The stored webhook may have changed: read it again."""
+        """True if the stored webhook may have changed and must be read again."""
         self.paused_until = 0.0
-        """Until then a new event does not start a run."""
+        """A new event does not start a run before this time."""
 
     @property
     def webhook(self) -> Webhook:
@@ -77,18 +77,18 @@ class WebhookWorker:
         if self._batch is not None:
             self._batch.stop()
 
-    def hear(self, change: Change) -> None:
+    def add_change(self, change: Change) -> None:
         """A change of the webhook's plant was committed."""
-        self._feed.hear(change)
+        self._feed.add_change(change)
 
     async def renew_lease(self) -> None:
-        """To be called while a post takes long."""
+        """Renew the lease during a long post."""
         with suppress(LeaseLost):  # `run` notices it
             if self._lease.was_claimed:
                 await self._lease.claim()
 
     async def run(self) -> float | None:
-        """Deliver all events. Returns when to run again, or None: at the next event. Raises WebhookEnded."""
+        """Deliver all events. Return the time of the next run, or None to run at the next event. Raises WebhookEnded."""
         self.paused_until = 0.0
         clock, lease = self._context.clock, self._lease
         if lease.retry_at > clock.now():
@@ -152,7 +152,7 @@ class WebhookWorker:
         return next_at
 
     async def _find_blocked(self) -> tuple[set[Id | None], float | None]:
-        """The modules that have a pending delivery, and when the first of these is due."""
+        """Return the modules that have a pending delivery, and the time of the next attempt."""
         if self.webhook.next_at <= 0:
             return set(), None
         store, webhook_id = self._context.store, self.webhook.id
@@ -162,19 +162,19 @@ class WebhookWorker:
         return {item.module_id for item in first}, min((item.next_at for item in first), default=None)
 
     async def _deliver_page(self, page: Sequence[Change], blocked: set[Id | None]) -> float | None:
-        """Returns until when the receiver is left alone, if it is down."""
+        """Deliver one page. If the receiver is down, return the time of the next attempt."""
         deliveries = [Delivery(change) for change in page if change.cursor not in self._handled]
         tried = await self._run_batch([delivery for delivery in deliveries if delivery.module_id not in blocked])
         by_cursor = {result.delivery.cursor: result for result in tried}
         results = [by_cursor.get(delivery.cursor, DeliveryResult(delivery)) for delivery in deliveries]
         failures = _find_failures(results)
         if failures:
-            return await self._leave_alone(results, failures)
+            return await self._pause(results, failures)
         await self._advance(page[-1].cursor, results, blocked)
         return None
 
     async def _run_batch(self, deliveries: Sequence[Delivery]) -> list[DeliveryResult]:
-        """Raises WebhookEnded when the receiver says so."""
+        """Raises WebhookEnded if the receiver wants no more deliveries."""
         self._batch = DeliveryBatch(self._send, is_too_old=self._is_too_old)
         if self._stopping:
             self._batch.stop()
@@ -189,7 +189,7 @@ class WebhookWorker:
         return results
 
     async def _advance(self, last: int, results: Sequence[DeliveryResult], blocked: set[Id | None]) -> None:
-        """Advance to the first change that was not tried. Refused ones become pending, and later ones of their modules."""
+        """Move the position to the first untried change. Refused changes and later changes of their modules become pending."""
         pending = [
             self._to_pending(result)
             for result in results
@@ -207,8 +207,8 @@ class WebhookWorker:
         await self._lease.advance(position, pending)
         self._handled = {cursor for cursor in self._handled if cursor > position}
 
-    async def _leave_alone(self, results: Sequence[DeliveryResult], failures: Sequence[DeliveryResult]) -> float:
-        """The receiver is down. Events that are too old are given up; the others stay in the feed."""
+    async def _pause(self, results: Sequence[DeliveryResult], failures: Sequence[DeliveryResult]) -> float:
+        """The receiver is down. Give up events that are too old. The others stay in the feed."""
         problem, since = failures[0].problem, self.webhook.failing_since
         too_old = [result.delivery for result in results if self._is_too_old(result.delivery)]
         if too_old:
@@ -223,7 +223,7 @@ class WebhookWorker:
     # pending deliveries
 
     async def _retry_pending(self) -> float | None:
-        """Try those that are due, and then those that waited for them."""
+        """Retry the pending deliveries that are due, and then deliveries that waited for them."""
         store = self._context.store
         due = await store.list_pending(self.webhook.id, dead=False, limit=_MANY, due_at=self._context.clock.now())
         if not due:
@@ -264,7 +264,7 @@ class WebhookWorker:
         await asyncio.gather(*writes)
 
     def _is_too_old(self, delivery: Delivery) -> bool:
-        """It is not tried again. So a dead letter that is replayed and refused is dead again at once."""
+        """Whether the delivery is given up if it is refused. A replayed dead letter that is refused is dead again at once."""
         return self._context.clock.now() - delivery.change.at >= self._context.given_up
 
     def _to_pending(self, result: DeliveryResult) -> PendingDelivery:
@@ -296,7 +296,7 @@ class WebhookWorker:
     # one event
 
     async def _print(self, delivery: Delivery) -> Printed | None:
-        """None: the receiver may not or does not want to get it now. Raises WebhookEnded, OnHold."""
+        """Return None if the event is not for this webhook, or the application may not see it. Raises WebhookEnded, OnHold."""
         webhook = self.webhook
         access = await self._context.rights.get_access(webhook)
         notice = find_notice(delivery.change, access.plant)
@@ -307,7 +307,7 @@ class WebhookWorker:
         return self._context.formats.print_notice(webhook.form, notice, access.plant)
 
     async def _send(self, delivery: Delivery) -> Delivered | None:
-        """Raises Undelivered, WebhookEnded, OnHold, LeaseLost."""
+        """Post one event. Raises Undelivered, WebhookEnded, OnHold, LeaseLost."""
         await self._lease.claim()
         printed = await self._print(delivery)
         if printed is None:
@@ -321,7 +321,7 @@ class WebhookWorker:
 
 
 def _find_failures(results: Sequence[DeliveryResult]) -> list[DeliveryResult]:
-    """Results that show that the receiver is down; none if it answered another event of the same batch."""
+    """Return the results that show that the receiver is down. Empty if it answered another event of the same batch."""
     if any(result.outcome in _UP for result in results):
         return []
     return [result for result in results if result.outcome in _DOWN]
