@@ -254,6 +254,43 @@ class TestUpgrade:
         await store.save_user(User(an_id(99), "sam@example.com", password_hash="hash"))
         assert [plant.name for plant in (await store.list_plants_of(an_id(99)))[0]] == []
 
+    @pytest.mark.parametrize("composed_is_active", [True, False])
+    async def test_two_users_with_one_address_stay_and_one_of_them_gets_it(
+        self, open_store: OpenStore, empty_database_url: str, composed_is_active: bool
+    ) -> None:
+        """Keys were not normalised before, so an address could have two accounts: with é, and with e and an accent."""
+        make_first_database(empty_database_url)
+        spellings = ("jos\u00e9@example.com", "jose\u0301@example.com")
+        ids = (an_id(98), an_id(99))
+        database = open_database(empty_database_url)
+        with database.writing.begin() as connection:
+            for user_id, email, active in zip(ids, spellings, (composed_is_active, not composed_is_active), strict=True):
+                password_hash = "'hash'" if active else "NULL"
+                connection.exec_driver_sql(
+                    "INSERT INTO users (id, email, email_key, name, password_hash, standing) "
+                    f"VALUES ('{user_id}', '{email}', '{email}', 'Jose', {password_hash}, 'good')"
+                )
+                invited = email.replace("jos", "ren")
+                connection.exec_driver_sql(
+                    "INSERT INTO invitations (plant_id, email_key, email, position) "
+                    f"VALUES ('{HOUSE.id}', '{invited}', '{invited}', 1)"
+                )
+        database.close()
+        store = await open_store(empty_database_url)
+        keeps, other = ids if composed_is_active else reversed(ids)
+        for spelling in spellings:
+            found = await store.find_user_by_email(spelling)
+            assert found is not None
+            assert found.id == keeps
+        renamed = await store.find_user(other)
+        assert renamed is not None
+        assert (renamed.email, renamed.name) == (f"{other}@duplicate.invalid", "Jose")
+        await store.save_user(renamed)
+        exported = await store.export_estate()
+        await store.import_estate(exported, prune=True)
+        assert await store.export_estate() == exported
+        assert [one.email for one in exported.plants[0].plant.invited] == ["C@example.com", "ren\u00e9@example.com"]
+
     async def test_processes_that_upgrade_together_take_turns(self, open_store: OpenStore, empty_database_url: str) -> None:
         make_first_database(empty_database_url)
         stores = await asyncio.gather(*(open_store(empty_database_url) for _ in range(3)))

@@ -3,12 +3,15 @@
 import unicodedata
 
 import sqlalchemy as sa
+import structlog
 from alembic import op
 
 from domogate.stores import columns as col
 
 revision = "0011"
 down_revision = "0010"
+
+_log = structlog.get_logger(__name__)
 
 
 def upgrade() -> None:
@@ -32,17 +35,54 @@ def upgrade() -> None:
 def _renew_keys_of_emails() -> None:
     """The former keys were casefolded. Those of ASCII addresses stay the same."""
     connection = op.get_bind()
-    for name, own_key in (("users", "id"), ("invitations", "plant_id")):
-        table = sa.table(name, *(sa.column(it, sa.String) for it in ("email", "email_key", own_key)))
-        rows = connection.execute(sa.select(table.c.email, table.c.email_key, table.c[own_key])).all()
-        # A key is unique among all users, and among the invitations to one plant.
-        keys = {(row.email_key, "" if own_key == "id" else row[2]) for row in rows}
-        for row in rows:
-            lower = (letter.lower() if letter.isascii() else letter for letter in unicodedata.normalize("NFC", row.email))
-            key = ("".join(lower), "" if own_key == "id" else row[2])
-            # Two accounts that would get the same key keep theirs.
-            if row.email.isascii() or key in keys:
-                continue
-            keys.add(key)
-            same_row = sa.and_(table.c.email_key == row.email_key, table.c[own_key] == row[2])
-            connection.execute(sa.update(table).where(same_row).values(email_key=key[0]))
+    _renew_users(connection)
+    _renew_invitations(connection)
+
+
+def _renew_users(connection: sa.Connection) -> None:
+    """Two users can have spellings of one address that differ in how accents are composed: é, or e with an accent.
+
+    The address goes to the active one, or else to the one with the composed spelling. The other one gets an address that
+    cannot receive mail. An operator can give them another one in the estate file, or delete them.
+    """
+    users = sa.table("users", *map(sa.column, ("id", "email", "email_key", "password_hash", "email_verified")))
+    rows = connection.execute(sa.select(users)).all()
+    owners: dict[str, str] = {}
+    changed = []
+    for row in sorted(rows, key=lambda row: (row.password_hash is None, not _is_composed(row.email), row.id)):
+        email, key, verified = row.email, _key_of(row.email), row.email_verified
+        if key in owners:
+            _log.warning("two users had the same e-mail address", user=row.id, keeps_the_address=owners[key])
+            email = key = f"{row.id}@duplicate.invalid"
+            verified = False
+        owners[key] = row.id
+        if (email, key) != (row.email, row.email_key):
+            changed.append({"of_id": row.id, "email": email, "email_key": key, "email_verified": verified})
+    of_user = users.c.id == sa.bindparam("of_id")
+    for values in changed:  # a new key can be the former key of another user
+        connection.execute(sa.update(users).where(of_user).values(email_key=users.c.id), {"of_id": values["of_id"]})
+    for values in changed:
+        connection.execute(sa.update(users).where(of_user), values)
+
+
+def _renew_invitations(connection: sa.Connection) -> None:
+    """Of two invitations of one address to a plant, the one with the composed spelling stays."""
+    invitations = sa.table("invitations", *map(sa.column, ("plant_id", "email", "email_key")))
+    rows = connection.execute(sa.select(invitations)).all()
+    kept: set[tuple[str, str]] = set()
+    for row in sorted(rows, key=lambda row: not _is_composed(row.email)):
+        same_row = sa.and_(invitations.c.email_key == row.email_key, invitations.c.plant_id == row.plant_id)
+        place = (row.plant_id, _key_of(row.email))
+        if place in kept:
+            connection.execute(sa.delete(invitations).where(same_row))
+        elif place[1] != row.email_key:
+            connection.execute(sa.update(invitations).where(same_row).values(email_key=place[1]))
+        kept.add(place)
+
+
+def _key_of(email: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in unicodedata.normalize("NFC", email))
+
+
+def _is_composed(email: str) -> bool:
+    return unicodedata.is_normalized("NFC", email)
