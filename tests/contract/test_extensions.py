@@ -128,9 +128,9 @@ class TestX1SetChronothermostat:
 
 class TestX2SetLight:
     def test_what_is_set_is_what_e8_shows(self, workshop: Gateway) -> None:
-        who, target = workshop.case(X2)
-        color = {"H": 200.5, "S": 30.0, "V": 70.0}
-        expect_done(X2, tell(workshop, X2, who, target, {"status": "on", "level": 35, "colorHSV": color}))
+        who, target = next(case for case in workshop.cases(X2) if "colorHSV" in read_light(workshop, *case))
+        color = {"H": 200.5, "S": 30.0, "V": 35.0}
+        expect_done(X2, tell(workshop, X2, who, target, {"status": "on", "level": 35, "colorHSV": {**color, "V": 70.0}}))
         shown = settled_light(workshop, who, target, {"status": "on", "level": 35})
         assert shown["colorHSV"] == color
         expect_done(X2, tell(workshop, X2, who, target, {"status": "off"}))
@@ -150,6 +150,8 @@ class TestX2SetLight:
             {"colorHSV": {"H": 361, "S": 0, "V": 0}},
             {"colorHSV": {"H": 1}},
             {"status": "on", "level": 500},
+            {"status": "on", "level": 0},
+            {"status": "on", "colorHSV": {"H": 1, "S": 1, "V": 0}},
             "on",
         ],
         ids=json.dumps,
@@ -160,6 +162,13 @@ class TestX2SetLight:
         expect_done(X2, tell(workshop, X2, who, target, {"status": "on", "level": 35}))
         before = settled_light(workshop, who, target, {"status": "on", "level": 35})
         expect_refusal(X2, tell(workshop, X2, who, target, order), 400)
+        assert read_light(workshop, who, target) == before
+
+    def test_a_level_for_a_lamp_without_levels_is_400_and_changes_nothing(self, workshop: Gateway) -> None:
+        who, target = next(case for case in workshop.cases(X2) if "level" not in read_light(workshop, *case))
+        before = read_light(workshop, who, target)
+        for order in ({"level": 50}, {"status": "on", "level": 50}, {"colorHSV": {"H": 1, "S": 1, "V": 50}}):
+            expect_refusal(X2, tell(workshop, X2, who, target, order), 400)
         assert read_light(workshop, who, target) == before
 
     @pytest.mark.parametrize(

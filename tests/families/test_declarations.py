@@ -102,7 +102,8 @@ class TestAFamily:
 
 class TestTheLadder:
     def test_knows_every_fault(self) -> None:
-        assert set(LADDER) == set(faults.Fault.__subclasses__())
+        every = {kind for kind in vars(faults).values() if isinstance(kind, type) and issubclass(kind, faults.Fault)}
+        assert set(LADDER) == every - {faults.Fault}
 
     def test_gives_every_operation_a_status_for_every_fault_that_can_reach_it(self) -> None:
         anywhere = (faults.KeyRefused, faults.TokenRefused, faults.ScopeMissing, faults.TooManyRequests, faults.Internal)

@@ -55,7 +55,10 @@ class ZigbeeBridge:
                 }
                 self.client.publish(f"{self.base}/bridge/logging", json.dumps(log))
                 return
-            self.states[name] |= json.loads(payload)
+            wanted = json.loads(payload)
+            # A brightness switches a lamp on, and a lamp without brightness ignores it.
+            on = {"state": "ON"} if wanted.get("brightness") and "state" not in wanted else {}
+            self.states[name] |= {what: value for what, value in (on | wanted).items() if what in self.states[name]}
         self.say(name)
 
 

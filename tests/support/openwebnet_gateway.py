@@ -6,7 +6,9 @@ the published tables of WHO 0, 1, 2, 4, 13 and 18.
 
 import asyncio
 import random
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -225,3 +227,20 @@ class BusGateway:
 
 async def _read(reader: asyncio.StreamReader) -> str:
     return (await reader.readuntil(b"##")).decode("ascii", "replace").strip()
+
+
+@contextmanager
+def running_bus(*devices: Device) -> Iterator[BusGateway]:
+    """A gateway that runs on its own thread, for tests without a loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    gateway = BusGateway(*devices)
+    try:
+        asyncio.run_coroutine_threadsafe(gateway.open(), loop).result(60)
+        yield gateway
+    finally:
+        asyncio.run_coroutine_threadsafe(gateway.shut(), loop).result(60)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(60)
+        loop.close()

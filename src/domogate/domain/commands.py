@@ -27,11 +27,24 @@ class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
 
 
 class SetLight(_Command, tag="set light", frozen=True, gc=False):
-    """A field that is None stays as it is."""
+    """A field that is None stays as it is (Decision 0067)."""
 
     on: bool | None = None
     level: int | None = None
     color: Color | None = None
+
+    @property
+    def brightness(self) -> int | None:
+        """The level. Without a level, the value of the colour: it is the same brightness."""
+        return round(self.color.value) if self.level is None and self.color is not None else self.level
+
+    def find_contradiction(self) -> str | None:
+        """Why no light can execute this command; None: a light can."""
+        if self.on is None and self.level is None and self.color is None:
+            return "the command changes nothing: it needs on, level or color"
+        if self.on and self.brightness == 0:
+            return "a light cannot be on with level 0: leave the level out, or switch the light off"
+        return None
 
 
 class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):

@@ -181,6 +181,12 @@ class DeviceRefused(Fault):
     code = 4003
 
 
+class CommandNotSupported(DeviceRefused):
+    """The device can never execute this command, for example a level for a lamp without levels. Nothing was sent to it."""
+
+    code = 4004
+
+
 # The gateway and its backends
 
 

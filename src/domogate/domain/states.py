@@ -45,6 +45,11 @@ class ReadingSummary(msgspec.Struct, frozen=True, gc=False):
 class _State(msgspec.Struct, frozen=True, gc=False, tag_field="of", kw_only=True):
     """Base of all states. The field `of` holds the type when a state is stored."""
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether it changes by itself now, on the way to a target."""
+        return False
+
 
 class Color(msgspec.Struct, frozen=True, gc=False):
     """Hue 0..360, saturation and value 0..100 (Spec 2.7, Spec 8)."""
@@ -54,16 +59,38 @@ class Color(msgspec.Struct, frozen=True, gc=False):
     value: float
 
 
+class LightTarget(msgspec.Struct, frozen=True, gc=False):
+    """An ordered level and colour that a light does not have yet. It gets them at `ends_at`; None: when it is switched on."""
+
+    level: int | None
+    color: Color | None
+    ends_at: float | None = None
+
+
 class LightState(_State, tag="light", frozen=True, gc=False):
+    """`level` of a light that is off: the level that it will have when it is switched on. None: it has no levels."""
+
     on: bool
     level: int | None = None
     color: Color | None = None
+    target: LightTarget | None = None
+    """It is stored, so that a restart does not lose an order; no API shows it."""
+
+    @property
+    def is_moving(self) -> bool:
+        return self.target is not None and self.target.ends_at is not None
 
 
 class AutomationState(_State, tag="automation", frozen=True, gc=False):
     """A shutter or blind: 0 is closed, 100 is open."""
 
     position: int
+    target: int | None = None
+    """Only while it moves. It is stored, so that a restart does not lose an order; no API shows it."""
+
+    @property
+    def is_moving(self) -> bool:
+        return self.target is not None
 
 
 class PlugState(_State, tag="plug", frozen=True, gc=False):

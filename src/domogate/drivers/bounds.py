@@ -1,19 +1,48 @@
-"""The bounds of commands (Spec 8). A device refuses values outside them."""
+"""What a device can never do: values outside the bounds of Spec 8, and commands to lights that do not fit the light."""
+
+import msgspec
 
 from domogate.domain.commands import SetLight
-from domogate.domain.faults import DeviceRefused
+from domogate.domain.faults import CommandNotSupported
+from domogate.domain.states import LightState
+
+NO_LEVELS = "this light has no levels: it can only be switched on and off"
+NO_COLORS = "this light has no colours"
 
 
 def check_bounds(what: str, value: float | None, low: float, high: float) -> None:
-    """Raises DeviceRefused."""
+    """Raises CommandNotSupported."""
     if value is not None and not low <= value <= high:
-        raise DeviceRefused(f"{what} must be within {low:g}..{high:g}")
+        raise CommandNotSupported(f"{what} must be within {low:g}..{high:g}")
 
 
-def check_light(command: SetLight) -> None:
-    """Raises DeviceRefused."""
+def check_light(command: SetLight, *, has_levels: bool, has_colors: bool) -> None:
+    """Raises CommandNotSupported."""
     check_bounds("level", command.level, 0, 100)
     if command.color is not None:
         check_bounds("hue", command.color.hue, 0, 360)
         check_bounds("saturation", command.color.saturation, 0, 100)
         check_bounds("value", command.color.value, 0, 100)
+    if (contradiction := command.find_contradiction()) is not None:
+        raise CommandNotSupported(contradiction)
+    if command.level is not None and not has_levels:
+        raise CommandNotSupported(NO_LEVELS)
+    if command.color is not None and not has_colors:
+        raise CommandNotSupported(NO_COLORS)
+
+
+def light_after(command: SetLight, before: LightState) -> LightState:
+    """The light after the command. Values that the command does not name stay as they are (Decision 0067).
+
+    Level 0 without `on` switches the light off, and the light keeps its level. The level and the value of the colour are one
+    brightness.
+    """
+    brightness = command.brightness
+    on = command.on if command.on is not None else before.on and brightness != 0
+    level = brightness or before.level
+    if on and level == 0:
+        level = 100  # it was off, and its level is not known
+    color = command.color or before.color
+    if color is not None and level is not None and brightness is not None:
+        color = msgspec.structs.replace(color, value=float(level))
+    return LightState(on=on, level=level, color=color)

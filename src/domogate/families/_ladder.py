@@ -36,6 +36,7 @@ LADDER: dict[type[faults.Fault], tuple[int, ...]] = {
     faults.DeviceOffline: (404, 500),
     faults.DeviceTimeout: (408, 500, 404),
     faults.DeviceRefused: (500,),
+    faults.CommandNotSupported: (400, 500),
     faults.EchoUnreachable: (502,),
     faults.EchoTimeout: (504,),
     faults.Internal: (500,),

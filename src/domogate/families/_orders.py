@@ -102,9 +102,12 @@ def light_command(order: LightOrder) -> SetLight:
         fields["color"] = Color(
             *(_within(f"{name} of colorHSV", getattr(color, name), 0, high) for name, high in _COLORS.items())
         )
+    command = SetLight(**fields)
     if not fields:
         raise ValueOutOfRange("one of status, level and colorHSV is needed")
-    return SetLight(**fields)
+    if (contradiction := command.find_contradiction()) is not None:
+        raise ValueOutOfRange(contradiction)
+    return command
 
 
 def thermostat_command(order: ThermostatOrder, *, known_programs: list[int], offset_minutes: int, now: float) -> SetThermostat:

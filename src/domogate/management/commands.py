@@ -135,6 +135,8 @@ def to_command(body: CommandBody, view: ModuleView, now: float) -> domain.Comman
         if body.socket >= sockets:
             raise ValueOutOfRange(f"the multisocket has no socket {body.socket}; it has 0 to {sockets - 1}")
     command: domain.Command = form.command(**values)
+    if isinstance(command, domain.SetLight) and (contradiction := command.find_contradiction()) is not None:
+        raise ValueOutOfRange(contradiction)
     return command
 
 

@@ -259,7 +259,7 @@ class TestFlood:
                 return all(
                     (report := last.get(lamp.module.id)) is not None
                     and isinstance(report.state, LightState)
-                    and report.state.level == min(100, round(newest[lamp.module.options["name"]] / 254 * 100))
+                    and report.state.level == max(1, round(newest[lamp.module.options["name"]] / 254 * 100))
                     for lamp in lamps
                 )
 

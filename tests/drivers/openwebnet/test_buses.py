@@ -32,19 +32,19 @@ class TestEveryKind:
             ten, hundred = place(DeviceKind.LIGHT, where="11", levels=10), place(DeviceKind.LIGHT, where="12", levels=100)
             color = place(DeviceKind.LIGHT, where="13", color=True)
             await house.attach(ten, hundred, color)
-            assert (await house.tell(ten, SetLight(level=42))).state == LightState(on=True, level=40)
-            assert (await house.tell(hundred, SetLight(level=42))).state == LightState(on=True, level=42)
+            assert (await house.tell(ten, SetLight(on=True, level=42))).state == LightState(on=True, level=40)
+            assert (await house.tell(hundred, SetLight(on=True, level=42))).state == LightState(on=True, level=42)
             blue = Color(240, 100, 60)
-            assert (await house.tell(color, SetLight(color=blue))).state == LightState(on=True, level=60, color=blue)
+            assert (await house.tell(color, SetLight(on=True, color=blue))).state == LightState(on=True, level=60, color=blue)
             assert (await house.ask(hundred)).state == LightState(on=True, level=42)
-            assert (await house.tell(hundred, SetLight(on=False))).state == LightState(on=False, level=0)
+            assert (await house.tell(hundred, SetLight(on=False))).state == LightState(on=False, level=42)
 
     async def test_a_level_that_moves_by_steps_is_asked_for(self) -> None:
         dimmer = BusLight("11", levels=10)
         async with house_with(dimmer) as (gateway, house):
             lamp = place(DeviceKind.LIGHT, where="11", levels=10)
             await house.attach(lamp)
-            await house.tell(lamp, SetLight(level=40))
+            await house.tell(lamp, SetLight(on=True, level=40))
             await gateway.happen(*dimmer.obey("30"))
             await house.shown(lamp, LightState(on=True, level=50))
 

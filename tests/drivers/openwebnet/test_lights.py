@@ -6,8 +6,8 @@ import pytest
 
 from domogate.domain.commands import Command, OpenLock, SetLight
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceRefused
-from domogate.domain.states import Color, LightState, State
+from domogate.domain.faults import CommandNotSupported
+from domogate.domain.states import Color, LightState, LightTarget, State
 from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.kinds import make_device
 from support.openwebnet_devices import asked, receive, told
@@ -38,7 +38,7 @@ class TestLights:
     def test_a_dimmer_keeps_its_level_while_it_is_off(self) -> None:
         dimmer = light(levels=10)
         assert receive(dimmer, "*1*4*11##") == LightState(on=True, level=40)
-        assert receive(dimmer, "*1*0*11##") == LightState(on=False, level=0)
+        assert receive(dimmer, "*1*0*11##") == LightState(on=False, level=40)
         assert receive(dimmer, "*1*1*11##") == LightState(on=True, level=40)
 
     def test_a_dimmer_of_a_hundred_levels_is_not_made_coarser_by_its_level_in_tens(self) -> None:
@@ -47,19 +47,23 @@ class TestLights:
         assert receive(dimmer, "*1*6*11##") == LightState(on=True, level=55)
         assert receive(dimmer, "*1*8*11##") == LightState(on=True, level=80)
         assert receive(dimmer, "*#1*11*4*160*0*0##") == LightState(on=True, level=60)
-        assert receive(dimmer, "*#1*11*1*100*255##") == LightState(on=False, level=0)
+        assert receive(dimmer, "*#1*11*1*100*255##") == LightState(on=False, level=60)
+
+    def test_a_dimmer_that_was_never_on_has_level_0(self) -> None:
+        assert receive(light(levels=100), "*1*0*11##") == LightState(on=False, level=0)
 
     def test_colours(self) -> None:
         lamp = light(color=True)
         assert receive(lamp, "*#1*11*12*240*100*50##") == LightState(on=True, level=50, color=Color(240, 100, 50))
-        assert receive(lamp, "*1*0*11##") == LightState(on=False, level=0, color=Color(240, 100, 50))
+        assert receive(lamp, "*1*0*11##") == LightState(on=False, level=50, color=Color(240, 100, 50))
+        assert receive(lamp, "*#1*11*12*240*100*0##") == LightState(on=False, level=50, color=Color(240, 100, 50))
 
     @pytest.mark.parametrize(
         ("options", "command", "frame"),
         [
             ({}, SetLight(on=True), "*1*1*11##"),
             ({}, SetLight(on=False), "*1*0*11##"),
-            ({}, SetLight(level=0), "*1*0*11##"),
+            ({"levels": 10}, SetLight(level=0), "*1*0*11##"),
             ({"levels": 10}, SetLight(level=44), "*1*4*11##"),
             ({"levels": 10}, SetLight(level=45), "*1*5*11##"),
             ({"levels": 10}, SetLight(level=1), "*1*2*11##"),
@@ -80,13 +84,35 @@ class TestLights:
         receive(lamp, "*#1*11*12*240*100*50##")
         assert told(lamp, SetLight(level=20)) == ["*#1*11*#12*240*100*20##"]
 
-    def test_nothing_said_is_nothing_told(self) -> None:
-        assert told(light(), SetLight()) == []
+    def test_a_level_ordered_while_the_light_is_off_is_sent_when_it_is_switched_on(self) -> None:
+        dimmer = light(levels=10)
+        receive(dimmer, "*1*0*11##")
+        plan = dimmer.plan(SetLight(level=41))
+        assert (plan.requests, plan.is_confirmed) == ((), None)
+        assert plan.on_done is not None
+        plan.on_done(1.0)
+        assert dimmer.state == LightState(on=False, level=40, target=LightTarget(40, None))
+        after_restart = make_device(DeviceKind.LIGHT, {"where": "11", "levels": 10}, dimmer.state)
+        assert receive(after_restart, "*1*0*11##") == dimmer.state
+        assert told(after_restart, SetLight(on=True)) == ["*1*4*11##"]
+
+    def test_switched_on_by_hand_a_light_has_the_level_that_the_bus_reports(self) -> None:
+        dimmer = light(levels=10)
+        receive(dimmer, "*1*0*11##")
+        plan = dimmer.plan(SetLight(on=False, level=40))
+        assert plan.on_done is not None
+        plan.on_done(1.0)
+        assert receive(dimmer, "*1*7*11##") == LightState(on=True, level=70)
+        assert told(dimmer, SetLight(on=True)) == ["*1*1*11##"]
 
     @pytest.mark.parametrize(
         ("options", "command"),
         [
+            ({}, SetLight()),
             ({}, SetLight(level=50)),
+            ({}, SetLight(level=0)),
+            ({"levels": 100}, SetLight(on=True, level=0)),
+            ({"color": True}, SetLight(on=True, color=Color(1, 1, 0))),
             ({"levels": 100}, SetLight(color=Color(1, 1, 1))),
             ({"levels": 100}, SetLight(level=101)),
             ({"color": True}, SetLight(color=Color(361, 0, 0))),
@@ -94,7 +120,7 @@ class TestLights:
         ],
     )
     def test_what_they_refuse(self, options: dict[str, Any], command: Command) -> None:
-        with pytest.raises(DeviceRefused):
+        with pytest.raises(CommandNotSupported):
             light(**options).plan(command)
 
     @pytest.mark.parametrize(

@@ -62,6 +62,12 @@ class TestAUnit:
         seen = [state.testing for state in advance(unit, 2 * HOUR / DAY, start=NOON + before, every=25.0)]
         assert set(seen) == {None, EmergencyTestKind.FUNCTION}
 
+    @pytest.mark.parametrize("kind", EmergencyTestKind)
+    def test_repeats_a_test_that_a_restart_interrupted(self, kind: EmergencyTestKind) -> None:
+        healthy = (Failure(FailureType.BLOCK_OK),)
+        unit = make_unit(EmergencyState(failures=healthy, charge=90, charging_since=NOON - 3 * DAY, testing=kind))
+        assert [test.passed for test in results_of(advance(unit, 1 / 12), kind)] == [True]
+
     def test_makes_no_duration_test_before_it_has_charged_for_a_day(self) -> None:
         unit = make_unit()
         due = next(day for day in range(400) if unit._is_due(EmergencyTestKind.DURATION, NOON + day * DAY))

@@ -16,6 +16,7 @@ from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.picture import HEIGHT, WIDTH, draw_entrance
 from domogate.drivers.simulator.seeded_random import SeededRandom
 from domogate.drivers.simulator.weather import Weather
+from domogate.ports import AttachedModule
 from support.devices import NOON, StillClock, make_id, make_order, make_placed
 
 HOUR = 3600.0
@@ -100,6 +101,7 @@ class TestASimulatedCamera:
         fast = Simulator(clock, seed=1, tick=3600.0, speed=3600.0)
         clock.pass_by(12.0)
         panel = make_placed(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True))
+        panel = AttachedModule(panel.module, panel.last, reported_at=clock.now())
         await fast.attach(PLANT, [panel])
         night = await fast.take_picture(PLANT, panel.module.id, clock.now() + 5)
         assert brightness(night.content) < 80

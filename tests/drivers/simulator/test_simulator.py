@@ -127,11 +127,13 @@ class TestAttaching:
 
 class TestOrders:
     async def test_to_a_light_change_only_what_they_name(self) -> None:
-        color = Color(hue=10, saturation=20, value=30)
-        async with House(make_placed(DeviceKind.LIGHT, LightState(on=False, level=40))) as house:
-            assert (await house.order(SetLight(on=True))).state == LightState(on=True, level=40)
-            assert (await house.order(SetLight(level=55))).state == LightState(on=True, level=55)
-            assert (await house.order(SetLight(color=color))).state == LightState(on=True, level=55, color=color)
+        red, blue = Color(hue=0, saturation=20, value=40), Color(hue=240, saturation=20, value=30)
+        async with House(make_placed(DeviceKind.LIGHT, LightState(on=False, level=40, color=red))) as house:
+            assert (await house.order(SetLight(on=True))).state == LightState(on=True, level=40, color=red)
+            brighter = Color(hue=0, saturation=20, value=55)
+            assert (await house.order(SetLight(level=55))).state == LightState(on=True, level=55, color=brighter)
+            assert (await house.order(SetLight(color=blue))).state == LightState(on=True, level=30, color=blue)
+            assert (await house.order(SetLight(level=0))).state == LightState(on=False, level=30, color=blue)
             assert await house.pass_by(5) == [], "the answer to an order is not reported again"
 
     async def test_to_a_shutter_heater_socket_and_camera_are_carried_out(self) -> None:

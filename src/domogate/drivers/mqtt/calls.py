@@ -4,9 +4,11 @@ import asyncio
 import math
 from collections.abc import Awaitable, Iterable
 
-from domogate.domain.commands import Order
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.commands import Order, SetLight
+from domogate.domain.devices import DeviceKind
+from domogate.domain.faults import CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.states import Report
+from domogate.drivers.mqtt import lights
 from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.connection import ConnectionLost
 from domogate.drivers.mqtt.kinds import properties_for
@@ -20,16 +22,25 @@ FRESH_FOR = 60.0
 
 
 async def execute(session: BrokerSession, module: DrivenModule, order: Order) -> Report:
+    preset = None
     try:
-        wanted = properties_for(module.kind, order.command, module.codec.always)
-        publications = module.codec.encode(wanted)
+        if isinstance(order.command, SetLight) and module.kind is DeviceKind.LIGHT:
+            await _wait_until_reachable(session, module, order.deadline)
+            if lights.needs_report(module, order.command):
+                await _ask(session, module, order.deadline)
+            wanted, preset = lights.plan_light(module, order.command)
+            publications = module.codec.encode(wanted) if wanted else ()
+        else:
+            wanted = properties_for(module.kind, order.command, module.codec.always)
+            publications = module.codec.encode(wanted)
+            await _wait_until_reachable(session, module, order.deadline)
     except Unsupported as unsupported:
-        raise DeviceRefused(str(unsupported)) from None
-    await _wait_until_known(session, module, order.deadline)
-    _check_reachable(module)
+        raise CommandNotSupported(str(unsupported)) from None
     if publications:
         by_broker = module.codec.confirmed_by_broker
         await _call(session, module, wanted, publications, order.deadline, by_broker=by_broker)
+    if preset is not None:
+        module.set_preset(preset)
     return module.report(session.clock.now())
 
 
@@ -40,10 +51,15 @@ async def read(session: BrokerSession, module: DrivenModule, deadline: float) ->
     fresh = module.received_at is not None and now - module.received_at < FRESH_FOR and not module.unanswered
     if module.absence is not None or (module.state is not None and (fresh or not requests)):
         return module.report(now)
+    await _ask(session, module, deadline)
+    return module.report(session.clock.now())
+
+
+async def _ask(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
+    requests = module.codec.encode_read()
     if not requests:
         raise DeviceTimeout("the device has not reported anything yet, and cannot be asked")
     await _call(session, module, Properties(), requests, deadline, by_broker=False)
-    return module.report(session.clock.now())
 
 
 async def take_picture(session: BrokerSession, module: DrivenModule, deadline: float) -> Picture:
@@ -58,6 +74,11 @@ async def take_picture(session: BrokerSession, module: DrivenModule, deadline: f
         if (newest := pictures.find_newest()) is not None:
             return newest
         await _in_time(session, pictures.wait(), deadline, "the camera gave no picture in time")
+
+
+async def _wait_until_reachable(session: BrokerSession, module: DrivenModule, deadline: float) -> None:
+    await _wait_until_known(session, module, deadline)
+    _check_reachable(module)
 
 
 def _check_reachable(module: DrivenModule) -> None:

@@ -9,7 +9,6 @@ from domogate.domain.commands import (
     Command,
     MoveShutter,
     OpenLock,
-    SetLight,
     SetThermostat,
     SwitchCamera,
     SwitchHeater,
@@ -36,7 +35,7 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from domogate.drivers.bounds import check_bounds, check_light
+from domogate.drivers.bounds import check_bounds
 from domogate.drivers.mqtt.properties import THERMOSTAT_DEFAULTS, Properties, Unsupported
 
 UNITS: Mapping[str, Unit] = MappingProxyType(
@@ -57,6 +56,8 @@ def _light(properties: Properties, _: Readings) -> State | None:
     if "on" not in properties:
         return None
     level = properties.get("level")
+    if properties["on"] and level == 0:
+        level = 1  # rounded from a very low brightness
     hue, saturation = properties.get("hue"), properties.get("saturation")
     color = None if hue is None or saturation is None else Color(hue, saturation, float(100 if level is None else level))
     return LightState(on=properties["on"], level=level, color=color)
@@ -130,26 +131,6 @@ def make_state(kind: DeviceKind, properties: Properties, readings: Readings) -> 
 # Commands
 
 
-def _light_command(command: SetLight) -> Properties:
-    check_light(command)
-    level = command.level
-    if level is None and command.color is not None:
-        level = round(command.color.value)
-    # The level of a lamp that is off cannot be set: only `on` is wanted then.
-    if command.on is False or (level == 0 and command.on is not True):
-        return Properties(on=False)
-    wanted = Properties()
-    if command.on is not None:
-        wanted["on"] = command.on
-    if level is not None:
-        wanted["level"] = max(1, level)
-    if command.color is not None:
-        wanted["hue"], wanted["saturation"] = command.color.hue, command.color.saturation
-    if not wanted:
-        raise Unsupported("the command is empty")
-    return wanted
-
-
 def _shutter_command(command: MoveShutter) -> Properties:
     check_bounds("position", command.position, 0, 100)
     return Properties(position=command.position)
@@ -179,7 +160,6 @@ def _socket_command(command: SwitchSocket) -> Properties:
 
 _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]] = MappingProxyType(
     {
-        DeviceKind.LIGHT: (SetLight, _light_command),
         DeviceKind.AUTOMATION: (MoveShutter, _shutter_command),
         DeviceKind.PLUG: (SwitchPlug, lambda command: Properties(on=command.on)),
         DeviceKind.HEATER: (SwitchHeater, lambda command: Properties(on=command.on)),
@@ -193,7 +173,10 @@ _COMMANDS_BY_KIND: Mapping[DeviceKind, tuple[type, Callable[[Any], Properties]]]
 
 
 def properties_for(kind: DeviceKind, command: Command, always: Properties) -> Properties:
-    """The properties that the command wants, without those that hold `always`. Raises Unsupported, DeviceRefused."""
+    """The properties that the command wants, without those that hold `always`; `lights.py` has those of lights.
+
+    Raises Unsupported, CommandNotSupported.
+    """
     command_type, make = _COMMANDS_BY_KIND.get(kind, (None, None))
     if command_type is None or make is None or not isinstance(command, command_type):
         raise Unsupported(f"a {kind} does not take this command")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from domogate.domain.faults import DeviceRefused, Fault
 from domogate.domain.ids import Id
 from domogate.domain.reachability import Absence, AbsenceReason
-from domogate.domain.states import CameraState, Reading, Report, State, without_readings
+from domogate.domain.states import CameraState, LightState, LightTarget, Reading, Report, State, without_readings
 from domogate.drivers.mqtt.kinds import UNITS, make_state, unconfirmed
 from domogate.drivers.mqtt.pictures import CameraPictures
 from domogate.drivers.mqtt.properties import MEASURES, NOT_STATE, Codec, Properties
@@ -76,6 +76,9 @@ class DrivenModule:
         self._known = bool(attached.reported_at)
         """It has reported something, now or before the last restart."""
         self._properties = Properties()
+        before = self.state
+        self.preset = before.target if isinstance(before, LightState) and not before.on else None
+        """The level and colour that were ordered while the light was off; they are sent when it is switched on."""
         self._readings: dict[str, Reading] = {}
         self._history_at: dict[str, float] = {}
         self._reported = _reported(attached)
@@ -186,6 +189,20 @@ class DrivenModule:
 
     def _update_state(self) -> None:
         self.state = make_state(self.kind, self._properties, self._readings) or self.state
+        if isinstance(self.state, LightState):
+            if self.state.on:
+                self.preset = None
+            if self.preset is not None:
+                level, color = self.preset.level, self.preset.color
+                self.state = LightState(on=False, level=level, color=color, target=self.preset)
+
+    def set_preset(self, preset: LightTarget) -> None:
+        """The light is off. It gets this level and colour when it is switched on."""
+        self.preset = preset
+        self._update_state()
+
+    def has_reported(self, what: str) -> bool:
+        return what in self._properties
 
     # calls
 

@@ -92,6 +92,11 @@ class Codec(Protocol):
         ...
 
     @property
+    def settable(self) -> frozenset[str] | None:
+        """The properties that can be set; None: a device can set those that it reports."""
+        ...
+
+    @property
     def always(self) -> Properties:
         """Properties that never change: they are neither sent nor awaited."""
         ...

@@ -5,7 +5,7 @@ from typing import Any
 
 from domogate.domain.commands import Command, MoveShutter
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceRefused
+from domogate.domain.faults import CommandNotSupported
 from domogate.domain.states import AutomationState, State
 from domogate.drivers.bounds import check_bounds
 from domogate.drivers.openwebnet.device import Plan, PointDevice, to_numbers
@@ -99,7 +99,7 @@ class Shutter(PointDevice):
             request: Request = DimensionWriting(WHO, self.where_text, _GO_TO, (str(wanted),), _NO_PRIORITY)
             return Plan((request,), lambda: self._is_moving_to(wanted))
         if wanted not in (0, 100):
-            raise DeviceRefused("this shutter can only open (100) or close (0): its actuator knows no positions")
+            raise CommandNotSupported("this shutter can only open (100) or close (0): its actuator knows no positions")
         request = Normal(WHO, _UP if wanted else _DOWN, self.where_text)
         return Plan((request,), lambda: self._is_moving_to(wanted))
 

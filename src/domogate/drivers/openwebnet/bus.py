@@ -223,6 +223,8 @@ class Bus:
         assert module.device is not None
         if module.absence is not None:
             await self._check_absent(module, order.deadline)
+        if module.device.needs_state(order.command):
+            await self.read(module, order.deadline)
         plan = module.device.plan(order.command)
         before = module.received
         for request in plan.requests:
@@ -237,14 +239,14 @@ class Bus:
                 if plan.is_confirmed is None:
                     raise DeviceTimeout(f"it is not known whether the device executed it: {error}") from error
                 break  # it is not sent again; the device may still confirm it
-        if plan.is_confirmed is None:
-            self._finish_on_ack(module, plan)
-        else:
+        if plan.is_confirmed is not None:
             await self._wait_confirmed(module, plan.is_confirmed, before, order.deadline)
+        if plan.is_confirmed is None or plan.on_done is not None:
+            self._finish(module, plan)
 
-    def _finish_on_ack(self, module: DrivenModule, plan: Plan) -> None:
-        if plan.on_ack is not None:
-            plan.on_ack(self._clock.now())
+    def _finish(self, module: DrivenModule, plan: Plan) -> None:
+        if plan.on_done is not None:
+            plan.on_done(self._clock.now())
         self._report_change(module)
         if plan.read_after is not None:
             asyncio.get_running_loop().call_later(plan.read_after, self._read_later, module)

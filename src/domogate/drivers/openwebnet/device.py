@@ -8,7 +8,7 @@ import msgspec
 
 from domogate.domain.commands import Command
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceRefused
+from domogate.domain.faults import CommandNotSupported
 from domogate.domain.states import Reading, State
 from domogate.drivers.openwebnet.addresses import parse_where
 from domogate.drivers.openwebnet.frames import Event, Normal, Request, StatusRequest
@@ -23,7 +23,8 @@ class Plan(msgspec.Struct, frozen=True):
     requests: tuple[Request, ...]
     is_confirmed: Callable[[], bool] | None = None
     """Whether the state confirms it, after a new event; None: the ACK of the gateway is the only confirmation."""
-    on_ack: Callable[[float], None] | None = None
+    on_done: Callable[[float], None] | None = None
+    """Called after the confirmation."""
     read_after: float | None = None
     """Read the device after so many seconds, because it switches back by itself."""
 
@@ -68,11 +69,15 @@ class Device(ABC):
         return False
 
     def plan(self, command: Command) -> Plan:
-        """Raises DeviceRefused."""
+        """Raises CommandNotSupported."""
         raise self.refusal(command)
 
-    def refusal(self, command: Command) -> DeviceRefused:
-        return DeviceRefused(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}' on this bus")
+    def refusal(self, command: Command) -> CommandNotSupported:
+        return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}' on this bus")
+
+    def needs_state(self, command: Command) -> bool:  # noqa: ARG002 (subclasses need it)
+        """Whether the device must be read before the command can be planned."""
+        return False
 
     @property
     def subscriptions(self) -> tuple[Request, ...]:

@@ -6,9 +6,18 @@ from typing import Any
 
 from domogate.domain.commands import Activate, Command, OpenLock, SetLight, SwitchHeater, SwitchPlug
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceRefused
-from domogate.domain.states import ActivationState, Color, HeaterState, LightState, LockState, PlugState, Reading, State
-from domogate.drivers.bounds import check_light
+from domogate.domain.states import (
+    ActivationState,
+    Color,
+    HeaterState,
+    LightState,
+    LightTarget,
+    LockState,
+    PlugState,
+    Reading,
+    State,
+)
+from domogate.drivers.bounds import check_light, light_after
 from domogate.drivers.openwebnet.device import Key, Plan, PointDevice, to_numbers
 from domogate.drivers.openwebnet.energy import Meter
 from domogate.drivers.openwebnet.frames import (
@@ -90,8 +99,18 @@ class Light(Actuator):
         return bool(self.options.get("color", False))
 
     def restore(self, last: State | None) -> None:
-        self._color: Color | None = last.color if isinstance(last, LightState) else None
-        self._level: int | None = last.level or None if isinstance(last, LightState) and self.levels > 1 else None
+        self._color: Color | None = None
+        self._level: int | None = None
+        self._preset: LightTarget | None = None
+        """The level and colour that were ordered while the light was off; they are sent when it is switched on."""
+        if isinstance(last, LightState):
+            self._color = last.color if self.has_color else None
+            self._level = last.level or None if self.has_levels else None
+            self._preset = last.target if self.has_levels and not last.on else None
+
+    @property
+    def has_levels(self) -> bool:
+        return self.levels > 1 or self.has_color
 
     @property
     def read_requests(self) -> tuple[Request, ...]:
@@ -113,8 +132,9 @@ class Light(Actuator):
         if event.dimension == _COLOR and len(numbers) >= 3:
             hue, saturation, value = numbers[:3]
             if hue <= 360 and saturation <= 100 and value <= 100:
-                self._color = Color(float(hue), float(saturation), float(value))
                 self._set_exact_level(value, at)
+                self._color = Color(float(hue), float(saturation), float(self._level or 0))
+                self.set_state(on=value > 0, level=None, at=at)
                 return True
         return False
 
@@ -127,42 +147,56 @@ class Light(Actuator):
         # A dimmer of a hundred levels also reports its level in tens: ignore it when it is the same level.
         if level is not None and not (self.levels == 100 and self._level is not None and level == _tens(self._level)):
             self._level = level
-        color = self._color if self.has_color else None
-        dimmed = self.levels > 1 or self.has_color or self._level is not None
-        self.state = LightState(on=on, level=(self._level if on else 0) if dimmed else None, color=color)
+        if on:
+            self._preset = None
+        shown = self._preset or LightTarget(self._level if on else self._level or 0, self._color if self.has_color else None)
+        has_levels = self.has_levels or self._level is not None
+        self.state = LightState(on=on, level=shown.level if has_levels else None, color=shown.color, target=self._preset)
 
     def plan(self, command: Command) -> Plan:
         if not isinstance(command, SetLight):
             raise self.refusal(command)
-        check_light(command)
-        if command == SetLight():
-            return Plan((), lambda: True)  # nothing changes
-        if command.on is False or command.level == 0:
-            return self.plan_switch(False)
-        if command.color is not None:
-            return self._plan_color(command.color, command.level)
-        if command.level is not None:
-            return self._plan_level(command.level)
-        return self.plan_switch(True)
+        check_light(command, has_levels=self.has_levels, has_colors=self.has_color)
+        before = self.state if isinstance(self.state, LightState) else LightState(on=True, level=self._level, color=self._color)
+        after = light_after(command, before)
+        if not after.on:
+            return self._plan_off(command, after, send=before.on or command.on is False or not command.brightness)
+        if command.brightness is None and self._preset is None:
+            return self.plan_switch(True)
+        if after.color is not None:
+            return self._plan_color(after.color, after.level)
+        assert after.level is not None  # the command or the preset has it
+        return self._plan_level(after.level)
+
+    def _plan_off(self, command: SetLight, after: LightState, *, send: bool) -> Plan:
+        """The bus cannot set the level of a light that is off: it is sent when the light is switched on."""
+
+        def keep_preset(at: float) -> None:
+            level = _tens(after.level) if self.levels == 10 and after.level else after.level
+            self._preset = LightTarget(level, after.color)
+            self.set_state(on=False, level=None, at=at)
+
+        on_done = keep_preset if command.brightness else None
+        if not send:
+            return Plan((), on_done=on_done)
+        plan = self.plan_switch(False)
+        return Plan(plan.requests, plan.is_confirmed, on_done=on_done)
+
+    def needs_state(self, command: Command) -> bool:
+        return self.state is None and isinstance(command, SetLight) and command.on is None
 
     def _plan_color(self, color: Color, level: int | None) -> Plan:
-        if not self.has_color:
-            raise DeviceRefused("this light is not set up for colours")
         wanted = Color(float(round(color.hue) % 360), float(round(color.saturation)), float(level or round(color.value)))
         values = tuple(f"{round(value)}" for value in (wanted.hue, wanted.saturation, wanted.value))
         request = DimensionWriting(WHO, self.where_text, _COLOR, values)
-        return Plan((request,), lambda: isinstance(self.state, LightState) and self.state.color == wanted)
+        return Plan((request,), lambda: isinstance(self.state, LightState) and self.state.on and self.state.color == wanted)
 
     def _plan_level(self, level: int) -> Plan:
-        if self.has_color and self._color is not None:
-            return self._plan_color(self._color, level)
         if self.levels == 100 or self.has_color:
             request: Request = DimensionWriting(WHO, self.where_text, _LEVEL, (str(100 + level), _DEFAULT_SPEED))
-        elif self.levels == 10:
+        else:
             level = _tens(level)
             request = Normal(WHO, level // 10, self.where_text)
-        else:
-            raise DeviceRefused("this light is not set up for levels")
         return Plan((request,), lambda: isinstance(self.state, LightState) and self.state.on and self.state.level == level)
 
 
@@ -236,7 +270,7 @@ class Relay(Actuator):
             raise self.refusal(command)
         # Half a second is too short to read it: the ACK of the gateway is the only confirmation.
         request = Normal(WHO, PULSES[self.seconds], self.where_text)
-        return Plan((request,), on_ack=lambda at: self.set_state(on=True, level=None, at=at), read_after=self.seconds + 1.0)
+        return Plan((request,), on_done=lambda at: self.set_state(on=True, level=None, at=at), read_after=self.seconds + 1.0)
 
 
 def _tens(level: int) -> int:

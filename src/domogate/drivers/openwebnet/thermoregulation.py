@@ -5,7 +5,7 @@ from typing import Any
 
 from domogate.domain.commands import Command, SetThermostat
 from domogate.domain.devices import DeviceKind
-from domogate.domain.faults import DeviceRefused
+from domogate.domain.faults import CommandNotSupported
 from domogate.domain.states import Reading, State, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.drivers.bounds import check_bounds
 from domogate.drivers.openwebnet.addresses import parse_zone
@@ -181,11 +181,11 @@ class Zone(Device):
             raise self.refusal(command)
         check_bounds("set point", command.set_point, LOWEST, HIGHEST)
         if command.activation_time is not None:
-            raise DeviceRefused("zones of this bus have no timed modes: they take no activation time")
+            raise CommandNotSupported("zones of this bus have no timed modes: they take no activation time")
         if command.mode is ThermostatMode.BOOST:
-            raise DeviceRefused("zones of this bus have no boost")
+            raise CommandNotSupported("zones of this bus have no boost")
         if command.program is not None and (self.zone != CENTRAL or command.program not in PROGRAMS):
-            raise DeviceRefused("only the central unit (#0) has programs (1 to 3)")
+            raise CommandNotSupported("only the central unit (#0) has programs (1 to 3)")
         function = command.function or self._function
         digit = _FUNCTION_DIGIT[function]
         if command.mode in (ThermostatMode.OFF, ThermostatMode.PROTECTION):
@@ -199,14 +199,14 @@ class Zone(Device):
             return self._plan_what(digit * 100 + 11 if command.function else 311, command.mode, command.function)
         if command.function is not None:
             return self._plan_what(1 if command.function is ThermostatFunction.HEATING else 0, None, command.function)
-        raise DeviceRefused("the command has nothing that a zone of this bus can do")
+        raise CommandNotSupported("the command has nothing that a zone of this bus can do")
 
     def _plan_set_point(self, command: SetThermostat, digit: int) -> Plan:
         if command.mode is ThermostatMode.AUTOMATIC:
-            raise DeviceRefused("in automatic mode the program sets the set point")
+            raise CommandNotSupported("in automatic mode the program sets the set point")
         wanted = command.set_point if command.set_point is not None else self._set_point
         if wanted is None:
-            raise DeviceRefused("manual mode needs a set point, and that of the zone is not known yet")
+            raise CommandNotSupported("manual mode needs a set point, and that of the zone is not known yet")
         value = encode_set_point(wanted)
         request = DimensionWriting(WHO, self.where_text, _SET_POINT, (value, str(digit)))
         set_point = decode_temperature(value)

@@ -1,9 +1,11 @@
 """Lights, shutters and heaters."""
 
+import msgspec
+
 from domogate.domain.commands import Command, MoveShutter, SetLight, SwitchHeater
 from domogate.domain.plants import Module
-from domogate.domain.states import AutomationState, Color, HeaterState, LightState
-from domogate.drivers.bounds import check_bounds, check_light
+from domogate.domain.states import AutomationState, Color, HeaterState, LightState, LightTarget
+from domogate.drivers.bounds import check_bounds, check_light, light_after
 from domogate.drivers.simulator.device import Device, Start, Transition
 
 _FULL_LIGHT = 9.0
@@ -23,8 +25,14 @@ class Light(Device[LightState]):
     def __init__(self, module: Module, state: LightState | None, start: Start) -> None:
         super().__init__(module, state, start)
         self._lasts: float = self.options.get("transition", 0)
-        self._from = self._to = self.state
+        target = self.state.target
+        self._from = self._to = self.state = msgspec.structs.replace(self.state, target=None)
         self._transition: Transition | None = None
+        if target is not None and target.ends_at is not None:  # a restart interrupted the transition
+            self._to = LightState(on=self.state.on, level=target.level, color=target.color)
+            left = self.time_scale.simulated(target.ends_at) - start.now
+            self._transition = Transition(min(max(left, 0.0), self._lasts), start.now)
+            self._continue(self._transition, start.now)
 
     def first_state(self) -> LightState:
         color = None
@@ -49,10 +57,7 @@ class Light(Device[LightState]):
     def evolve(self, now: float) -> None:
         self.use(self.watts, now)
         if self._transition is not None:
-            part = self._transition.progress(now)
-            self.state = _between(self._from, self._to, part)
-            if part >= 1:
-                self._transition = None
+            self._continue(self._transition, now)
         slot = self.residents.next_visit(now)
         if slot is None:
             return
@@ -66,17 +71,11 @@ class Light(Device[LightState]):
     def execute(self, command: Command, now: float) -> None:
         if not isinstance(command, SetLight):
             raise self.refusal(command)
-        check_light(command)
-        # A value that the command does not name stays at the target of the running transition, not at its present value.
-        target = self._to if self._transition is not None else self.state
-        self._change_to(
-            LightState(
-                on=target.on if command.on is None else command.on,
-                level=target.level if command.level is None else command.level,
-                color=target.color if command.color is None else command.color,
-            ),
-            now,
-        )
+        # Values that the command does not name stay at the target of the running transition, not at their present value.
+        before = self.state if self._transition is None else self._to
+        has_colors = before.color is not None
+        check_light(command, has_levels=has_colors or before.level is not None, has_colors=has_colors)
+        self._change_to(light_after(command, before), now)
         self.residents.pause(now)
 
     def _change_to(self, to: LightState, now: float) -> None:
@@ -84,19 +83,26 @@ class Light(Device[LightState]):
         begin = self.state
         if not begin.on and to.level is not None:
             begin = LightState(on=False, level=0, color=begin.color)
+        self._from, self._to, self._transition = begin, to, None
         if self._lasts and to.on and (begin.level, begin.color) != (to.level, to.color):
-            self._from, self._to, self._transition = begin, to, Transition(self._lasts, now)
-            self.state = _between(begin, to, 0.0)
+            self._transition = Transition(self._lasts, now)
+            self._continue(self._transition, now)
         else:
-            self._transition, self.state = None, to
+            self.state = to
+
+    def _continue(self, transition: Transition, now: float) -> None:
+        part = transition.progress(now)
+        if part >= 1:
+            self._transition, self.state = None, self._to
+            return
+        target = LightTarget(self._to.level, self._to.color, self.time_scale.real(transition.ends_at))
+        self.state = msgspec.structs.replace(_between(self._from, self._to, part), target=target)
 
 
 def _between(begin: LightState, end: LightState, part: float) -> LightState:
-    if part >= 1:
-        return end
     level = end.level
     if level is not None and begin.level is not None:
-        level = round(begin.level + (level - begin.level) * part)
+        level = max(1, round(begin.level + (level - begin.level) * part))
     color = end.color
     if color is not None and begin.color is not None:
         # Hue is a circle: red is next to violet.
@@ -121,6 +127,8 @@ class Shutter(Device[AutomationState]):
         self._whole_way: float = self.options.get("travel", self.WHOLE_WAY)
         self._from = self._to = self.state.position
         self._transition: Transition | None = None
+        if self.state.target is not None:  # a restart interrupted the movement
+            self._change_to(self.state.target, start.now)
 
     def first_state(self) -> AutomationState:
         return AutomationState(position=100 if 7 <= _hour(self.made_at) < 20 else 0)
@@ -135,10 +143,7 @@ class Shutter(Device[AutomationState]):
 
     def evolve(self, now: float) -> None:
         if self._transition is not None:
-            part = self._transition.progress(now)
-            self.state = AutomationState(position=round(self._from + (self._to - self._from) * part))
-            if part >= 1:
-                self._transition = None
+            self._continue(self._transition, now)
         slot = self.residents.next_visit(now)
         if slot is not None:
             by_day = round(self.random.between("shutter", 50, 100, slot))
@@ -153,11 +158,16 @@ class Shutter(Device[AutomationState]):
 
     def _change_to(self, position: int, now: float) -> None:
         self._from, self._to = self.state.position, position
-        way = self._whole_way * abs(self._to - self._from) / 100
-        if way > 0:
-            self._transition = Transition(way, now)
+        self._transition = Transition(self._whole_way * abs(self._to - self._from) / 100, now)
+        self._continue(self._transition, now)
+
+    def _continue(self, transition: Transition, now: float) -> None:
+        part = transition.progress(now)
+        if part >= 1:
+            self._transition, self.state = None, AutomationState(position=self._to)
         else:
-            self._transition, self.state = None, AutomationState(position=position)
+            position = round(self._from + (self._to - self._from) * part)
+            self.state = AutomationState(position=position, target=self._to)
 
 
 class Heater(Device[HeaterState]):

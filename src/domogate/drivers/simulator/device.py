@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from domogate.domain.commands import Command
-from domogate.domain.faults import DeviceRefused
+from domogate.domain.faults import CommandNotSupported
 from domogate.domain.plants import Module
 from domogate.domain.states import Reading, State, Unit
 from domogate.drivers.simulator.seeded_random import ResidentActivity, SeededRandom
@@ -113,7 +113,7 @@ class Device(ABC, Generic[S]):
         """Let time pass until `now`. `now` may be any time later, or earlier if the clock was set back."""
 
     def execute(self, command: Command, now: float) -> None:  # noqa: ARG002 (subclasses need it)
-        """Raises DeviceRefused."""
+        """Raises CommandNotSupported."""
         raise self.refusal(command)
 
     def use(self, watts: float, now: float) -> None:
@@ -122,8 +122,8 @@ class Device(ABC, Generic[S]):
             self.used += watts * (now - self.used_until) / 3600
         self.used_until = now
 
-    def refusal(self, command: Command) -> DeviceRefused:
-        return DeviceRefused(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}'")
+    def refusal(self, command: Command) -> CommandNotSupported:
+        return CommandNotSupported(f"a module of kind {self.kind} cannot '{command.__struct_config__.tag}'")
 
     def measured(self, before: Reading | None, value: float, unit: Unit, now: float) -> Reading:
         """A reading of now, or the one before if the value is the same."""
@@ -158,6 +158,10 @@ class Transition:
     def __init__(self, lasts: float, now: float) -> None:
         self._lasts = lasts
         self._began = now
+
+    @property
+    def ends_at(self) -> float:
+        return self._began + self._lasts
 
     def progress(self, now: float) -> float:
         """How much of the change is done."""

@@ -18,7 +18,7 @@ class _TimedDevice(Device[S]):
 
     def __init__(self, module: Module, state: S | None, start: Start) -> None:
         super().__init__(module, state, start)
-        self._countdown = Countdown(self.LASTS, start.now)
+        self._countdown = Countdown(self.LASTS, start.since)
 
     @property
     def moving(self) -> bool:

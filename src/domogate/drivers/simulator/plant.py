@@ -76,6 +76,10 @@ class SimulatedModule:
         return self.absence is None and self.behaviour is not Behaviour.SLOW
 
     @property
+    def is_moving(self) -> bool:
+        return self.device is not None and self.absence is None and self.device.moving
+
+    @property
     def has_changes(self) -> bool:
         if self.device is None or not self.responds:
             return False
@@ -174,7 +178,7 @@ class SimulatedPlant:
             module.apply_options(attached.module, now)
             module.confirmed = module.confirmed and attached.reported_at > 0
         self._modules = kept
-        self._moving = {module_id: module for module_id, module in self._moving.items() if kept.get(module_id) is module}
+        self._moving = {module_id: module for module_id, module in kept.items() if module.is_moving}
         self._assign_rooms(self._time_scale.simulated(now))
 
     def _keep(self, attached: AttachedModule, now: float) -> SimulatedModule:
@@ -243,7 +247,7 @@ class SimulatedPlant:
     def _evolve(self, module: SimulatedModule, simulated: float) -> None:
         if module.device is not None and module.absence is None:
             module.device.evolve(simulated)
-            if module.device.moving:
+            if module.is_moving:
                 self._moving[module.id] = module
 
     @property

@@ -10,7 +10,7 @@ from math import ceil, floor, inf, pi, sin
 import msgspec
 
 from domogate.domain.commands import Command, SwitchPlug, SwitchSocket
-from domogate.domain.faults import DeviceRefused
+from domogate.domain.faults import CommandNotSupported
 from domogate.domain.plants import Module
 from domogate.domain.states import EnergyMeterState, MultisocketState, PlugState, Unit
 from domogate.drivers.simulator.device import Device, Start
@@ -210,7 +210,7 @@ class Multisocket(Device[MultisocketState]):
         if not isinstance(command, SwitchSocket):
             raise self.refusal(command)
         if not 0 <= command.socket < len(self.state.sockets):
-            raise DeviceRefused(f"socket must be within 0..{len(self.state.sockets) - 1}")
+            raise CommandNotSupported(f"socket must be within 0..{len(self.state.sockets) - 1}")
         self._switch(command.socket, command.on, now)
         self.residents.pause(now)
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import structlog
 
 from domogate.domain.commands import Order
-from domogate.domain.faults import DeviceOffline, DeviceRefused, DeviceTimeout
+from domogate.domain.faults import CommandNotSupported, DeviceOffline, DeviceRefused, DeviceTimeout
 from domogate.domain.ids import Id
 from domogate.domain.states import Report
 from domogate.drivers.simulator.behaviour import Behaviour
@@ -71,6 +71,8 @@ class Simulator:
         for _ in plant.attach(modules, self._clock.now()):
             await asyncio.sleep(0)
         if self._plants.get(plant_id) is plant:
+            if plant.in_motion:
+                self._motion.set()
             await self._send(plant.take_first_reports(self._clock.now()))
 
     async def detach(self, plant_id: Id) -> None:
@@ -142,7 +144,7 @@ class Simulator:
         if module.behaviour is Behaviour.REFUSING:
             raise DeviceRefused("the device refuses all commands")
         if module.device is None:
-            raise DeviceRefused("a scene takes no commands")
+            raise CommandNotSupported("a scene takes no commands")
         now = self._clock.now()
         if now >= order.deadline:
             raise DeviceTimeout("the order came after its deadline")

@@ -12,6 +12,7 @@ import structlog
 from domogate.domain.commands import Command, Order, OrderRecord, OrderState, SceneStep, SwitchPlug, end_after
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import (
+    CommandNotSupported,
     DeviceOffline,
     DeviceRefused,
     DeviceTimeout,
@@ -39,7 +40,7 @@ _LAST_LOOKUP = 0.15
 """No lookup starts later than so many seconds after the deadline. So the caller is answered within 0.25 s after it."""
 
 # When plugs fail in different ways, the answer has the worst fault. The worst case is a command that may have been executed.
-_WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, DeviceOffline)
+_WORST_FIRST: tuple[type[Fault], ...] = (DeviceTimeout, DeviceRefused, CommandNotSupported, DeviceOffline)
 
 
 class Control:
@@ -67,10 +68,11 @@ class Control:
         self._numbers = itertools.count(1)
 
     def find_fresh(self, view: ModuleView) -> State | None:
-        """Return the state if its driver confirmed it recently. If the result is None, call `read_state`."""
-        if view.reachable and self._clock.now() - view.confirmed_at <= self._max_ages[view.module.kind]:
-            return view.state
-        return None
+        """Return the state if its driver confirmed it recently and it does not move. None: call `read_state`."""
+        state = view.state
+        if not view.reachable or self._clock.now() - view.confirmed_at > self._max_ages[view.module.kind]:
+            return None
+        return None if state is not None and state.is_moving else state
 
     async def read_state(self, view: ModuleView) -> State:
         """Return the state, and ask the module first if the state is not fresh. Raises DeviceOffline, DeviceTimeout."""
@@ -223,6 +225,6 @@ def _worst(failed: list[tuple[str, BaseException]], *, of: int) -> BaseException
     names = ", ".join(f"'{name}'" for name, _ in failed)
     for kind in _WORST_FIRST:
         for _, outcome in failed:
-            if isinstance(outcome, kind):
+            if type(outcome) is kind:
                 return kind(f"{len(failed)} of {of} plugs did not confirm: {names}; {outcome.message}")
     return failed[0][1]

@@ -210,6 +210,7 @@ class Generic:
     def __init__(self, options: GenericOptions, kind: DeviceKind) -> None:
         self._options = options
         self.confirmed_by_broker = options.confirm == "broker"
+        self.settable = frozenset(_PROPERTIES[name][0] for name in options.command if name in _PROPERTIES)
         defaults = THERMOSTAT_DEFAULTS if kind is DeviceKind.CHRONOTHERMOSTAT else {}
         in_options = options.state.keys() | options.command.keys()
         self.always = cast(Properties, {fact: value for fact, value in defaults.items() if fact not in in_options})

@@ -71,6 +71,7 @@ class Tasmota:
     """The codec of one relay, light, shutter or meter of one Tasmota device."""
 
     confirmed_by_broker = False
+    settable = None
     always = Properties()
 
     def __init__(self, kind: DeviceKind, options: TasmotaOptions) -> None:

@@ -79,6 +79,7 @@ class Zigbee2Mqtt:
     """The codec of one device of Zigbee2MQTT."""
 
     confirmed_by_broker = False
+    settable = None
     always = Properties()
 
     def __init__(self, kind: DeviceKind, options: Zigbee2MqttOptions) -> None:
@@ -145,11 +146,11 @@ class Zigbee2Mqtt:
     def _read_light(self, said: Mapping[str, Any], properties: Properties) -> None:
         if (brightness := within(said.get(f"brightness{self._suffix}"), 0, 255)) is not None:
             properties["level"] = min(100, round(brightness / _BRIGHTEST * 100))
-        if said.get(f"color_mode{self._suffix}") == "color_temp":
-            properties["hue"] = properties["saturation"] = None
-            return
         color = said.get(f"color{self._suffix}")
         if not isinstance(color, dict):
+            return  # a light without colours
+        if said.get(f"color_mode{self._suffix}") == "color_temp":
+            properties["hue"] = properties["saturation"] = None
             return
         hue, saturation = within(color.get("hue"), 0, 360), within(color.get("saturation"), 0, 100)
         x, y = within(color.get("x"), 0, 1), within(color.get("y"), 0.001, 1)

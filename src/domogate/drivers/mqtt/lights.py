@@ -1,0 +1,47 @@
+"""Commands to lights: what must be sent, and what is kept until the light is switched on (Decision 0067)."""
+
+from domogate.domain.commands import SetLight
+from domogate.domain.states import LightState, LightTarget
+from domogate.drivers.bounds import check_light, light_after
+from domogate.drivers.mqtt.module import DrivenModule
+from domogate.drivers.mqtt.properties import Properties
+
+
+def needs_report(module: DrivenModule, command: SetLight) -> bool:
+    """Whether the light must report first: it is not known whether it is on, or whether it has levels and colours."""
+    if module.codec.confirmed_by_broker or module.has_reported("on"):
+        return False
+    if module.codec.settable is None:
+        return command.on is None or command.brightness is not None
+    return command.on is None and module.state is None
+
+
+def plan_light(module: DrivenModule, command: SetLight) -> tuple[Properties, LightTarget | None]:
+    """What must be sent, and the level and colour to keep for a light that is off. Raises CommandNotSupported."""
+    has_levels, has_colors = _can_set(module, "level"), _can_set(module, "hue")
+    check_light(command, has_levels=has_levels, has_colors=has_colors)
+    before = module.state if isinstance(module.state, LightState) else LightState(on=True)
+    after = light_after(command, before)
+    is_preset = not after.on and bool(command.brightness) and has_levels
+    wanted = light_properties(command, before, has_levels=has_levels)
+    return wanted, LightTarget(after.level, after.color) if is_preset else None
+
+
+def light_properties(command: SetLight, before: LightState, *, has_levels: bool = True) -> Properties:
+    """What must be sent. A level or colour for a light that stays off is not sent: it would switch the light on."""
+    after = light_after(command, before)
+    if not after.on:
+        return Properties(on=False) if before.on or command.on is False or not command.brightness else Properties()
+    preset = before.target
+    wanted = Properties() if command.on is None else Properties(on=command.on)
+    if has_levels and after.level is not None and (command.brightness is not None or preset is not None):
+        wanted["level"] = after.level
+    if after.color is not None and (command.color is not None or (preset is not None and preset.color is not None)):
+        wanted["hue"], wanted["saturation"] = after.color.hue, after.color.saturation
+    return wanted
+
+
+def _can_set(module: DrivenModule, what: str) -> bool:
+    """A device of a dialect without a list of commands can set what it reports."""
+    settable = module.codec.settable
+    return module.has_reported(what) if settable is None else what in settable

@@ -1,0 +1,58 @@
+"""kill -9 while simulated devices move: what they were told survives."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.backstage import let_in
+from support.extension_operations import X2
+from support.gateway import Gateway, eventually, import_estate, running
+from support.plug_estate import KEY, OWNER, plug_estate
+from support.restarting import Lives, clean_environment, kill
+from support.spec_operations import E8
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+LAMP = "10000000-0000-4000-8000-00000000f001"
+TRANSITION = 8
+
+
+def estate_with_a_fading_lamp() -> dict[str, Any]:
+    estate = plug_estate()
+    estate["clients"][0]["scopes"] = sorted({*estate["clients"][0]["scopes"], "light.write"})
+    estate["plants"][0]["modules"] = [
+        {
+            "id": LAMP,
+            "name": "Lamp",
+            "kind": "light",
+            "driver": "simulator",
+            "state": {"on": False, "level": 10},
+            "options": {"transition": TRANSITION},
+        }
+    ]
+    return estate
+
+
+def light(gateway: Gateway, plant: str) -> dict[str, Any]:
+    answer = gateway.send(E8, {"plant": plant, "module": LAMP}, who=OWNER)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()["lights"][0]
+    return found
+
+
+def test_a_lamp_reaches_the_level_that_was_acknowledged_before_the_kill(tmp_path: Path) -> None:
+    lives = Lives(tmp_path, clean_environment({}))
+    estate = estate_with_a_fading_lamp()
+    plant = estate["plants"][0]["id"]
+    import_estate(estate, tmp_path, lives.data, lives.environment)
+    with running(lives.start()) as gateway:
+        lives.known = {name: let_in(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
+        order = json.dumps({"status": "on", "level": 90}).encode()
+        assert gateway.send(X2, {"plant": plant, "module": LAMP}, who=OWNER, body=order).status_code == 200
+        assert light(gateway, plant)["level"] < 90, "the lamp is not on its way any more"
+        kill(gateway.process)
+    with running(lives.start()) as gateway:
+        eventually(lambda: light(gateway, plant)["level"] == 90, "the lamp never reaches the ordered level", 2 * TRANSITION)
+        assert light(gateway, plant)["status"] == "on"
