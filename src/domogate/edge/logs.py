@@ -1,8 +1,10 @@
 """The log: lines of structlog and of the standard library's loggers, as text or as JSON.
 
 Texts that look like a token, a key or a password are redacted. No code should log a secret; this is a second safeguard.
+Repeated failures of one cause are one line with a count.
 """
 
+import atexit
 import logging
 import re
 import sys
@@ -11,6 +13,7 @@ from typing import Any, TextIO
 
 import structlog
 
+from domogate.edge.log_repeats import LogRepeats
 from domogate.edge.request_ids import current_request_id
 
 REDACTED = "[redacted]"
@@ -81,6 +84,8 @@ def add_request_id(_logger: Any, _method: str, event: EventDict) -> EventDict:
 def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None = None) -> None:
     """Send all loggers of the process to `stream` (default: standard error) in one format, from `level` up."""
     stream = stream or sys.stderr
+    repeats = LogRepeats()
+    atexit.register(repeats.flush, everything=True)
     shared: list[Any] = [
         add_request_id,
         structlog.stdlib.add_log_level,
@@ -101,6 +106,7 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, renderer],
         )
     )
+    handler.addFilter(repeats.filter)
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
@@ -115,6 +121,8 @@ def setup_logs(level: str = "info", format: str = "text", stream: TextIO | None 
         processors=[
             structlog.stdlib.filter_by_level,
             structlog.stdlib.PositionalArgumentsFormatter(),
+            structlog.stdlib.add_log_level,
+            repeats.limit,
             *shared,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],

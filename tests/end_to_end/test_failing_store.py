@@ -1,0 +1,33 @@
+"""A gateway whose store fails: the answers are 500, the log stays small, and nothing is left behind."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from support.gateway import running, start
+from support.spec_operations import E1
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+ORDERS = 150
+
+
+class TestTheLogOfAFailingStore:
+    def test_it_has_one_line_and_a_count_for_each_cause(self, tmp_path: Path) -> None:
+        with running(start("demo", tmp_path)) as demo:
+            who, target = demo.case(E1)
+            with closing(sqlite3.connect(demo.data / "domogate.sqlite3", timeout=60)) as connection:
+                connection.execute("ALTER TABLE orders RENAME TO orders_elsewhere")
+            before = len(demo.log)
+            answers = [demo.send(E1, target, who=who).status_code for _ in range(ORDERS)]
+            assert answers == [500] * ORDERS
+            with closing(sqlite3.connect(demo.data / "domogate.sqlite3", timeout=60)) as connection:
+                connection.execute("ALTER TABLE orders_elsewhere RENAME TO orders")
+            assert demo.send(E1, target, who=who).status_code == 200
+        said = demo.log[before:]
+        assert "order not written" in said
+        assert "order not written (repeated)" in said
+        assert said.count("Traceback") <= 6
+        assert len(said) < 60_000, f"{len(said)} characters for {ORDERS} failed orders"
