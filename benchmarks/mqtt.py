@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.scenarios import Row, Scenario
+from domogate.app.parts import SystemClock
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
 from domogate.domain.ids import Id, new_id
@@ -27,11 +28,6 @@ from support.mqtt_flood import BASE, messages_for
 _LAMPS = 500
 _RATE = 20_000
 _SECONDS = 5
-
-
-class _Clock:
-    def now(self) -> float:
-        return time.time()
 
 
 def _lamp(number: int) -> AttachedModule:
@@ -52,12 +48,12 @@ async def states_received() -> AsyncIterator[Row]:
     lamps = [_lamp(number) for number in range(_LAMPS)]
     messages = messages_for(_LAMPS, _RATE * _SECONDS, random.Random(1))
     with TemporaryDirectory() as folder, mosquitto(Path(folder)) as broker:
-        driver = Mqtt(_Clock(), [MqttBroker(url=broker.url)])
+        driver = Mqtt(SystemClock(), [MqttBroker(url=broker.url)])
         await driver.start(take)
         await driver.attach(Id(new_id()), lamps)
         await asyncio.sleep(1)
         sender = multiprocessing.get_context("spawn").Process(target=flood, args=(broker.port, messages, _RATE), daemon=True)
-        session = driver._sessions["main"]
+        session = driver.sessions["main"]
         before = session.received
         sender.start()
         while session.received == before:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from benchmarks.estates import USER, build_plant
 from benchmarks.scenarios import Row, Scenario, at_most
+from domogate.app.parts import SystemClock
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.states import Reading, Report, Unit
@@ -20,11 +21,6 @@ _MODULES = 500
 _EVERY = 10.0
 """Seconds between two reports of a module, each with power and energy. A million readings are almost three hours."""
 _QUESTIONS = 200
-
-
-class _Clock:
-    def now(self) -> float:
-        return time.time()
 
 
 class _TimedStore(SqlStore):
@@ -45,7 +41,7 @@ class _TimedStore(SqlStore):
 async def million_readings() -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "domogate.db"
-        store = _TimedStore(sqlite_url(path), clock=_Clock(), gateway=False)
+        store = _TimedStore(sqlite_url(path), clock=SystemClock(), gateway=False)
         await store.start()
         try:
             async for row in _measure(store, path):

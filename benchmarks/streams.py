@@ -21,10 +21,10 @@ from domogate.http_api.credentials import KeyAndToken
 # The wiring and the listeners are those of the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support.crowding import ListenerPool, allow_files, listener_pool
-from support.listening import StreamSetup, a_module, open_stream_setup
+from support.clocks import ManualClock
+from support.listener_pool import ListenerPool, allow_files, listener_pool
 from support.mqtt_flood import percentile
-from support.stores import HandClock
+from support.stream_setup import StreamSetup, a_module, open_stream_setup
 
 _PLANTS, _LISTENERS = 100, 1_000
 _CHANGES = 2_000
@@ -35,7 +35,7 @@ _IN_FLIGHT = 8
 Places = Sequence[tuple[Id, Module]]
 
 
-class _Clock(HandClock):
+class _Clock(ManualClock):
     def now(self) -> float:
         return time.time()
 
@@ -51,19 +51,19 @@ async def events_streamed() -> AsyncIterator[Row]:
         owner = await setup.add_user("Owner")
         plugs = [a_module(DeviceKind.PLUG) for _ in range(_PLANTS)]
         places = [((await setup.add_plant(owner, plug)).id, plug) for plug in plugs]
-        credentials = await setup.let_in(owner)
+        credentials = await setup.grant_access(owner)
         headers = {name.decode(): value.decode() for name, value in credentials.headers}
         fast = await _measure(setup, port, headers, places, None)
         yield Row(
             "SSE: events sent to 1,000 listeners per second", f"{fast.sent / fast.seconds:,.0f}", "none lost", fast.complete
         )
         yield Row("SSE: events sent to listeners per CPU-second, commits included", f"{fast.sent / fast.cpu:,.0f}")
-        steady = await _measure(setup, port, headers, places, _RATE)
+        use_idle_time = await _measure(setup, port, headers, places, _RATE)
     yield Row(
         f"SSE: from report to listener at {_RATE} changes a second, p50 / p99",
-        f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
+        f"{percentile(use_idle_time.ages, 0.5) * 1000:.1f} ms / {percentile(use_idle_time.ages, 0.99) * 1000:.1f} ms",
         "none lost",
-        steady.complete,
+        use_idle_time.complete,
     )
 
 

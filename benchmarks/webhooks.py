@@ -26,9 +26,10 @@ from domogate.domain.states import PlugState, Reading, Report, Unit
 # The wiring is that of the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from support.deliveries import APP, GUEST, OWNER, DeliverySetup, a_plant, open_house
+from support.clocks import ManualClock
+from support.delivery_setup import APP, GUEST, OWNER, DeliverySetup, a_plant, open_delivery_setup
 from support.mqtt_flood import percentile
-from support.stores import HandClock, an_id
+from support.stores import an_id
 
 _PLANTS, _EACH = 100, 2
 _CHANGES = 2_000
@@ -40,7 +41,7 @@ _TIMEOUT = 120.0
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
-class _Clock(HandClock):
+class _Clock(ManualClock):
     def now(self) -> float:
         return time.time()
 
@@ -107,17 +108,17 @@ def _reported_at(body: bytes) -> float:
 
 async def webhooks_delivered() -> AsyncIterator[Row]:
     """Two hundred receivers, two for each of a hundred plants."""
-    async with _house() as (house, pipe):
-        fast = await _measure(house, pipe, _CHANGES, None)
+    async with _house() as (setup, pipe):
+        fast = await _measure(setup, pipe, _CHANGES, None)
         rate = f"{fast.delivered / fast.seconds:,.0f}"
         yield Row("Webhooks: deliveries to 200 receivers per second", rate, "none lost", fast.complete)
         yield Row("Webhooks: deliveries per CPU-second, commits included", f"{fast.delivered / fast.cpu:,.0f}")
-        steady = await _measure(house, pipe, _RATE * _SECONDS, _RATE)
+        use_idle_time = await _measure(setup, pipe, _RATE * _SECONDS, _RATE)
     yield Row(
         f"Webhooks: from report to receiver at {_RATE} changes a second, p50 / p99",
-        f"{percentile(steady.ages, 0.5) * 1000:.1f} ms / {percentile(steady.ages, 0.99) * 1000:.1f} ms",
+        f"{percentile(use_idle_time.ages, 0.5) * 1000:.1f} ms / {percentile(use_idle_time.ages, 0.99) * 1000:.1f} ms",
         "none lost",
-        steady.complete,
+        use_idle_time.complete,
     )
 
 
@@ -133,19 +134,21 @@ async def _house() -> AsyncIterator[tuple[DeliverySetup, Connection]]:
     estate = Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
     try:
         with TemporaryDirectory() as folder:
-            async with open_house(Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate, poll=5.0) as house:
-                who = await house.let_in()
+            async with open_delivery_setup(
+                Path(folder) / "domogate.db", webhook_sender, _Clock(), estate=estate, poll=5.0
+            ) as setup:
+                who = await setup.grant_access()
                 for number in range(_PLANTS * _EACH):
                     url = f"http://127.0.0.1:{port}/{number}"
-                    await house.register(url, who, plant_id=_plant_id(number % _PLANTS))
-                yield house, pipe
+                    await setup.register(url, who, plant_id=_plant_id(number % _PLANTS))
+                yield setup, pipe
     finally:
         pipe.send(None)
         await webhook_sender.stop()
         await asyncio.to_thread(receiver.join, 10)
 
 
-async def _measure(house: DeliverySetup, pipe: Connection, changes: int, rate: int | None) -> _Run:
+async def _measure(setup: DeliverySetup, pipe: Connection, changes: int, rate: int | None) -> _Run:
     free = asyncio.Semaphore(_IN_FLIGHT)
     wanted = changes * _EACH
     pipe.send(wanted)
@@ -156,7 +159,7 @@ async def _measure(house: DeliverySetup, pipe: Connection, changes: int, rate: i
             now = time.time()
             state = PlugState(on=True, power=Reading(float(number), Unit.WATT, now))
             plug = number % _PLANTS
-            await house.store.record([Report(_plant_id(plug), _plug(plug).id, now, state)])
+            await setup.store.record([Report(_plant_id(plug), _plug(plug).id, now, state)])
 
     reports = []
     for number in range(changes):

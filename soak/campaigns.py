@@ -10,7 +10,7 @@ from statistics import median
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from end_to_end.test_rights import KEY, Beside, Rights, first_estate
+from end_to_end.test_rights import KEY, RightsMachine, SecondProcess, first_estate
 from soak.attack import attack_without_credentials
 from soak.memory import load_evenly, send_endless_bodies
 from soak.mqtt import flood_with_mqtt
@@ -19,10 +19,10 @@ from soak.properties import try_properties
 from soak.stalls import try_while_stalling
 from soak.streams import stream_to_thousands
 from soak.webhooks import kill_with_webhooks
-from support.backstage import let_in
 from support.fuzzing import fuzz, list_documents
 from support.gateway import Gateway, running, serve_estate, start
-from support.kill_rounds import killing
+from support.kill_rounds import open_kill_rounds
+from support.store_access import add_credentials
 
 READY_WITHIN = 3.0
 """Seconds: the limit for the median start time after a kill."""
@@ -59,7 +59,7 @@ class Campaign:
 
 
 def kill_again_and_again(soak: Soak) -> str:
-    with killing(soak.directory, soak.seed) as rounds:
+    with open_kill_rounds(soak.directory, soak.seed) as rounds:
         while not soak.time_is_up() or not rounds.done:
             rounds.run_one()
             if rounds.done % 25 == 0:
@@ -67,7 +67,7 @@ def kill_again_and_again(soak: Soak) -> str:
                 soak.say(rounds.summary)
         rounds.check_history()
         assert rounds.cut_off > 0, "no order was in progress at any kill"
-        typical = median(rounds.lives.start_times)
+        typical = median(rounds.restartable.start_times)
         assert typical <= READY_WITHIN, f"{rounds.summary}: more than {READY_WITHIN:g} s"
         return rounds.summary
 
@@ -93,21 +93,21 @@ def change_rights(soak: Soak) -> str:
     gateway = serve_estate(first_estate(), soak.directory, {"DOMOGATE_SIMULATOR_TICK": "3600", **LASTING})
     runs = 0
     with running(gateway):
-        let_in(gateway, KEY)
-        beside = Beside(gateway)
+        add_credentials(gateway, KEY)
+        second_process = SecondProcess(gateway)
         try:
             while not soak.time_is_up() or not runs:
-                _run_rights(gateway, beside, soak.seed + runs)
+                _run_rights(gateway, second_process, soak.seed + runs)
                 runs += 1
         finally:
-            beside.close()
+            second_process.close()
     return f"{runs} runs of the state machine of rights"
 
 
-def _run_rights(of: Gateway, by: Beside, number: int) -> None:
+def _run_rights(of: Gateway, by: SecondProcess, number: int) -> None:
     @seed(number)
-    class OnThisGateway(Rights):
-        gateway, beside = of, by
+    class OnThisGateway(RightsMachine):
+        gateway, second_process = of, by
 
     run_state_machine_as_test(
         OnThisGateway,

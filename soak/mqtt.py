@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from soak.memory import MB, Watch
-from support.mqtt_flood import Flooded, flooded_gateway, messages_for, percentile
+from support.mqtt_flood import FloodedGateway, flooded_gateway, messages_for, percentile
 
 LAMPS = 500
 STEADY, BURST = 5_000, 20_000
@@ -43,7 +43,7 @@ def flood_with_mqtt(directory: Path, seconds: float, seed: int, say: Callable[[s
         return summary
 
 
-def _steady(flooded: Flooded, chance: random.Random) -> float:
+def _steady(flooded: FloodedGateway, chance: random.Random) -> float:
     messages = messages_for(LAMPS, STEADY * STEADY_FOR, chance)
     with flooded.flooded(messages, STEADY) as sender:
         time.sleep(2)  # the start of the sender is not measured
@@ -52,14 +52,14 @@ def _steady(flooded: Flooded, chance: random.Random) -> float:
     return percentile(took, 0.99)
 
 
-def _burst(flooded: Flooded, chance: random.Random) -> float:
+def _burst(flooded: FloodedGateway, chance: random.Random) -> float:
     messages = messages_for(LAMPS, BURST * BURST_FOR, chance)
     with flooded.flooded(messages, BURST):
         pass
     return _settle(flooded, messages)
 
 
-def _settle(flooded: Flooded, messages: list[tuple[str, bytes]]) -> float:
+def _settle(flooded: FloodedGateway, messages: list[tuple[str, bytes]]) -> float:
     started = time.monotonic()
     while True:
         stale = flooded.find_stale(messages)

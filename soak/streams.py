@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from support.streaming import run_streams
+from support.stream_load import run_streams
 
 PLANTS, LISTENERS, RATE = 200, 2_000, 200
 IDLE_FOR, LEAST_FOR = 15.0, 20.0

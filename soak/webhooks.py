@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from support.webhook_rounds import delivering
+from support.webhook_rounds import open_webhook_rounds
 
 EACH = 50
 """Receivers for each of four plants."""
@@ -16,7 +16,7 @@ CHECK_EVERY = 10
 def kill_with_webhooks(directory: Path, seconds: float, seed: int, say: Callable[[str], None]) -> str:
     """Raises AssertionError."""
     end = time.monotonic() + seconds
-    with delivering(directory, seed) as deliveries:
+    with open_webhook_rounds(directory, seed) as deliveries:
         deliveries.add(EACH)
         time.sleep(6)  # the gateway looks for registrations of other processes every five seconds
         while True:

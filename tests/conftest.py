@@ -8,11 +8,11 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from support import launching
+from support import processes
 from support.examples import LONG_PROFILE
-from support.leaping import leap
 from support.statements import compile_statements_once
 from support.tables import make_tables_at_once
+from support.virtual_time import use_virtual_time
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fast", parent=settings.get_profile("whole"), max_examples=10)
@@ -28,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # The default renderer prints logged exceptions with all variables, which takes longer than most tests.
     plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
-    config.add_cleanup(launching.preload().close)
+    config.add_cleanup(processes.use_fork_server().close)
     config.add_cleanup(make_tables_at_once())
     config.add_cleanup(compile_statements_once())
 
@@ -49,6 +49,6 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
-async def leaping_time() -> None:
-    """The event loop of the test does not wait for timers (see support/leaping.py)."""
-    leap(asyncio.get_running_loop())
+async def virtual_time() -> None:
+    """The event loop of the test does not wait for timers (see support/virtual_time.py)."""
+    use_virtual_time(asyncio.get_running_loop())

@@ -322,7 +322,7 @@ class TestDecidedNumbers:
         ]
 
 
-class Breaks:
+class FailingCheck:
     """An internal error in the first check, with a secret in its message."""
 
     def admit_known(self, key: bytes) -> NoReturn:
@@ -336,7 +336,7 @@ class TestInternalErrors:
         ids=lambda it: it.name if isinstance(it, Family) else it.id,
     )
     async def test_an_error_is_500_in_the_familys_shape_and_shows_no_detail(self, family: Family, operation: Operation) -> None:
-        broken: Any = Breaks()
+        broken: Any = FailingCheck()
         services: Any = SimpleNamespace(read_model=None, clock=SimpleNamespace(now=lambda: 0.0))
         app = FamilyApp(family, services, admission=broken, verifier=broken, max_body=1, sunset={})
         path = re.sub(r"\{\w+\}", "x", f"{family.prefix}/{operation.contract_path}").encode()

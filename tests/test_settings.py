@@ -328,7 +328,7 @@ class TestOnlyBadSettings:
 
 
 def check(flags: dict[str, Any], environ: dict[str, str], file: Path | None = None) -> None:
-    """The result is correct settings, or BadSettings with at least one mistake, one line each."""
+    """Any input gives correct settings, or BadSettings with at least one mistake, one line for each mistake."""
     told: tuple[Mistake, ...] | None = None
     try:
         settings = load_settings(flags, environ, file)

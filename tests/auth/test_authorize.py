@@ -1,4 +1,4 @@
-"""{auth_url}/authorize: which requests are answered at all, and where."""
+"""{auth_url}/authorize: which requests are accepted, and where the answer goes."""
 
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -103,7 +103,7 @@ class TestTheRedirectUri:
         assert (await browser.authorize(CLASSIC, redirect_uri="https://classic.example/#/back")).status_code == 400
 
     async def test_it_may_be_left_out_when_one_is_registered(self, browser: Browser) -> None:
-        assert (await browser.let_in(CLASSIC, redirect_uri=None))["code"]
+        assert (await browser.grant_access(CLASSIC, redirect_uri=None))["code"]
 
     async def test_it_may_not_be_left_out_when_several_are(self, browser: Browser) -> None:
         answer = await browser.authorize(redirect_uri=None)
@@ -238,14 +238,14 @@ class TestTheRest:
         assert urlsplit(answer.headers["location"]).query == ""
 
     async def test_a_client_that_is_exempt_may_leave_pkce_out(self, browser: Browser) -> None:
-        said = await browser.let_in(CLASSIC, code_challenge=None, code_challenge_method=None)
+        said = await browser.grant_access(CLASSIC, code_challenge=None, code_challenge_method=None)
         assert said["code"]
 
     async def test_without_pkce_a_state_or_a_nonce_ties_the_answer_to_the_request(self, browser: Browser) -> None:
         plain = {"code_challenge": None, "code_challenge_method": None, "state": None}
         said = returned(await browser.authorize(CLASSIC, **plain, nonce=None))
         assert (said["error"], "state" in said["error_description"]) == ("invalid_request", True)
-        assert (await browser.let_in(CLASSIC, **plain, nonce="n-1"))["code"]
+        assert (await browser.grant_access(CLASSIC, **plain, nonce="n-1"))["code"]
 
     async def test_but_what_it_sends_of_it_must_be_right(self, browser: Browser) -> None:
         said = returned(await browser.authorize(CLASSIC, code_challenge_method="plain"))

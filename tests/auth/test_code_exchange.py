@@ -19,7 +19,7 @@ FIELDS = {"access_token", "refresh_token", "id_token", "token_type", "expires_in
 
 class TestTokens:
     async def test_the_answer_has_all_that_design_and_standards_ask_for(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         answer = await browser.redeem(code)
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "application/json"
@@ -90,17 +90,17 @@ class TestTokens:
 
     async def test_and_not_when_the_person_refused_offline_access(self, browser: Browser) -> None:
         asked = "openid light.read offline_access"
-        said = await browser.let_in(scope=asked, scopes=["light.read"])
+        said = await browser.grant_access(scope=asked, scopes=["light.read"])
         assert set((await browser.redeem(said["code"])).json()) == FIELDS - {"refresh_token"}
-        said = await browser.let_in(scope=asked, scopes=["light.read", "offline_access"])
+        said = await browser.grant_access(scope=asked, scopes=["light.read", "offline_access"])
         assert set((await browser.redeem(said["code"])).json()) == FIELDS
 
     async def test_the_client_cannot_remove_the_mark_of_the_refusal_from_the_code(self, browser: Browser) -> None:
-        said = await browser.let_in(scope="openid offline_access", scopes=["openid"])
+        said = await browser.grant_access(scope="openid offline_access", scopes=["openid"])
         assert (await browser.redeem(said["code"].removeprefix("online."))).json()["error"] == "invalid_grant"
 
     async def test_a_slash_at_the_end_is_the_same_endpoint(self, browser: Browser) -> None:
-        said = await browser.let_in()
+        said = await browser.grant_access()
         form = {"grant_type": "authorization_code", "code": said["code"], "code_verifier": VERIFIER, **credentials(WEB)}
         answer = await browser.post_form("/auth/token/", form)
         assert (answer.status_code, set(answer.json())) == (200, FIELDS)
@@ -123,7 +123,7 @@ class TestRefused:
 
     @pytest.mark.parametrize(("seconds", "status"), [(59, 200), (60, 400), (61, 400)])
     async def test_a_code_older_than_a_minute(self, browser: Browser, provider: Provider, seconds: int, status: int) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         provider.clock.advance(seconds)
         assert (await browser.redeem(code)).status_code == status
 
@@ -131,42 +131,42 @@ class TestRefused:
         "verifier", [None, VERIFIER[:-1] + "x", VERIFIER.upper(), "short", "x" * 129, VERIFIER + " ", "é" * 43]
     )
     async def test_a_verifier_that_is_missing_or_wrong(self, browser: Browser, verifier: str | None) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         assert await self.refused(browser, code, code_verifier=verifier) == "invalid_grant"
 
     async def test_a_verifier_that_was_not_asked_for(self, browser: Browser) -> None:
-        code = (await browser.let_in(CLASSIC, code_challenge=None, code_challenge_method=None))["code"]
+        code = (await browser.grant_access(CLASSIC, code_challenge=None, code_challenge_method=None))["code"]
         assert await self.refused(browser, code, CLASSIC) == "invalid_grant"
 
     async def test_the_code_of_another_client(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         assert await self.refused(browser, code, CLASSIC) == "invalid_grant"
         assert await self.refused(browser, code, WEB) == "invalid_grant", "it was in the wrong hands"
         assert not await provider.store.list_grants(provider.anna.id)
 
     async def test_a_client_that_fails_to_authenticate_does_not_use_the_code_up(self, browser: Browser) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         assert (await browser.redeem(code, client_secret="wrong")).status_code == 401
         assert (await browser.redeem(code, code_verifier="not a verifier")).status_code == 400
         assert (await browser.redeem(code)).status_code == 200
 
     async def test_a_code_whose_grant_was_revoked_meanwhile(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         await provider.store.revoke_grants(provider.anna.id, None, provider.clock.now())
         assert await self.refused(browser, code) == "invalid_grant"
 
     async def test_a_code_of_somebody_who_is_gone(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         await provider.store.delete_user(provider.anna.id)
         assert await self.refused(browser, code) == "invalid_grant"
 
     async def test_a_code_of_somebody_who_is_no_longer_active(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         await provider.store.save_user(msgspec.structs.replace(provider.anna, password_hash=None))
         assert await self.refused(browser, code) == "invalid_grant"
 
     async def test_a_client_that_lost_the_grant(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         await provider.store.save_client(msgspec.structs.replace(WEB, grants=()))
         assert await self.refused(browser, code) == "unauthorized_client"
 
@@ -180,7 +180,7 @@ class TestRefused:
 
 class TestUsedTwice:
     async def test_the_second_time_is_refused_and_ends_what_the_first_gave(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         tokens = (await browser.redeem(code)).json()
         assert await provider.is_alive(tokens["access_token"])
         again = await browser.redeem(code)
@@ -190,7 +190,7 @@ class TestUsedTwice:
         assert (await browser.refresh(tokens["refresh_token"])).status_code == 400
 
     async def test_of_fifty_at_once_exactly_one_succeeds(self, browser: Browser) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         answers = await asyncio.gather(*(browser.redeem(code) for _ in range(50)))
         assert sorted(answer.status_code for answer in answers) == [200, *[400] * 49]
         assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}
@@ -198,24 +198,24 @@ class TestUsedTwice:
 
 class TestTheRedirectUri:
     async def test_must_be_that_of_the_request(self, browser: Browser) -> None:
-        said = await browser.let_in()
+        said = await browser.grant_access()
         answer = await browser.redeem(said["code"], redirect_uri=WEB.redirect_uris[1])
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
 
     async def test_is_good_when_it_is_the_same(self, browser: Browser) -> None:
-        said = await browser.let_in()
+        said = await browser.grant_access()
         assert (await browser.redeem(said["code"], redirect_uri=WEB.redirect_uris[0])).status_code == 200
 
     async def test_of_a_native_application_has_the_port_of_the_request(self, browser: Browser) -> None:
         uri = "http://127.0.0.1:51004/back"
-        said = await browser.let_in(NATIVE, redirect_uri=uri)
+        said = await browser.grant_access(NATIVE, redirect_uri=uri)
         assert (await browser.redeem(said["code"], NATIVE, redirect_uri=uri)).status_code == 200
-        said = await browser.let_in(NATIVE, redirect_uri=uri)
+        said = await browser.grant_access(NATIVE, redirect_uri=uri)
         other = await browser.redeem(said["code"], NATIVE, redirect_uri="http://127.0.0.1:51005/back")
         assert other.status_code == 400
 
     async def test_may_be_named_although_the_request_left_it_out(self, browser: Browser) -> None:
-        said = await browser.let_in(CLASSIC, redirect_uri=None)
+        said = await browser.grant_access(CLASSIC, redirect_uri=None)
         answer = await browser.redeem(said["code"], CLASSIC, redirect_uri=CLASSIC.redirect_uris[0])
         assert answer.status_code == 200
 
@@ -223,11 +223,11 @@ class TestTheRedirectUri:
         self, browser: Browser, provider: Provider
     ) -> None:
         no_pkce: dict[str, Any] = {"code_challenge": None, "code_challenge_method": None}
-        said = await browser.let_in(CLASSIC, **no_pkce)
+        said = await browser.grant_access(CLASSIC, **no_pkce)
         assert (await browser.redeem(said["code"], CLASSIC, code_verifier=None)).status_code == 200
         two = msgspec.structs.replace(CLASSIC, redirect_uris=("https://classic.example/back", "https://classic.example/b"))
         await provider.store.save_client(two)
-        said = await browser.let_in(two, **no_pkce)
+        said = await browser.grant_access(two, **no_pkce)
         refused = await browser.redeem(said["code"], two, code_verifier=None)
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
 

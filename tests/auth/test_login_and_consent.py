@@ -138,13 +138,13 @@ class TestWhetherToAsk:
         assert said["error"] == "consent_required"
 
     async def test_scopes_that_were_unticked_are_asked_for_again(self, browser: Browser) -> None:
-        said = await browser.let_in(scope="openid light.read plug.read", scopes=["openid", "plug.read"])
+        said = await browser.grant_access(scope="openid light.read plug.read", scopes=["openid", "plug.read"])
         await browser.redeem(said["code"])
         assert (await browser.authorize(scope="openid light.read plug.read")).json()["page"] == "consent"
         assert returned(await browser.authorize(scope="openid plug.read"))["code"]
 
     async def test_a_code_that_was_never_redeemed_is_not_a_consent(self, browser: Browser) -> None:
-        await browser.let_in()
+        await browser.grant_access()
         assert (await browser.authorize()).json()["page"] == "consent"
 
     async def test_prompt_consent_asks_every_time(self, browser: Browser) -> None:
@@ -188,7 +188,7 @@ class TestWhetherToAsk:
 
 class TestTheAnswer:
     async def test_allowing_grants_what_is_ticked(self, browser: Browser, provider: Provider) -> None:
-        said = await browser.let_in(scope="openid light.read plug.read plug.write", scopes=["openid", "plug.read"])
+        said = await browser.grant_access(scope="openid light.read plug.read plug.write", scopes=["openid", "plug.read"])
         tokens = (await browser.redeem(said["code"])).json()
         assert tokens["scope"] == "openid plug.read"
         for token, audience in ((tokens["access_token"], "https://gateway.example"), (tokens["id_token"], "web")):
@@ -198,15 +198,15 @@ class TestTheAnswer:
         assert grant.auth_time == provider.clock.now()
 
     async def test_nothing_can_be_ticked_that_was_not_asked_for(self, browser: Browser) -> None:
-        said = await browser.let_in(scopes=["light.read", "plug.write", "gateway.manage", "nonsense"])
+        said = await browser.grant_access(scopes=["light.read", "plug.write", "gateway.manage", "nonsense"])
         assert (await browser.redeem(said["code"])).json()["scope"] == "openid light.read"
 
     async def test_ticking_nothing_but_who_they_are_grants_that(self, browser: Browser) -> None:
-        said = await browser.let_in(scopes=[])
+        said = await browser.grant_access(scopes=[])
         assert (await browser.redeem(said["code"])).json()["scope"] == "openid"
 
     async def test_ticking_nothing_at_all_denies(self, browser: Browser, provider: Provider) -> None:
-        said = await browser.let_in(scope="light.read", scopes=[])
+        said = await browser.grant_access(scope="light.read", scopes=[])
         assert said["error"] == "access_denied"
         assert not await provider.store.list_grants(provider.anna.id)
 
@@ -220,7 +220,7 @@ class TestTheAnswer:
         assert provider.ledger.actions() == [("consent", "refused")]
 
     async def test_the_response_has_a_code_the_state_and_the_issuer(self, browser: Browser) -> None:
-        said = await browser.let_in()
+        said = await browser.grant_access()
         assert set(said) == {"code", "state", "iss"}
         assert (said["state"], said["iss"]) == ("xyz", ISSUER)
 
@@ -264,7 +264,7 @@ class TestTheAnswer:
         assert (answer.status_code, answer.json()["page"]) == (400, "error")
 
     async def test_neither_the_code_nor_a_secret_is_kept_or_noted(self, browser: Browser, provider: Provider) -> None:
-        said = await browser.let_in()
+        said = await browser.grant_access()
         assert said["code"] not in str(provider.ledger.notes)
         await browser.redeem(said["code"])
         await browser.redeem(said["code"])

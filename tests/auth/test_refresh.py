@@ -74,7 +74,7 @@ class TestRefused:
         assert (answer.status_code, answer.json()["error"]) == (400, "invalid_grant")
 
     async def test_a_code(self, browser: Browser) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         assert (await browser.refresh(code)).json()["error"] == "invalid_grant"
 
     async def test_none(self, browser: Browser) -> None:
@@ -146,7 +146,7 @@ class TestScope:
         assert whole["scope"] == "openid light.read plug.read"
 
     async def test_a_code_of_a_client_that_has_lost_scopes_gives_the_rest(self, browser: Browser, provider: Provider) -> None:
-        code = (await browser.let_in(scope="openid light.read plug.read"))["code"]
+        code = (await browser.grant_access(scope="openid light.read plug.read"))["code"]
         await provider.store.save_client(msgspec.structs.replace(WEB, scopes=("plug.read",)))
         tokens = (await browser.redeem(code)).json()
         assert tokens["scope"] == "openid plug.read"
@@ -206,7 +206,7 @@ class TestAtRest:
     async def test_no_code_or_refresh_token_lies_in_the_database(
         self, browser: Browser, provider: Provider, tmp_path: Path
     ) -> None:
-        code = (await browser.let_in())["code"]
+        code = (await browser.grant_access())["code"]
         first = (await browser.redeem(code)).json()
         second = (await browser.refresh(first["refresh_token"])).json()
         await provider.store.stop()

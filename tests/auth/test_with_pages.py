@@ -16,7 +16,7 @@ from support.oauth import PASSWORD, WEB, Browser, Provider, open_provider, retur
 @pytest.fixture
 async def provider(tmp_path: Path, template: Path) -> AsyncIterator[Provider]:
     async with open_provider(tmp_path, template) as provider:
-        people: Any = None  # only the account pages ask it
+        people: Any = None  # only the account pages use it
         webhooks: Any = None
         provider.pages = Pages(provider.sessions, provider.store, people, webhooks, provider.clock, base_url=AUDIENCE)
         yield provider

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domogate.backends.mail import PrintedMail, SmtpMail, print_lifetime
-from support.smtp_sink import Sink, certified, smtp_sink
+from support.smtp_sink import SmtpSink, certified, smtp_sink
 
 SENDER = "gateway@example.com"
 HEADERS = {"From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"} | {
@@ -21,7 +21,7 @@ LINK = "https://gateway.example.com/auth/password?token=" + "aB-_" * 30
 MACHINE_S = ssl.create_default_context()
 
 
-def mail_to(sink: Sink, security: str = "none", **options: object) -> SmtpMail:
+def mail_to(sink: SmtpSink, security: str = "none", **options: object) -> SmtpMail:
     options = {"trust": MACHINE_S, **options}
     return SmtpMail("127.0.0.1", sink.port, SENDER, security=security, deadline=60, **options)  # type: ignore[arg-type]  # fields by name
 

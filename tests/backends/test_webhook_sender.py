@@ -18,7 +18,7 @@ from support.smtp_sink import certified
 LOOPBACK = ("127.0.0.0/8",)
 
 
-class Zone:
+class FakeNameServer:
     """A fake name server: the current addresses of each name."""
 
     def __init__(self, **names: Sequence[str]) -> None:
@@ -77,18 +77,18 @@ class TestPosting:
             assert await one.post(receiver.url, b"{}", {}) == Delivered(503, seconds)
 
     async def test_a_connection_is_used_again(self, receiver: Receiver) -> None:
-        zone = Zone(receiver_example=["127.0.0.1"])
-        async with webhook_sender(lookup=zone.look_up) as one:
+        names = FakeNameServer(receiver_example=["127.0.0.1"])
+        async with webhook_sender(lookup=names.look_up) as one:
             for _ in range(3):
                 await one.post(named(receiver, "receiver.example"), b"{}", {})
-        assert zone.asked == 1
+        assert names.asked == 1
 
     async def test_no_cookie_is_kept(self, receiver: Receiver) -> None:
         receiver.answer = lambda _: web.Response(headers={"Set-Cookie": "a=b"})
         async with webhook_sender() as one:
             for _ in range(2):
                 await one.post(receiver.url, b"{}", {})
-        assert all("cookie" not in got.headers for got in receiver.got)
+        assert ["cookie" in got.headers for got in receiver.got] == [False, False]
 
     async def test_proxies_of_the_environment_are_not_used(self, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
@@ -150,7 +150,7 @@ class TestSilence:
                     await one.post(f"http://127.0.0.1:{held.getsockname()[1]}/", b"{}", {})
 
     async def test_a_name_that_is_not_there(self) -> None:
-        async with webhook_sender(lookup=Zone().look_up) as one:
+        async with webhook_sender(lookup=FakeNameServer().look_up) as one:
             for ask in (one.check_url("https://nowhere.example/"), one.post("https://nowhere.example/", b"", {})):
                 with pytest.raises(Undelivered, match=r"nowhere\.example cannot be found") as unknown:
                     await ask
@@ -191,7 +191,7 @@ class TestPrivateNetworks:
 
     @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["::1"], ["::ffff:192.168.0.1"]])
     async def test_a_name_with_one_private_address_is_refused(self, addresses: list[str]) -> None:
-        async with webhook_sender(networks=(), lookup=Zone(inside_example=addresses).look_up) as one:
+        async with webhook_sender(networks=(), lookup=FakeNameServer(inside_example=addresses).look_up) as one:
             for ask in (one.check_url("https://inside.example/"), one.post("https://inside.example/", b"", {})):
                 with pytest.raises(Undelivered, match="webhook_networks") as refused:
                     await ask
@@ -199,10 +199,10 @@ class TestPrivateNetworks:
                 assert not any(address in str(refused.value) for address in addresses)
 
     async def test_a_name_that_changes_its_address_after_the_check_is_refused_at_the_post(self, receiver: Receiver) -> None:
-        zone = Zone(turning_example=["8.8.8.8"])
-        async with webhook_sender(networks=(), lookup=zone.look_up) as one:
+        names = FakeNameServer(turning_example=["8.8.8.8"])
+        async with webhook_sender(networks=(), lookup=names.look_up) as one:
             await one.check_url("https://turning.example/")
-            zone.names["turning.example"] = ["127.0.0.1"]
+            names.names["turning.example"] = ["127.0.0.1"]
             with pytest.raises(Undelivered) as refused:
                 await one.post(named(receiver, "turning.example").replace("http:", "https:"), b"{}", {})
         assert refused.value.forbidden
@@ -222,8 +222,8 @@ class TestPrivateNetworks:
             assert inside.got == []
 
     async def test_only_networks_of_the_operator_may_be_called_without_tls(self, receiver: Receiver) -> None:
-        zone = Zone(outside_example=["8.8.8.8"], here_example=["127.0.0.1"])
-        async with webhook_sender(lookup=zone.look_up) as one:
+        names = FakeNameServer(outside_example=["8.8.8.8"], here_example=["127.0.0.1"])
+        async with webhook_sender(lookup=names.look_up) as one:
             await one.check_url(receiver.url)
             assert (await one.post(named(receiver, "here.example"), b"{}", {})).status == 200
             for url in ("http://outside.example/", "http://8.8.8.8/"):
@@ -243,7 +243,7 @@ class TestTls:
             async with webhook_sender() as one:
                 with pytest.raises(Undelivered, match="certificate is not accepted"):
                     await one.post(receiver.url, b"{}", {})
-            async with webhook_sender(tls=trusting, lookup=Zone(other_example=["127.0.0.1"]).look_up) as one:
+            async with webhook_sender(tls=trusting, lookup=FakeNameServer(other_example=["127.0.0.1"]).look_up) as one:
                 with pytest.raises(Undelivered, match="certificate is not accepted"):
                     await one.post(named(receiver, "other.example"), b"{}", {})
 

@@ -14,9 +14,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
-from support.browsing import PATIENCE, OpenHouse, Screen
+from support.auth_setup import AuthSetup, open_auth_setup
+from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
 from support.edge_server import serving
-from support.pages import House, house
 
 HERE = Path(__file__).parent
 CHROMIUM = "chromium"
@@ -62,15 +62,15 @@ class ApplicationSite:
 
 
 @pytest.fixture
-def open_house(tmp_path_factory: pytest.TempPathFactory) -> OpenHouse:
+def serve_auth_setup(tmp_path_factory: pytest.TempPathFactory) -> ServeAuthSetup:
     @asynccontextmanager
-    async def opened(**options: Any) -> AsyncIterator[House]:
+    async def opened(**options: Any) -> AsyncIterator[AuthSetup]:
         later = DelayedApp()
         async with serving(later) as gateway, serving(ApplicationSite()) as application:
             base_url = f"http://127.0.0.1:{gateway.port}"
             redirect_uri = f"http://localhost:{application.port}/back"
             folder = tmp_path_factory.mktemp("house")
-            async with house(folder, base_url, redirect_uri=redirect_uri, **options) as built:
+            async with open_auth_setup(folder, base_url, redirect_uri=redirect_uri, **options) as built:
                 later.app = built.app()
                 yield built
 
@@ -78,14 +78,14 @@ def open_house(tmp_path_factory: pytest.TempPathFactory) -> OpenHouse:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def home(open_house: OpenHouse) -> AsyncIterator[House]:
-    async with open_house() as built:
+async def setup(serve_auth_setup: ServeAuthSetup) -> AsyncIterator[AuthSetup]:
+    async with serve_auth_setup() as built:
         yield built
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def screen(chromium: Browser, home: House) -> AsyncIterator[Screen]:
-    context = await chromium.new_context(base_url=home.base_url, locale="en", viewport={"width": 390, "height": 844})
+async def tab(chromium: Browser, setup: AuthSetup) -> AsyncIterator[BrowserTab]:
+    context = await chromium.new_context(base_url=setup.base_url, locale="en", viewport={"width": 390, "height": 844})
     context.set_default_timeout(PATIENCE)
-    yield Screen(await context.new_page(), home)
+    yield BrowserTab(await context.new_page(), setup)
     await context.close()

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import Browser
 
-from support.browsing import PATIENCE, OpenHouse, Screen
+from support.auth_setup import AuthSetup
+from support.browser_tab import PATIENCE, BrowserTab, ServeAuthSetup
 from support.page_walk import TERMS_URL, Look, PageWalk, SeenPages, all_templates, all_texts
-from support.pages import House
 
 pytestmark = pytest.mark.slow
 
@@ -24,31 +24,33 @@ NO_FOCUS_RING = """
 
 
 @asynccontextmanager
-async def screen_of(chromium: Browser, home: House, language: str) -> AsyncIterator[Screen]:
-    opened = await chromium.new_context(base_url=home.base_url, locale=language)
+async def screen_of(chromium: Browser, setup: AuthSetup, language: str) -> AsyncIterator[BrowserTab]:
+    opened = await chromium.new_context(base_url=setup.base_url, locale=language)
     opened.set_default_timeout(PATIENCE)
-    yield Screen(await opened.new_page(), home)
+    yield BrowserTab(await opened.new_page(), setup)
     await opened.close()
 
 
-async def look_on_a_phone(screen: Screen) -> list[str]:
+async def look_on_a_phone(tab: BrowserTab) -> list[str]:
     """A small phone with the dark colour scheme."""
-    await screen.page.emulate_media(color_scheme="dark")
-    await screen.page.set_viewport_size({"width": 320, "height": 568})
-    sideways = await screen.page.evaluate("document.documentElement.scrollWidth") > 320
-    return (["scrolls sideways"] if sideways else []) + await screen.find_barriers()
+    await tab.page.emulate_media(color_scheme="dark")
+    await tab.page.set_viewport_size({"width": 320, "height": 568})
+    sideways = await tab.page.evaluate("document.documentElement.scrollWidth") > 320
+    return (["scrolls sideways"] if sideways else []) + await tab.find_barriers()
 
 
-async def look_at_a_desk(screen: Screen, *, closely: bool) -> list[str]:
-    await screen.page.emulate_media(color_scheme="light")
-    await screen.page.set_viewport_size({"width": 1280, "height": 850})
-    found = await screen.find_barriers() if closely else []
-    await screen.page.keyboard.press("Tab")  # focus is shown to those who use the keyboard
-    return found + [f"no ring: {element}" for element in await screen.page.evaluate(NO_FOCUS_RING)]
+async def look_at_a_desk(tab: BrowserTab, *, closely: bool) -> list[str]:
+    await tab.page.emulate_media(color_scheme="light")
+    await tab.page.set_viewport_size({"width": 1280, "height": 850})
+    found = await tab.find_barriers() if closely else []
+    await tab.page.keyboard.press("Tab")  # focus is shown to those who use the keyboard
+    return found + [f"no ring: {element}" for element in await tab.page.evaluate(NO_FOCUS_RING)]
 
 
 @pytest.mark.timeout(600)
-async def test_all_pages_are_accessible(chromium: Browser, open_house: OpenHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_pages_are_accessible(
+    chromium: Browser, serve_auth_setup: ServeAuthSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All pages in German, which has the longest words, and the pages of a gateway without mail and terms.
 
     Each state of a page is checked on a phone, and each template once on a desktop. The walk covers every template and every
@@ -57,20 +59,20 @@ async def test_all_pages_are_accessible(chromium: Browser, open_house: OpenHouse
     seen = SeenPages(monkeypatch)
     found: list[str] = []
 
-    def looking(screen: Screen, language: str) -> Look:
+    def looking(tab: BrowserTab, language: str) -> Look:
         async def look(stop: str) -> None:
             closely = seen.look()
-            assert await screen.page.evaluate("document.scripts.length") == 0
-            assert await screen.page.evaluate("document.documentElement.lang") == language
-            found.extend(f"{stop} on a phone: {it}" for it in await look_on_a_phone(screen))
-            found.extend(f"{stop} at a desk: {it}" for it in await look_at_a_desk(screen, closely=closely))
+            assert await tab.page.evaluate("document.scripts.length") == 0
+            assert await tab.page.evaluate("document.documentElement.lang") == language
+            found.extend(f"{stop} on a phone: {it}" for it in await look_on_a_phone(tab))
+            found.extend(f"{stop} at a desk: {it}" for it in await look_at_a_desk(tab, closely=closely))
 
         return look
 
-    async with open_house(mails_links=True, terms_url=TERMS_URL) as home, screen_of(chromium, home, "de") as screen:
-        await PageWalk(screen.page, home, looking(screen, "de"), "de").walk()
-    async with open_house() as home, screen_of(chromium, home, "en") as screen:
-        await PageWalk(screen.page, home, looking(screen, "en")).walk_without()
+    async with serve_auth_setup(mails_links=True, terms_url=TERMS_URL) as setup, screen_of(chromium, setup, "de") as tab:
+        await PageWalk(tab.page, setup, looking(tab, "de"), "de").walk()
+    async with serve_auth_setup() as setup, screen_of(chromium, setup, "en") as tab:
+        await PageWalk(tab.page, setup, looking(tab, "en")).walk_without()
     assert found == []
     assert seen.templates == all_templates()
     assert all_texts() - seen.texts == set()
@@ -79,17 +81,17 @@ async def test_all_pages_are_accessible(chromium: Browser, open_house: OpenHouse
 class TestTheChecks:
     """Shows that the checks find problems."""
 
-    async def test_a_field_without_a_label_is_a_barrier(self, screen: Screen) -> None:
-        await screen.open("/auth/login")
-        await screen.page.evaluate("document.querySelector('label').remove()")
-        assert any(": label:" in barrier for barrier in await screen.find_barriers())
+    async def test_a_field_without_a_label_is_a_barrier(self, tab: BrowserTab) -> None:
+        await tab.open("/auth/login")
+        await tab.page.evaluate("document.querySelector('label').remove()")
+        assert any(": label:" in barrier for barrier in await tab.find_barriers())
 
-    async def test_a_link_without_a_focus_ring_is_found(self, screen: Screen) -> None:
-        await screen.open("/auth/login")
-        await screen.page.keyboard.press("Tab")
-        assert await screen.page.evaluate(NO_FOCUS_RING) == []
-        await screen.page.evaluate("document.querySelector('main a').style.outline = 'none'")
-        assert len(await screen.page.evaluate(NO_FOCUS_RING)) == 1
+    async def test_a_link_without_a_focus_ring_is_found(self, tab: BrowserTab) -> None:
+        await tab.open("/auth/login")
+        await tab.page.keyboard.press("Tab")
+        assert await tab.page.evaluate(NO_FOCUS_RING) == []
+        await tab.page.evaluate("document.querySelector('main a').style.outline = 'none'")
+        assert len(await tab.page.evaluate(NO_FOCUS_RING)) == 1
 
     def test_the_templates_and_their_texts_are_known(self) -> None:
         assert {"login.html", "forgotten.html", "consent.html", "error.html"} <= all_templates()

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Route
 
-from support.browsing import PATIENCE
+from support.browser_tab import PATIENCE
 from support.gateway import Gateway, demo
 from support.pkce import challenge_of
 from support.spec_operations import E8, E16

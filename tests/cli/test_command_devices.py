@@ -72,7 +72,7 @@ def home(domogate: CommandLine) -> CommandLine:
     return domogate
 
 
-def backstage(domogate: CommandLine, act: Callable[[Tools], Awaitable[T]]) -> T:
+def run_with_tools(domogate: CommandLine, act: Callable[[Tools], Awaitable[T]]) -> T:
     async def run() -> T:
         async with open_tools(Settings(data=domogate.data)) as tools:
             return await act(tools)
@@ -81,7 +81,7 @@ def backstage(domogate: CommandLine, act: Callable[[Tools], Awaitable[T]]) -> T:
 
 
 def report(domogate: CommandLine, *reports: Report) -> None:
-    backstage(domogate, lambda tools: tools.store.record(reports))
+    run_with_tools(domogate, lambda tools: tools.store.record(reports))
 
 
 class TestModules:
@@ -135,14 +135,14 @@ class TestOrders:
     @pytest.fixture
     def ordered(self, home: CommandLine) -> CommandLine:
         async def order(tools: Tools) -> None:
-            now = math.floor(tools.clock.now()) + 0.1234567  # no six decimals have it
+            now = math.floor(tools.clock.now()) + 0.1234567  # six decimals cannot write this value exactly
             first = Order("blinds-1", PLANT, SHUTTER, MoveShutter(position=40), now + 5)
             second = Order("kettle-1", PLANT, PLUG, SwitchPlug(on=True), now + 5)
             await tools.store.add_orders((first,), now - 10, sent=True)
             await tools.store.end_order(OrderEnd(first.id, OrderState.FAILED, now - 9, "it is stuck"))
             await tools.store.add_orders((second,), now, sent=False)
 
-        backstage(home, order)
+        run_with_tools(home, order)
         return home
 
     def test_the_newest_comes_first_with_what_became_of_it(self, ordered: CommandLine) -> None:
@@ -198,7 +198,7 @@ class TestFaults:
         begin = time.time()
         (told,) = home.read("fault", "inject", "Kettle", "slow", "--for", "10m")
         assert told["module_id"] == PLUG
-        until = backstage(home, lambda tools: tools.store.list_injections())[0][1].until
+        until = run_with_tools(home, lambda tools: tools.store.list_injections())[0][1].until
         assert until is not None
         assert begin + 600 <= until <= time.time() + 600
         printed = home.good("fault", "list", "Home")

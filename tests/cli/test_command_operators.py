@@ -11,11 +11,11 @@ from domogate.domain.people import Standing, User
 from domogate.identity.secret_keys import SecretKeys
 from domogate.services.people import People
 from domogate.stores import SqlStore, sqlite_url
+from support.clocks import ManualClock
 from support.command_line import CommandLine
-from support.people import GOOD_PASSWORD, FakeHasher
+from support.people_setup import GOOD_PASSWORD, FakeHasher
 from support.small_estate import EMAIL, INVITED, PLANT, SMALL_ESTATE
 from support.smtp_sink import smtp_sink
-from support.stores import HandClock
 
 NEW = "dora@example.com"
 
@@ -33,11 +33,11 @@ def redeem(domogate: CommandLine, link: str) -> User:
         import time
 
         store = SqlStore(
-            sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(time.time()), sealer=SecretKeys(domogate.data)
+            sqlite_url(domogate.data / "domogate.sqlite3"), clock=ManualClock(time.time()), sealer=SecretKeys(domogate.data)
         )
         await store.start()
         try:
-            people = People(store, FakeHasher(), HandClock(time.time()), PrintedMail(), base_url="")
+            people = People(store, FakeHasher(), ManualClock(time.time()), PrintedMail(), base_url="")
             return await people.redeem_link(link.strip().rpartition("=")[2], GOOD_PASSWORD)
         finally:
             await store.stop()
@@ -51,7 +51,7 @@ def change(domogate: CommandLine, email: str, **changes: object) -> None:
     async def whole() -> None:
         import msgspec
 
-        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(), sealer=SecretKeys(domogate.data))
+        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=ManualClock(), sealer=SecretKeys(domogate.data))
         await store.start()
         user = await store.find_user_by_email(email)
         assert user is not None
@@ -65,7 +65,7 @@ def bind(domogate: CommandLine, email: str) -> None:
     """As the first token of an external issuer does."""
 
     async def whole() -> None:
-        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=HandClock(), sealer=SecretKeys(domogate.data))
+        store = SqlStore(sqlite_url(domogate.data / "domogate.sqlite3"), clock=ManualClock(), sealer=SecretKeys(domogate.data))
         await store.start()
         assert await store.bind_external_account("https://id.example", "anna-at-id", email, 1_800_000_000.0) is not None
         await store.stop()

@@ -10,7 +10,7 @@ import pytest
 
 from domogate.estate.resources import demo_text
 from support.command_line import CommandLine
-from support.reporting import read_pages
+from support.safety_reports import read_pages
 
 HOSPITAL = "Ospedale San Luca"
 HOSPITAL_ID = "405b0001-0000-4000-8000-000000000000"

@@ -1,27 +1,23 @@
 """`domogate webhook …`, and the addresses that the demo allows."""
 
 import asyncio
-import time
 from pathlib import Path
 
+from domogate.app.parts import SystemClock
 from domogate.cli.demo import _allow_own_receivers
 from domogate.domain.events import Change, StateChanged
 from domogate.domain.states import LightState
 from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.settings import Settings
 from domogate.stores import SqlStore, sqlite_url
+from support.clocks import NOW
 from support.command_line import CommandLine
-from support.stores import ANNA, APP, HOUSE, LAMP, NOW, SMALL, an_id
-
-
-class _Clock:
-    def now(self) -> float:
-        return time.time()
+from support.stores import ANNA, APP, HOUSE, LAMP, SMALL, an_id
 
 
 async def _prepare(data: Path) -> None:
     data.mkdir(mode=0o700)
-    store = SqlStore(sqlite_url(data / "domogate.sqlite3"), clock=_Clock(), gateway=False)
+    store = SqlStore(sqlite_url(data / "domogate.sqlite3"), clock=SystemClock(), gateway=False)
     await store.start()
     try:
         await store.import_estate(SMALL, prune=False)

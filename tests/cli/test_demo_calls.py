@@ -48,7 +48,7 @@ class TestCalls:
         }
         for proposal in PROPOSALS:
             if proposal.is_stream:
-                continue  # of no family
+                continue  # belongs to no family
             _, method, tokens = declared[proposal.operation]
             assert (method == "POST") == (proposal.body is not None)
             assert proposal.token in tokens

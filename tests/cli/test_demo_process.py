@@ -14,7 +14,7 @@ import pytest
 from support.command_line import CommandLine
 from support.gateway import Gateway, run_command, running, start
 from support.http import PATIENCE
-from support.restarting import clean_environment
+from support.restartable import clean_environment
 from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ LIGHT_PATH = f"/homeauto/v1.0/light/lighting/addressLocation/plants/{PLANT}/modu
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """In a new interpreter, as from a shell."""
-    with running(start("demo", tmp_path_factory.mktemp("demo"), anew=True)) as started:
+    with running(start("demo", tmp_path_factory.mktemp("demo"), new_interpreter=True)) as started:
         yield started
 
 

@@ -17,9 +17,9 @@ from domogate.settings import BadSettings, Settings, check_exposure
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.http import PATIENCE
-from support.launching import launch
 from support.ports import free_port
-from support.restarting import clean_environment
+from support.processes import launch
+from support.restartable import clean_environment
 from support.small_estate import SMALL_ESTATE
 from support.tls import make_self_signed
 

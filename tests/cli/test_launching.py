@@ -9,7 +9,7 @@ import pytest
 
 from support.gateway import Gateway, _environment, running, start
 from support.http import PATIENCE
-from support.launching import Forked, launch, run
+from support.processes import ForkedProcess, launch, run
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ class TestACommand:
 class TestAProcess:
     def test_is_a_separate_process_that_runs_until_it_is_stopped(self, serving: Gateway) -> None:
         process = serving.process
-        assert isinstance(process, Forked)
+        assert isinstance(process, ForkedProcess)
         assert process.poll() is None
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.01)
         process.terminate()
         assert process.wait(PATIENCE) == process.poll() == 0
-        process.kill()  # nobody else's: its number may be somebody's by now
+        process.kill()  # the number of the process may belong to another process now
 
     def test_that_is_killed_says_by_what(self, serving: Gateway) -> None:
         serving.process.kill()

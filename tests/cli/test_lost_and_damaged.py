@@ -16,7 +16,7 @@ import pytest
 from support.command_line import CommandLine
 from support.gateway import running, start
 from support.read_only import read_only_copy
-from support.restarting import clean_environment
+from support.restartable import clean_environment
 from support.small_estate import SMALL_ESTATE
 
 Lose = Callable[[CommandLine], None]
@@ -240,7 +240,7 @@ class TestAReadOnlyFileSystem:
 @pytest.mark.slow
 class TestDamageWhileServing:
     def test_the_gateway_stops_and_says_why(self, tmp_path: Path) -> None:
-        with running(start("demo", tmp_path, anew=True)) as demo:
+        with running(start("demo", tmp_path, new_interpreter=True)) as demo:
             file = demo.data / "domogate.sqlite3"
             with closing(sqlite3.connect(file, timeout=30)) as connection:
                 pages = [

@@ -9,7 +9,7 @@ import pytest
 
 from support.gateway import Gateway, running, start
 from support.http import PATIENCE
-from support.people import GOOD_PASSWORD
+from support.people_setup import GOOD_PASSWORD
 from support.small_estate import EMAIL, LIGHT, PLANT, SMALL_ESTATE
 
 pytestmark = pytest.mark.slow

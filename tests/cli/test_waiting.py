@@ -8,7 +8,7 @@ from domogate.cli._command import APPLIED_WITHIN, SILENT_FOR, Mistake, until_app
 from domogate.stores import presence
 
 
-class Gateways:
+class SlowGateways:
     """A store whose gateways apply a change after a number of seconds."""
 
     def __init__(self, after: float) -> None:
@@ -19,22 +19,22 @@ class Gateways:
         return self._left <= 0
 
 
-def wait_for(gateways: Gateways) -> None:
-    asyncio.run(until_applied(gateways))  # type: ignore[arg-type]  # all that is asked of the store
+def wait_for(gateways: SlowGateways) -> None:
+    asyncio.run(until_applied(gateways))  # type: ignore[arg-type]  # it has the methods that are used
 
 
 class TestUntilApplied:
     def test_it_says_nothing_where_that_is_soon(self, capsys: pytest.CaptureFixture[str]) -> None:
-        wait_for(Gateways(after=SILENT_FOR))
+        wait_for(SlowGateways(after=SILENT_FOR))
         assert capsys.readouterr() == ("", "")
 
     def test_a_gateway_that_takes_longer_is_waited_for_and_that_is_said(self, capsys: pytest.CaptureFixture[str]) -> None:
-        wait_for(Gateways(after=APPLIED_WITHIN))
+        wait_for(SlowGateways(after=APPLIED_WITHIN))
         assert "waiting for a running gateway" in capsys.readouterr().err
 
     def test_one_that_takes_too_long_is_a_failure_that_says_what_is_done(self) -> None:
         with pytest.raises(Mistake, match="the change is stored, but a running gateway has not applied it within 30 seconds"):
-            wait_for(Gateways(after=APPLIED_WITHIN + 1))
+            wait_for(SlowGateways(after=APPLIED_WITHIN + 1))
 
     def test_a_gateway_that_was_killed_is_forgotten_before_that(self) -> None:
         assert APPLIED_WITHIN > presence.ALIVE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.command_line import CommandLine
 from support.gateway import run_command
-from support.restarting import clean_environment
+from support.restartable import clean_environment
 from support.small_estate import SMALL_ESTATE
 
 

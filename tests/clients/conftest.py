@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from domogate.app import Tools
-from support.backstage import backstage
 from support.gateway import Gateway, running, start
 from support.relying_party import FAREWELL, PersonBrowser, PlainApp, Secrets
+from support.store_access import run_with_tools
 
 # Authlib warns on import that it prefers another HTTP library.
 with warnings.catch_warnings(record=True):
@@ -48,7 +48,7 @@ def farewell(gateway: Gateway) -> str:
         assert client is not None
         await tools.store.save_client(msgspec.structs.replace(client, post_logout_redirect_uris=(FAREWELL,)))
 
-    backstage(gateway, register)
+    run_with_tools(gateway, register)
     return FAREWELL
 
 

@@ -56,7 +56,7 @@ async def log_in(app: StarletteOAuth2App, visitor: PersonBrowser, secrets: Secre
     """From the login button to the session. Authlib handles state, PKCE, nonce and id token."""
     session: dict[str, Any] = {}
     redirect = await app.authorize_redirect(request_of("http://127.0.0.1:8090/login", session), CALLBACK)
-    callback = visitor.let_in(redirect.headers["location"], **how)
+    callback = visitor.grant_access(redirect.headers["location"], **how)
     token: dict[str, Any] = await app.authorize_access_token(request_of(callback, session))
     secrets.note_tokens(token)
     return token
@@ -90,7 +90,7 @@ async def oauth_session(gateway: Gateway, visit: MakeVisitor, secrets: Secrets) 
         session.metadata.update(described)
         verifier = "authlib-" + "v" * 56
         url, state = session.create_authorization_url(described["authorization_endpoint"], code_verifier=verifier)
-        callback = visit(ANNA).let_in(url)
+        callback = visit(ANNA).grant_access(url)
         token = await session.fetch_token(
             described["token_endpoint"], authorization_response=callback, state=state, code_verifier=verifier
         )
@@ -142,7 +142,7 @@ class TestLogin:
     async def test_the_answer_to_another_state_is_refused_by_it(self, gateway: Gateway, visit: MakeVisitor) -> None:
         app, session = web_app(gateway), dict[str, Any]()
         redirect = await app.authorize_redirect(request_of("http://127.0.0.1:8090/login", session), CALLBACK)
-        callback = visit(ANNA).let_in(redirect.headers["location"])
+        callback = visit(ANNA).grant_access(redirect.headers["location"])
         state = parse_qs(urlsplit(callback).query)["state"][0]
         with pytest.raises(MismatchingStateError):
             await app.authorize_access_token(request_of(callback.replace(state, "other"), session))

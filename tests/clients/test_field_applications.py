@@ -30,7 +30,7 @@ class FieldApplication:
 
     def log_in(self, visitor: PersonBrowser) -> dict[str, Any]:
         query = f"client_id={CLIENT}&response_type=code&redirect_uri={self._redirect_uri}&state=field-application-state"
-        callback = visitor.let_in(f"{self._gateway.auth_url}/authorize?{query}")
+        callback = visitor.grant_access(f"{self._gateway.auth_url}/authorize?{query}")
         _, _, state = callback.partition("state=")
         assert state == "field-application-state", "some applications take the rest of the address as the state"
         code = callback.partition("code=")[2].partition("&")[0]

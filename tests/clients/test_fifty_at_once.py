@@ -50,7 +50,7 @@ class TestOneCode:
         self, gateway: Gateway, secrets: Secrets, visit: MakeVisitor, app_of: MakeApp
     ) -> None:
         app = app_of("demo-app")
-        form = app.redeem_form(visit(ANNA).let_in(app.authorization_url()))
+        form = app.redeem_form(visit(ANNA).grant_access(app.authorization_url()))
         answers = await send_at_once(gateway, secrets, form)
         assert Counter(answer.status_code for answer in answers) == {200: 1, 400: TIMES - 1}
         assert {answer.json()["error"] for answer in answers if answer.status_code == 400} == {"invalid_grant"}

@@ -97,7 +97,7 @@ class TestFewerScopesThanAskedFor:
         with OAuth2Session(app.credentials["client_id"], auto_refresh_kwargs=app.credentials, **known) as session:
             session.trust_env = False
             url, _state = session.authorization_url(f"{gateway.auth_url}/authorize", prompt="consent")
-            callback = visit(ANNA).let_in(url, only=GRANTED)
+            callback = visit(ANNA).grant_access(url, only=GRANTED)
             secret = app.credentials["client_secret"]
             token = session.fetch_token(token_url, authorization_response=callback, client_secret=secret)
             secrets.note_tokens(token)

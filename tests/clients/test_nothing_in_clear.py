@@ -37,12 +37,12 @@ def talkative(tmp_path_factory: pytest.TempPathFactory, confided: Secrets) -> It
 
 def provoke(gateway: Gateway, visitor: PersonBrowser, app: PlainApp) -> None:
     """Valid and invalid calls, with secrets in right and wrong places."""
-    callback = visitor.let_in(app.authorization_url())
+    callback = visitor.grant_access(app.authorization_url())
     form = app.redeem_form(callback)
     tokens = app.ask_token(form).json()
     refreshed = app.ask_token(app.refresh_form(tokens["refresh_token"])).json()
     app.ask_token(form)  # the code again
-    code_alone = app.redeem_form(visitor.let_in(app.authorization_url(prompt="consent")))
+    code_alone = app.redeem_form(visitor.grant_access(app.authorization_url(prompt="consent")))
     app.ask_token({**code_alone, "code_verifier": code_alone["code"] + "x" * 43})
     for wrong in (tokens["access_token"], refreshed["id_token"], visitor.password):
         app.ask_token(app.refresh_form(wrong))

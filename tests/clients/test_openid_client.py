@@ -26,7 +26,7 @@ def folder() -> Path:
     return install(SOURCE, "relying-party", "relying_party.mjs")
 
 
-class Party:
+class NodeClient:
     """The process. It reads and writes one JSON document per line."""
 
     def __init__(self, process: "subprocess.Popen[str]", secrets: Secrets) -> None:
@@ -52,7 +52,7 @@ class Party:
 @contextmanager
 def relying_party(
     folder: Path, gateway: Gateway, secrets: Secrets, client_id: str = "demo-app", method: str = "basic"
-) -> Iterator[Party]:
+) -> Iterator[NodeClient]:
     known = next(client for client in gateway.ready["clients"] if client["client_id"] == client_id)
     process = subprocess.Popen(
         [
@@ -65,9 +65,9 @@ def relying_party(
         text=True,
     )
     try:
-        party = Party(process, secrets)
-        party.tell(known["client_secret"] or "")
-        yield party
+        node_client = NodeClient(process, secrets)
+        node_client.tell(known["client_secret"] or "")
+        yield node_client
     finally:
         process.kill()
         process.communicate()
@@ -91,42 +91,42 @@ class TestTheWholeWay:
         self, gateway: Gateway, visit: MakeVisitor, secrets: Secrets, folder: Path, farewell: str, method: str
     ) -> None:
         visitor = visit(ANNA)
-        with relying_party(folder, gateway, secrets, method=method) as party:
-            assert party.hear("discovered") == {"step": "discovered", "issuer": gateway.auth_url, "pkce": True}
-            party.tell(EVERYTHING)
-            party.tell(visitor.let_in(party.hear("authorize")["url"]))
+        with relying_party(folder, gateway, secrets, method=method) as node_client:
+            assert node_client.hear("discovered") == {"step": "discovered", "issuer": gateway.auth_url, "pkce": True}
+            node_client.tell(EVERYTHING)
+            node_client.tell(visitor.grant_access(node_client.hear("authorize")["url"]))
 
-            said = party.hear("tokens")
+            said = node_client.hear("tokens")
             first, claims = said["tokens"], said["claims"]
             assert claims["iss"] == gateway.auth_url
             assert claims["nonce"]
             assert first["token_type"] == "bearer", "openid-client writes it so, whatever was sent"
             assert set(first["scope"].split()) == set(EVERYTHING.split())
             about = {"email": ANNA, "email_verified": False, "name": "Anna Bianchi"}
-            assert party.hear("userinfo")["userinfo"] == {"sub": claims["sub"], **about}
+            assert node_client.hear("userinfo")["userinfo"] == {"sub": claims["sub"], **about}
 
-            said = party.hear("refreshed")
+            said = node_client.hear("refreshed")
             second = said["tokens"]
             assert said["claims"]["sub"] == claims["sub"]
             assert said["claims"]["auth_time"] == claims["auth_time"]
             assert second["refresh_token"] != first["refresh_token"]
 
-            told = party.hear("introspected")["introspection"]
+            told = node_client.hear("introspected")["introspection"]
             assert told["active"] is True
             assert told["client_id"] == "demo-app"
             assert told["sub"] == claims["sub"]
 
             call_all(gateway, visitor, first)
             call_all(gateway, visitor, second)
-            party.tell("go on")
-            said = party.hear("revoked")
+            node_client.tell("go on")
+            said = node_client.hear("revoked")
             assert (said["afterwards"], said["again"]) == ("401 invalid_token", "invalid_grant")
             plants = E6.url({})
             assert visitor.http.get(plants, headers=self.headers(gateway, second["id_token"])).status_code == 401
             topology = E3.url({"plant": gateway.estate.active_plants_of(ANNA)[0].id})
             assert visitor.http.get(topology, headers=self.headers(gateway, second["access_token"])).status_code == 401
 
-            answer = visitor.open(party.hear("end session")["url"])
+            answer = visitor.open(node_client.hear("end session")["url"])
             assert answer.is_redirect
             assert answer.headers["location"] == f"{farewell}?state=see-you"
             assert not visitor.is_logged_in()
@@ -137,24 +137,24 @@ class TestTheWholeWay:
     def test_a_public_client_needs_no_secret(
         self, gateway: Gateway, visit: MakeVisitor, secrets: Secrets, folder: Path
     ) -> None:
-        with relying_party(folder, gateway, secrets, "demo-viewer", "none") as party:
-            party.hear("discovered")
-            party.tell("openid topology.read")
-            party.tell(visit(ANNA).let_in(party.hear("authorize")["url"]))
-            assert party.hear("tokens")["tokens"]["scope"] == "openid topology.read"
-            assert set(party.hear("userinfo")["userinfo"]) == {"sub"}
-            assert party.hear("refreshed")["tokens"]["scope"] == "openid topology.read"
-            party.tell("go on")
-            assert party.hear("revoked")["again"] == "invalid_grant"
+        with relying_party(folder, gateway, secrets, "demo-viewer", "none") as node_client:
+            node_client.hear("discovered")
+            node_client.tell("openid topology.read")
+            node_client.tell(visit(ANNA).grant_access(node_client.hear("authorize")["url"]))
+            assert node_client.hear("tokens")["tokens"]["scope"] == "openid topology.read"
+            assert set(node_client.hear("userinfo")["userinfo"]) == {"sub"}
+            assert node_client.hear("refreshed")["tokens"]["scope"] == "openid topology.read"
+            node_client.tell("go on")
+            assert node_client.hear("revoked")["again"] == "invalid_grant"
 
 
 class TestWhatItWouldNotAccept:
     """Shows that openid-client really checks these."""
 
-    def begin(self, party: Party, visitor: PersonBrowser) -> str:
-        party.hear("discovered")
-        party.tell("openid")
-        return visitor.let_in(party.hear("authorize")["url"])
+    def begin(self, node_client: NodeClient, visitor: PersonBrowser) -> str:
+        node_client.hear("discovered")
+        node_client.tell("openid")
+        return visitor.grant_access(node_client.hear("authorize")["url"])
 
     @pytest.mark.parametrize(
         ("spoil", "complaint"),
@@ -174,18 +174,18 @@ class TestWhatItWouldNotAccept:
         spoil: Callable[[str], str],
         complaint: str,
     ) -> None:
-        with relying_party(folder, gateway, secrets) as party:
-            party.tell(spoil(self.begin(party, visit(ANNA))))
-            said = party.hear("failed")
+        with relying_party(folder, gateway, secrets) as node_client:
+            node_client.tell(spoil(self.begin(node_client, visit(ANNA))))
+            said = node_client.hear("failed")
             assert complaint in said["error"] + said["cause"], said
 
     def test_a_code_that_was_used_before(self, gateway: Gateway, visit: MakeVisitor, secrets: Secrets, folder: Path) -> None:
-        with relying_party(folder, gateway, secrets) as party, relying_party(folder, gateway, secrets) as thief:
+        with relying_party(folder, gateway, secrets) as node_client, relying_party(folder, gateway, secrets) as thief:
             visitor = visit(ANNA)
-            callback = self.begin(party, visitor)
+            callback = self.begin(node_client, visitor)
             thiefs = self.begin(thief, visitor)
-            party.tell(callback)
-            party.hear("tokens")
+            node_client.tell(callback)
+            node_client.hear("tokens")
             stolen = callback.partition("code=")[2].partition("&")[0]
             own = thiefs.partition("code=")[2].partition("&")[0]
             thief.tell(thiefs.replace(own, stolen))

@@ -25,7 +25,7 @@ def on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
 
 
-class Home:
+class LibraryApp:
     """An application as in the library's documentation, with auto-refresh and a token store."""
 
     def __init__(self, gateway: Gateway, secrets: Secrets, scope: str = EVERYTHING) -> None:
@@ -51,7 +51,7 @@ class Home:
     def log_in(self, visitor: PersonBrowser, **how: Any) -> dict[str, Any]:
         url, _state = self.session.authorization_url(self.authorization_url)
         token = self.session.fetch_token(
-            self.token_url, authorization_response=visitor.let_in(url), client_secret=SECRET, **how
+            self.token_url, authorization_response=visitor.grant_access(url), client_secret=SECRET, **how
         )
         self.secrets.note_tokens(token)
         return dict(token)
@@ -71,48 +71,50 @@ class Home:
 
 
 @pytest.fixture
-def home(gateway: Gateway, secrets: Secrets) -> Iterator[Home]:
-    home = Home(gateway, secrets)
+def home(gateway: Gateway, secrets: Secrets) -> Iterator[LibraryApp]:
+    home = LibraryApp(gateway, secrets)
     with home.session:
         yield home
 
 
 class TestLogin:
-    def test_code_and_pkce_bring_all_tokens_and_the_scopes_that_were_asked_for(self, home: Home, visit: MakeVisitor) -> None:
+    def test_code_and_pkce_bring_all_tokens_and_the_scopes_that_were_asked_for(
+        self, home: LibraryApp, visit: MakeVisitor
+    ) -> None:
         token = home.log_in(visit(ANNA))
         assert {"access_token", "id_token", "refresh_token", "expires_in", "expires_on"} <= token.keys()
         assert set(token["scope"]) == set(EVERYTHING.split())
 
-    def test_the_secret_may_go_into_the_form(self, home: Home, visit: MakeVisitor) -> None:
+    def test_the_secret_may_go_into_the_form(self, home: LibraryApp, visit: MakeVisitor) -> None:
         assert home.log_in(visit(ANNA), include_client_id=True)["access_token"]
 
-    def test_another_verifier_is_an_invalid_grant(self, home: Home, visit: MakeVisitor) -> None:
+    def test_another_verifier_is_an_invalid_grant(self, home: LibraryApp, visit: MakeVisitor) -> None:
         url, _state = home.session.authorization_url(home.authorization_url)
-        callback = visit(ANNA).let_in(url)
+        callback = visit(ANNA).grant_access(url)
         home.session.authorization_url(home.authorization_url, state=home.session._state)  # makes a new verifier
         with pytest.raises(InvalidGrantError):
             home.session.fetch_token(home.token_url, authorization_response=callback, client_secret=SECRET)
 
-    def test_an_answer_to_another_request_is_refused_by_it(self, home: Home, visit: MakeVisitor) -> None:
+    def test_an_answer_to_another_request_is_refused_by_it(self, home: LibraryApp, visit: MakeVisitor) -> None:
         url, _state = home.session.authorization_url(home.authorization_url)
-        callback = visit(ANNA).let_in(url)
+        callback = visit(ANNA).grant_access(url)
         home.session.authorization_url(home.authorization_url)  # makes a new state
         with pytest.raises(MismatchingStateError):
             home.session.fetch_token(home.token_url, authorization_response=callback, client_secret=SECRET)
 
-    def test_a_wrong_secret_is_an_invalid_client(self, home: Home, visit: MakeVisitor) -> None:
+    def test_a_wrong_secret_is_an_invalid_client(self, home: LibraryApp, visit: MakeVisitor) -> None:
         url, _state = home.session.authorization_url(home.authorization_url)
-        callback = visit(ANNA).let_in(url)
+        callback = visit(ANNA).grant_access(url)
         with pytest.raises(OAuth2Error, match="invalid_client"):
             home.session.fetch_token(home.token_url, authorization_response=callback, client_secret="not-the-secret-0001")
 
 
 class TestFamilies:
-    def test_all_nine_open_with_the_tokens_it_got(self, gateway: Gateway, home: Home, visit: MakeVisitor) -> None:
+    def test_all_nine_open_with_the_tokens_it_got(self, gateway: Gateway, home: LibraryApp, visit: MakeVisitor) -> None:
         home.log_in(visit(ANNA))
         call_everything(gateway, ANNA, home.senders)
 
-    def test_the_kinds_are_told_apart(self, gateway: Gateway, home: Home, visit: MakeVisitor) -> None:
+    def test_the_kinds_are_told_apart(self, gateway: Gateway, home: LibraryApp, visit: MakeVisitor) -> None:
         home.log_in(visit(ANNA))
         plant = {"plant": gateway.estate.active_plants_of(ANNA)[0].id}
         assert call(gateway, E3, plant, home.send_id_token) == 401
@@ -121,7 +123,7 @@ class TestFamilies:
 
 class TestRefresh:
     def test_a_token_that_has_run_out_is_refreshed_before_the_call(
-        self, gateway: Gateway, home: Home, visit: MakeVisitor
+        self, gateway: Gateway, home: LibraryApp, visit: MakeVisitor
     ) -> None:
         before = home.log_in(visit(ANNA))
         home.session.token = {**before, "expires_in": -30, "expires_at": 1}
@@ -132,7 +134,7 @@ class TestRefresh:
         assert after["access_token"] != before["access_token"]
         call_everything(gateway, ANNA, home.senders)
 
-    def test_it_can_go_on_so_for_long(self, gateway: Gateway, home: Home, visit: MakeVisitor) -> None:
+    def test_it_can_go_on_so_for_long(self, gateway: Gateway, home: LibraryApp, visit: MakeVisitor) -> None:
         home.log_in(visit(ANNA))
         plant = {"plant": gateway.estate.active_plants_of(ANNA)[0].id}
         for _ in range(5):
@@ -141,7 +143,7 @@ class TestRefresh:
         assert len({token["refresh_token"] for token in home.updates}) == 5
 
     def test_without_a_place_to_keep_it_the_new_token_comes_as_a_warning(
-        self, gateway: Gateway, home: Home, visit: MakeVisitor
+        self, gateway: Gateway, home: LibraryApp, visit: MakeVisitor
     ) -> None:
         before = home.log_in(visit(ANNA))
         home.session.token_updater = None
@@ -151,7 +153,7 @@ class TestRefresh:
         home.secrets.note_tokens(updated.value.token)
         assert updated.value.token["refresh_token"] != before["refresh_token"]
 
-    def test_an_access_token_sent_as_refresh_token_is_an_invalid_grant(self, home: Home, visit: MakeVisitor) -> None:
+    def test_an_access_token_sent_as_refresh_token_is_an_invalid_grant(self, home: LibraryApp, visit: MakeVisitor) -> None:
         token = home.log_in(visit(ANNA))
         with pytest.raises(InvalidGrantError):
             home.session.refresh_token(home.token_url, refresh_token=token["access_token"])
@@ -159,7 +161,7 @@ class TestRefresh:
 
 class TestRevocation:
     def test_a_revoked_access_token_and_its_refresh_token_are_of_no_more_use(
-        self, gateway: Gateway, home: Home, visit: MakeVisitor
+        self, gateway: Gateway, home: LibraryApp, visit: MakeVisitor
     ) -> None:
         token = home.log_in(visit(ANNA))
         userinfo = f"{gateway.auth_url}/userinfo"

@@ -1,4 +1,4 @@
-"""Strict JSON: everything that RFC 8259 allows and no surprise beyond it."""
+"""Strict JSON: everything that RFC 8259 allows, and nothing else."""
 
 import json
 from typing import Any

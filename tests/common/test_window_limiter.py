@@ -1,4 +1,4 @@
-"""The limiter of how often something may happen."""
+"""The limiter of the number of events in a time window."""
 
 from domogate.common.window_limiter import WindowLimiter
 

@@ -283,7 +283,7 @@ def unsigned(claims: dict[str, str]) -> str:
 
 
 @dataclass
-class Redeemed:
+class RedeemedCode:
     """A redeemed code, the time, and the tokens."""
 
     code: str
@@ -292,12 +292,12 @@ class Redeemed:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def redeemed_at_first(certified: Gateway) -> Redeemed:
+def redeemed_at_first(certified: Gateway) -> RedeemedCode:
     """Runs first, so that the other tests use most of the thirty seconds."""
     rp = RelyingParty(certified)
     code = rp.get_code(Browser(certified))
     tokens = check_token_response(rp.redeem(code))
-    return Redeemed(code, time.monotonic(), tokens["access_token"])
+    return RedeemedCode(code, time.monotonic(), tokens["access_token"])
 
 
 class TestClients:
@@ -334,7 +334,7 @@ class TestClients:
         assert "azp" not in claims
         assert rp.userinfo(tokens["access_token"]).json()["sub"] == login.claims["sub"]
 
-    def test_oidcc_codereuse_30seconds(self, rp: RelyingParty, redeemed_at_first: Redeemed) -> None:
+    def test_oidcc_codereuse_30seconds(self, rp: RelyingParty, redeemed_at_first: RedeemedCode) -> None:
         """Codes have no grace: after half a minute a second use is refused too, and revokes the first tokens."""
         assert rp.userinfo(redeemed_at_first.access_token).status_code == 200
         time.sleep(max(0.0, redeemed_at_first.at + 30 - time.monotonic()))

@@ -1,6 +1,6 @@
 """The modules of the OpenID conformance suite for "Implicit OP" that are about nonce, fragment and at_hash.
 
-They run where both the gateway and the application have implicit switched on; Decision 0026 says what that costs.
+They run with the implicit flow enabled in the gateway and for the application. Decision 0026 describes the risks.
 """
 
 from typing import Any

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from support.backstage import simulated
 from support.estate_view import asked_of
 from support.gateway import Gateway
 from support.http import expect_nothing, expect_refusal
 from support.spec_operations import BY_NAME, OPERATIONS, Operation
+from support.store_access import simulated
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 Cause = Callable[[Gateway, Operation], httpx.Response]

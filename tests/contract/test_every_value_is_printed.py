@@ -7,15 +7,16 @@ import pytest
 
 from support.gateway import Gateway
 from support.http import expect_ok
+from support.schema_types import Schema
 from support.spec_operations import BY_NAME
-from support.spec_schemas import BODIES, Schema
+from support.spec_schemas import BODIES
 
 EXCUSED: dict[str, str] = {}
-"""What cannot be printed by any estate, with the reason."""
+"""Values that no estate can print, with the reason."""
 
 
 Places = dict[int, str]
-"""Where each kind of record was met first: a module may say `Scene` in any of the places where modules stand."""
+"""The path at which each kind of record was found first. A module with the device `Scene` may be at any path of modules."""
 
 
 def expected(schema: Schema, path: str, places: Places) -> Iterator[str]:

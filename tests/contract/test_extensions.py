@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from domogate.domain.people import Standing
-from support.backstage import issue_token, simulated, standing
 from support.extension_operations import EXTENSIONS, SUBSCRIPTIONS, X1, X2, X3, X4, X5, X9, expect_done, expect_listed
 from support.gateway import Gateway, eventually
 from support.http import expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import ALL_SCOPES, E3, E8, E9, E12, E14, Operation, Target
+from support.store_access import issue_token, simulated, standing
 
 
 def read_thermostat(gateway: Gateway, who: str, target: Target) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class TestX2SetLight:
     )
     def test_what_is_wrong_is_400_and_changes_nothing(self, workshop: Gateway, order: Any) -> None:
         who, target = workshop.case(X2)
-        # After it has reached the level.
+        # Wait until the light has reached the level.
         expect_done(X2, tell(workshop, X2, who, target, {"status": "on", "level": 35}))
         before = settled_light(workshop, who, target, {"status": "on", "level": 35})
         expect_refusal(X2, tell(workshop, X2, who, target, order), 400)

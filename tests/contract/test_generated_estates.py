@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from support.backstage import let_in
+from support.estate_documents import KEY, PEOPLE, STRANGER, base_estate, estates
 from support.estate_view import EstateView, asked_of, targets_in
-from support.estates import KEY, PEOPLE, STRANGER, base_estate, estates
 from support.examples import examples
 from support.gateway import Gateway, import_estate, running, serve_estate, start
 from support.http import expect_nothing, expect_ok, expect_refusal
@@ -28,6 +27,7 @@ from support.spec_operations import (
     not_found,
     not_your_plant,
 )
+from support.store_access import add_credentials
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -48,7 +48,7 @@ def canvas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """One gateway. The tests import one estate after the other into it."""
     gateway = serve_estate(base_estate(), tmp_path_factory.mktemp("canvas"), STILL)
     with running(gateway):
-        yield let_in(gateway, KEY)
+        yield add_credentials(gateway, KEY)
 
 
 def everything(gateway: Gateway, estate: EstateView) -> Iterator[tuple[Operation, str, Target]]:
@@ -142,7 +142,7 @@ class TestExportAndImport:
     def compare(self, original: Gateway, directory: Path, estate: EstateView, people: tuple[str, ...]) -> None:
         copy = serve_estate(original.export().document, directory, STILL)
         with running(copy):
-            let_in(copy, original.subscription_key)
+            add_credentials(copy, original.subscription_key)
             for name in ("E2", "E3", "E6", "E7", "E8", "E9", "E10", "E12", "E13", "E14", "E16", "E17", "E18", "E19"):
                 operation = BY_NAME[name]
                 for who, target in self.questions(operation, estate, people):

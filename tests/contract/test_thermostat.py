@@ -35,7 +35,7 @@ class TestE12ChronothermostatStatus:
                 celsius = (value - 32) * 5 / 9 if measure["unit"] == "F" else value
                 assert -10 < celsius < 50
                 assert abs((datetime.fromisoformat(measure["timeStamp"]) - datetime.now().astimezone()).days) < 2, (
-                    "a made-up moment"
+                    "a time that cannot be right"
                 )
                 seen += 1
             for measure in thermostat.get("hygrometer", {}).get("measures", ()):

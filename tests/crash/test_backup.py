@@ -1,4 +1,4 @@
-"""A backup that is taken during many orders restores the state of one moment of the backup."""
+"""A backup is taken while many orders are sent. It restores the state of one point in time during the backup."""
 
 import json
 import random
@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from support.gateway import Gateway, running, start
-from support.hammer import Room, hammering, rooms_of, wait_for_orders
 from support.http import expect_ok
 from support.kill_rounds import check_database, read_only
-from support.restarting import Lives, clean_environment
+from support.order_clients import Room, rooms_of, sending_orders, wait_for_orders
+from support.restartable import RestartableGateway, clean_environment
 from support.spec_operations import E1, E4, E16, OPERATIONS, Operation, Target
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
-# Devices do not change by themselves: a difference was ordered, or data was lost.
+# Devices do not change by themselves: a difference comes from an order or from lost data.
 STILL = {"DOMOGATE_SIMULATOR_TICK": "3600", "DOMOGATE_STATE_MAX_AGE": "3600"}
 CLIENTS = 4
 MOST_BACKUPS = 10
@@ -89,17 +89,17 @@ def people_and_keys(database: Path) -> dict[str, list[Any]]:
 
 class TestBackupUnderWrites:
     def test_a_restored_backup_gives_the_answers_of_one_moment(self, tmp_path: Path) -> None:
-        lives = Lives(tmp_path, clean_environment(STILL))
+        restartable = RestartableGateway(tmp_path, clean_environment(STILL))
         with running(start("demo", tmp_path, STILL)) as demo:
-            lives.port = int(demo.base_url.rsplit(":", 1)[1])
-            lives.known = demo.ready
-            database, backup = lives.database, tmp_path / "backup.db"
+            restartable.port = int(demo.base_url.rsplit(":", 1)[1])
+            restartable.known = demo.ready
+            database, backup = restartable.database, tmp_path / "backup.db"
             plant = max(demo.estate.find_plants(lambda plant: True), key=lambda plant: len(plant.plug_ambients))
             rooms = rooms_of([plant], demo.plug_states(plant))
             first, last = self.back_up_under_fire(demo, demo.a_person_of(plant), rooms, backup)
             asked = list(questions(demo, {plug for room in rooms for plug in room.plugs}))
             expected = answers(demo, asked)
-            let_in = people_and_keys(database)
+            people = people_and_keys(database)
         backed_up = newest_cursor(backup)
         assert first <= backed_up <= last, "what was acknowledged before the backup began is missing, or it is from the future"
         then = plugs_as_of(database, backed_up)
@@ -109,8 +109,8 @@ class TestBackupUnderWrites:
         shutil.copy(tmp_path / "original" / "secret-key", database.parent)
         demo.domogate("restore", str(backup))
         check_database(database)
-        assert people_and_keys(database) == let_in
-        with running(lives.start()) as copy:
+        assert people_and_keys(database) == people
+        with running(restartable.start()) as copy:
             for question, was, now in zip(asked, expected, answers(copy, asked), strict=True):
                 operation = question[0]
                 if operation is E16:
@@ -129,7 +129,7 @@ class TestBackupUnderWrites:
         """The cursors before and after the backup. Orders must have been written meanwhile; else the test is void."""
         database = demo.data / "domogate.sqlite3"
         token = demo.people[who].access_token
-        with hammering(demo.base_url, demo.subscription_key, token, rooms, CLIENTS, random.Random(4)) as clients:
+        with sending_orders(demo.base_url, demo.subscription_key, token, rooms, CLIENTS, random.Random(4)) as clients:
             wait_for_orders(clients, CLIENTS)
             for _ in range(MOST_BACKUPS):
                 backup.unlink(missing_ok=True)

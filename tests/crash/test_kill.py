@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.kill_rounds import Rounds, killing
+from support.kill_rounds import KillRounds, open_kill_rounds
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -13,14 +13,14 @@ ROUNDS = 5
 
 
 @pytest.fixture
-def rounds(tmp_path: Path) -> Iterator[Rounds]:
-    with killing(tmp_path, seed=9) as prepared:
+def rounds(tmp_path: Path) -> Iterator[KillRounds]:
+    with open_kill_rounds(tmp_path, seed=9) as prepared:
         yield prepared
 
 
 class TestKilledInTheMiddleOfCommands:
     def test_no_acknowledged_command_is_lost_and_the_database_is_intact(
-        self, rounds: Rounds, record_property: Callable[[str, object], None]
+        self, rounds: KillRounds, record_property: Callable[[str, object], None]
     ) -> None:
         for _ in range(ROUNDS):
             rounds.run_one()

@@ -18,16 +18,16 @@ from urllib.parse import urlsplit
 import pytest
 
 from support import journaling_gateway
-from support.backstage import let_in
 from support.estate_view import EstateView
 from support.gateway import Gateway, import_estate
-from support.hammer import hammering, rooms_of, wait_for_orders
 from support.http import KEY_HEADER
 from support.journaling_gateway import read_journal
 from support.kill_rounds import SETTINGS, all_plugs, check_database, read_only
+from support.order_clients import rooms_of, sending_orders, wait_for_orders
 from support.plug_estate import KEY, OWNER, plug_estate
-from support.restarting import Lives, clean_environment, kill
+from support.restartable import RestartableGateway, clean_environment, kill
 from support.spec_operations import E5
+from support.store_access import add_credentials
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -55,8 +55,8 @@ def estate_with_scenes() -> dict[str, Any]:
     return estate
 
 
-class JournaledLives(Lives):
-    """Like `Lives`, with devices that keep a journal."""
+class JournaledGateway(RestartableGateway):
+    """Like `RestartableGateway`, with devices that keep a journal."""
 
     @property
     def journal(self) -> Path:
@@ -156,11 +156,11 @@ def open_orders(database: Path) -> list[dict[str, Any]]:
     return [order for order in kept_orders(database).values() if order["state"] not in ENDS]
 
 
-def wait_until_a_scene_ended(lives: "JournaledLives", first_lamps: set[str]) -> None:
+def wait_until_a_scene_ended(restartable: "JournaledGateway", first_lamps: set[str]) -> None:
     """A scene switches its first lamp on, and at the end off."""
     give_up = time.monotonic() + 60
     while True:
-        kept, sent = kept_orders(lives.database), {order for order, *_ in read_journal(lives.journal)}
+        kept, sent = kept_orders(restartable.database), {order for order, *_ in read_journal(restartable.journal)}
         if any(row["module_id"] in first_lamps and not json.loads(row["command"])["on"] for row in map(kept.get, sent) if row):
             return
         assert time.monotonic() < give_up, "no scene comes to its end"
@@ -181,39 +181,39 @@ def wait_until_all_ended(database: Path) -> dict[str, dict[str, Any]]:
 class TestKillingWithOrdersInFlight:
     def test_loses_none_sends_none_twice_and_leaves_none_open(self, tmp_path: Path) -> None:
         settings = {**SETTINGS, "DOMOGATE_DEVICE_DEADLINE": str(DEADLINE)}
-        lives = JournaledLives(tmp_path, clean_environment(settings))
+        restartable = JournaledGateway(tmp_path, clean_environment(settings))
         estate = estate_with_scenes()
-        import_estate(estate, tmp_path, lives.data, lives.environment)
-        gateway = lives.start()
+        import_estate(estate, tmp_path, restartable.data, restartable.environment)
+        gateway = restartable.start()
         chance = random.Random(20)
         try:
-            lives.known = {name: let_in(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
+            restartable.known = {name: add_credentials(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
             view = EstateView(estate)
             rooms = rooms_of(view.plants, all_plugs(gateway))
-            runners = runners_of(view, lives._gateway(gateway.process))
+            runners = runners_of(view, restartable.connect(gateway.process))
             acknowledged = rounds = 0
             in_flight = False
             # A kill may find no order under way; then there is another kill.
             while rounds < ROUNDS or (not in_flight and rounds < MOST_ROUNDS):
                 rounds += 1
-                token = lives._gateway(gateway.process).people[OWNER].access_token
-                with running_scenes(runners), hammering(lives.base_url, KEY, token, rooms, 4, chance) as clients:
+                token = restartable.connect(gateway.process).people[OWNER].access_token
+                with running_scenes(runners), sending_orders(restartable.base_url, KEY, token, rooms, 4, chance) as clients:
                     wait_for_orders(clients, 4)
-                    wait_until_a_scene_ended(lives, {runner.lights[0] for runner in runners})
+                    wait_until_a_scene_ended(restartable, {runner.lights[0] for runner in runners})
                     time.sleep(chance.uniform(0, 0.3))
                     kill(gateway.process)
-                in_flight = in_flight or bool(open_orders(lives.database))
+                in_flight = in_flight or bool(open_orders(restartable.database))
                 acknowledged += sum(client.acknowledged for client in clients)
                 gateway.stop()
-                gateway = lives.start()
+                gateway = restartable.start()
                 seen = all_plugs(gateway)
                 for room in rooms:
                     room.reconcile(seen)
-            kept = wait_until_all_ended(lives.database)
+            kept = wait_until_all_ended(restartable.database)
         finally:
             gateway.stop()
-        check_database(lives.database)
-        self.check(kept, lives.journal, rooms, runners, acknowledged)
+        check_database(restartable.database)
+        self.check(kept, restartable.journal, rooms, runners, acknowledged)
 
     def check(
         self, kept: dict[str, Any], journal: Path, rooms: list[Any], runners: list[SceneRunner], acknowledged: int

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from support.backstage import let_in
 from support.extension_operations import X2
 from support.gateway import Gateway, eventually, import_estate, running
 from support.plug_estate import KEY, OWNER, plug_estate
-from support.restarting import Lives, clean_environment, kill
+from support.restartable import RestartableGateway, clean_environment, kill
 from support.spec_operations import E8
+from support.store_access import add_credentials
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -43,16 +43,16 @@ def light(gateway: Gateway, plant: str) -> dict[str, Any]:
 
 
 def test_a_lamp_reaches_the_level_that_was_acknowledged_before_the_kill(tmp_path: Path) -> None:
-    lives = Lives(tmp_path, clean_environment({}))
+    restartable = RestartableGateway(tmp_path, clean_environment({}))
     estate = estate_with_a_fading_lamp()
     plant = estate["plants"][0]["id"]
-    import_estate(estate, tmp_path, lives.data, lives.environment)
-    with running(lives.start()) as gateway:
-        lives.known = {name: let_in(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
+    import_estate(estate, tmp_path, restartable.data, restartable.environment)
+    with running(restartable.start()) as gateway:
+        restartable.known = {name: add_credentials(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
         order = json.dumps({"status": "on", "level": 90}).encode()
         assert gateway.send(X2, {"plant": plant, "module": LAMP}, who=OWNER, body=order).status_code == 200
         assert light(gateway, plant)["level"] < 90, "the lamp is not on its way any more"
         kill(gateway.process)
-    with running(lives.start()) as gateway:
+    with running(restartable.start()) as gateway:
         eventually(lambda: light(gateway, plant)["level"] == 90, "the lamp never reaches the ordered level", 2 * TRANSITION)
         assert light(gateway, plant)["status"] == "on"

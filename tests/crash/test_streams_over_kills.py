@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.following import Follower
-from support.kill_rounds import Rounds, killing, read_only
+from support.event_client import EventClient
+from support.kill_rounds import KillRounds, open_kill_rounds, read_only
 from support.plug_estate import KEY, OWNER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -17,8 +17,8 @@ ROUNDS = 4
 
 
 @pytest.fixture
-def rounds(tmp_path: Path) -> Iterator[Rounds]:
-    with killing(tmp_path, seed=25) as prepared:
+def rounds(tmp_path: Path) -> Iterator[KillRounds]:
+    with open_kill_rounds(tmp_path, seed=25) as prepared:
         yield prepared
 
 
@@ -29,15 +29,15 @@ def kept_changes(database: Path, after: int) -> dict[int, dict[str, object]]:
 
 
 class TestAListenerOverKills:
-    def test_is_told_of_everything_once_and_in_order(self, rounds: Rounds) -> None:
+    def test_is_told_of_everything_once_and_in_order(self, rounds: KillRounds) -> None:
         person = rounds.gateway.people[OWNER]
         start = rounds.newest
-        with Follower(rounds.lives.base_url, KEY, person.access_token, last_id=str(start)) as follower:
+        with EventClient(rounds.restartable.base_url, KEY, person.access_token, last_id=str(start)) as follower:
             for _ in range(ROUNDS):
                 rounds.run_one()
-            newest = max(kept_changes(rounds.lives.database, start))
-            follower.wait_heard(newest)
-        kept = kept_changes(rounds.lives.database, start)
+            newest = max(kept_changes(rounds.restartable.database, start))
+            follower.wait_for_event(newest)
+        kept = kept_changes(rounds.restartable.database, start)
         received = [cursor for cursor in follower.ids if cursor <= newest]
         assert received == [cursor for cursor in kept if cursor <= newest]
         assert follower.connections > ROUNDS / 2, "it was hardly ever cut off"

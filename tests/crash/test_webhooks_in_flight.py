@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.webhook_rounds import delivering
+from support.webhook_rounds import open_webhook_rounds
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -16,7 +16,7 @@ EACH = 2
 def test_every_event_arrives_however_often_the_gateway_is_killed(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    with delivering(tmp_path, seed=11) as deliveries:
+    with open_webhook_rounds(tmp_path, seed=11) as deliveries:
         deliveries.register(EACH)
         for _ in range(TIMES):
             # During attempts: the receiver got the event, and the gateway does not learn it.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.hammer import Plug, Room
 from support.kill_rounds import check_database, turns_in_history
+from support.order_clients import Plug, Room
 
 
 def make_room(*, on: bool, asked: bool | None = None) -> Room:

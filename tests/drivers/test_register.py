@@ -4,12 +4,12 @@ import pytest
 
 from domogate.domain.devices import DeviceKind
 from domogate.drivers import DRIVERS, SETTINGS, build_drivers, check_options, make_settings
-from support.devices import StillClock
+from support.clocks import NOON, ManualClock
 
 
 class TestTheList:
     def test_knows_each_driver_by_its_own_name_and_builds_it(self) -> None:
-        drivers = build_drivers(StillClock(), {})
+        drivers = build_drivers(ManualClock(NOON), {})
         assert set(drivers) == set(DRIVERS) == {"simulator", "mqtt", "openwebnet"}
         assert all(driver.name == name for name, driver in drivers.items())
 

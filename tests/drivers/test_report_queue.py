@@ -8,7 +8,7 @@ import pytest
 from domogate.domain.ids import Id, new_id
 from domogate.domain.states import LightState, Report
 from domogate.drivers.report_queue import BURST, CHECK_EVERY, HOLD, ReportQueues
-from support.devices import StillClock
+from support.clocks import NOON, ManualClock
 from support.driver_bench import PLANT
 
 PAUSE = 1.0
@@ -41,7 +41,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.reported: list[tuple[int, float]] = []
-        self.queues = ReportQueues(StillClock(), PAUSE)
+        self.queues = ReportQueues(ManualClock(NOON), PAUSE)
         self.queues.start(self._take)
         self.lamp = Lamp()
 
@@ -60,7 +60,7 @@ class Bench:
 
 
 @pytest.fixture
-async def bench(leaping_time: None) -> AsyncIterator[Bench]:
+async def bench(virtual_time: None) -> AsyncIterator[Bench]:
     one = Bench()
     yield one
     await one.queues.stop()

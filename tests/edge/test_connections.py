@@ -16,7 +16,7 @@ from domogate.edge import accepting
 from domogate.edge.connections import RESERVE, Connections, Place
 from domogate.edge.guards import Limits
 from domogate.edge.server import Tls
-from support.edge_server import GET, QUICK, Recorder, exchange, respond, serving, wire
+from support.edge_server import GET, QUICK, Recorder, exchange, raw_connection, respond, serving
 from support.tls import make_self_signed
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n"
@@ -30,7 +30,7 @@ def open_socket(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=10)
 
 
-class Opened:
+class FakeSockets:
     """Sockets without a network."""
 
     def __init__(self, connections: Connections) -> None:
@@ -50,8 +50,8 @@ class Opened:
 
 
 @pytest.fixture
-def opened() -> Iterator[Opened]:
-    opened = Opened(Connections(6, 3, ("192.0.2.0/24",)))
+def opened() -> Iterator[FakeSockets]:
+    opened = FakeSockets(Connections(6, 3, ("192.0.2.0/24",)))
     yield opened
     for ours, theirs in opened.pairs:
         ours.close()
@@ -59,37 +59,37 @@ def opened() -> Iterator[Opened]:
 
 
 class TestCounting:
-    def test_an_address_has_a_limit_of_its_own(self, opened: Opened) -> None:
+    def test_an_address_has_a_limit_of_its_own(self, opened: FakeSockets) -> None:
         places = [opened.add("198.51.100.7") for _ in range(4)]
         assert [place.limit for place in places] == [None] * 3 + ["connections_most_per_address"]
         assert opened.add("198.51.100.8").limit is None
 
-    def test_a_network_of_ipv6_is_one_address(self, opened: Opened) -> None:
+    def test_a_network_of_ipv6_is_one_address(self, opened: FakeSockets) -> None:
         limits = [opened.add(f"2001:db8::{number:x}").limit for number in range(4)]
         assert limits[-1] == "connections_most_per_address"
         assert opened.add("2001:db8:0:1::1").limit is None
 
-    def test_a_trusted_proxy_has_only_the_total_limit(self, opened: Opened) -> None:
+    def test_a_trusted_proxy_has_only_the_total_limit(self, opened: FakeSockets) -> None:
         limits = [opened.add("192.0.2.1").limit for _ in range(7)]
         assert limits == [None] * 6 + ["connections_most"]
 
-    def test_a_closed_connection_makes_room(self, opened: Opened) -> None:
+    def test_a_closed_connection_makes_room(self, opened: FakeSockets) -> None:
         places = [opened.add("198.51.100.7") for _ in range(4)]
-        places[3].leave()  # it was in the reserve and makes no room
+        places[3].leave()  # it was in the reserve, so closing it frees no normal place
         assert opened.add("198.51.100.7").limit
         for _ in range(2):
             places[0].leave()  # the second time changes nothing
         assert opened.add("198.51.100.7").limit is None
         assert opened.add("198.51.100.7").limit
 
-    def test_all_is_forgotten_in_the_end(self, opened: Opened) -> None:
+    def test_all_is_forgotten_in_the_end(self, opened: FakeSockets) -> None:
         places = [opened.add(f"198.51.100.{number}") for number in range(50)]
         for place in places:
             place.leave()
         assert len(opened.connections) == 0
         assert [opened.add("198.51.100.7").limit for _ in range(3)] == [None] * 3
 
-    def test_the_reserve_keeps_the_newest(self, opened: Opened) -> None:
+    def test_the_reserve_keeps_the_newest(self, opened: FakeSockets) -> None:
         for _ in range(3 + RESERVE):
             opened.add("198.51.100.7")
         assert not any(opened.was_closed(number) for number in range(3 + RESERVE))
@@ -97,7 +97,7 @@ class TestCounting:
         assert [number for number in range(4 + RESERVE) if opened.was_closed(number)] == [3]
         assert len(opened.connections) == 3 + RESERVE
 
-    def test_refused_ones_are_counted_by_the_setting(self, opened: Opened) -> None:
+    def test_refused_ones_are_counted_by_the_setting(self, opened: FakeSockets) -> None:
         for number in range(10):
             opened.add(f"198.51.100.{number}")
         for _ in range(3):
@@ -108,7 +108,7 @@ class TestCounting:
             ("system",): 0,
         }
 
-    def test_they_are_logged_once_a_minute_with_a_count(self, opened: Opened, json_log: io.StringIO) -> None:
+    def test_they_are_logged_once_a_minute_with_a_count(self, opened: FakeSockets, json_log: io.StringIO) -> None:
         opened.connections.log_refused(1000.0)
         for moment in range(1000, 1125):
             opened.add("198.51.100.7")
@@ -124,7 +124,7 @@ class TestOverSockets:
 
     async def test_one_beyond_the_limit_gets_503_and_health_is_still_answered(self) -> None:
         async with serving(answer_path, connections=Connections(6, 2)) as bound, AsyncExitStack() as stack:
-            first, second = [await stack.enter_async_context(wire(bound.port)) for _ in range(2)]
+            first, second = [await stack.enter_async_context(raw_connection(bound.port)) for _ in range(2)]
             for connection in (first, second):
                 await connection.send(GET)
                 assert (await connection.read_answer())[0] == 200
@@ -151,7 +151,7 @@ class TestOverSockets:
         connections = Connections(60, 1, proxies)
         async with serving(answer_path, connections=connections, trusted_proxies=proxies) as bound, AsyncExitStack() as stack:
             for _ in range(20):
-                connection = await stack.enter_async_context(wire(bound.port))
+                connection = await stack.enter_async_context(raw_connection(bound.port))
                 await connection.send(GET)
                 assert (await connection.read_answer())[0] == 200
 
@@ -181,7 +181,7 @@ class TestOverSockets:
                     assert await asyncio.to_thread(client.recv, 1) == b""
 
 
-class Full(socket.socket):
+class FullSocket(socket.socket):
     """A listening socket of a system that has no free file at first."""
 
     refused = 0
@@ -205,7 +205,7 @@ class TestASystemThatAcceptsNothing:
     async def test_is_asked_again_after_a_pause_and_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(accepting, "_PAUSE", 0.01)
         connections = Connections()
-        with Full() as listener:
+        with FullSocket() as listener:
             listener.bind(("127.0.0.1", 0))
             listener.setblocking(False)
             listener.listen()

@@ -12,12 +12,23 @@ import pytest
 from domogate.edge import protocol
 from domogate.edge.guards import Guards, Limits
 from domogate.edge.protocol import GuardedProtocol
-from support.edge_server import GET, POST, QUICK, Recorder, Wire, check_refusal, exchange, respond, serving, wire
+from support.edge_server import (
+    GET,
+    POST,
+    QUICK,
+    RawConnection,
+    Recorder,
+    check_refusal,
+    exchange,
+    raw_connection,
+    respond,
+    serving,
+)
 
 pytestmark = pytest.mark.slow
 
 
-async def keep_sending(connection: Wire, piece: bytes = b"more") -> None:
+async def keep_sending(connection: RawConnection, piece: bytes = b"more") -> None:
     for _ in range(200):
         await connection.send(piece)
         await asyncio.sleep(0.05)
@@ -29,7 +40,7 @@ class TestDeadlines:
     @pytest.mark.parametrize("start", [b"G", b"\r\n", b"GET /x HTTP/1.1\r\nHost: a\r\nX:"], ids=repr)
     async def test_a_header_section_that_does_not_end_is_408_and_the_end(self, start: bytes) -> None:
         app = Recorder()
-        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(app, QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(start)
             check_refusal(await connection.read_answer(), 408)
             assert await connection.is_closed()
@@ -37,7 +48,7 @@ class TestDeadlines:
 
     async def test_dripping_does_not_extend_it(self) -> None:
         limits = Limits(header_deadline=0.4, body_deadline=20, keep_alive=20)
-        async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
+        async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\nX: ")
             answer = asyncio.create_task(connection.read_answer())
             for _ in range(100):
@@ -49,7 +60,7 @@ class TestDeadlines:
 
     async def test_a_body_that_does_not_end_is_408_and_its_app_hears_of_it(self) -> None:
         app = Recorder()
-        async with serving(app, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(app, QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
             check_refusal(await connection.read_answer(), 408)
             assert await connection.is_closed()
@@ -62,7 +73,7 @@ class TestDeadlines:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
-        async with serving(early, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(early, QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
             everything = await connection.read_all()
             assert everything.endswith(b"\r\n\r\nab")
@@ -72,7 +83,7 @@ class TestDeadlines:
         async def early(scope: Any, receive: Any, send: Any) -> None:
             await respond(send, 413, scope["path"].encode())
 
-        async with serving(early) as bound, wire(bound.port) as connection:
+        async with serving(early) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
             assert (await connection.read_answer())[0] == 413
             await connection.send(b"lo" + GET.replace(b"/x", b"/next"))
@@ -84,7 +95,7 @@ class TestDeadlines:
         async def early(scope: Any, receive: Any, send: Any) -> None:
             await respond(send, 413)
 
-        async with serving(early) as bound, wire(bound.port) as connection:
+        async with serving(early) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Transfer-Encoding: chunked\r\n\r\n")
             assert (await connection.read_answer())[0] == 413
             with pytest.raises(ConnectionError):
@@ -92,21 +103,21 @@ class TestDeadlines:
 
     async def test_a_connection_that_sends_nothing_is_closed_at_the_header_deadline(self) -> None:
         limits = Limits(header_deadline=0.4, body_deadline=600, keep_alive=600)
-        async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
+        async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
             assert await connection.is_closed()
 
     async def test_one_answered_before_its_body_came_is_closed_after_keep_alive_too(self) -> None:
         async def early(scope: Any, receive: Any, send: Any) -> None:
             await respond(send, 413)
 
-        async with serving(early, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(early, QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
             assert (await connection.read_answer())[0] == 413
             await connection.send(b"lo")
             assert await connection.is_closed()
 
     async def test_an_idle_connection_is_closed_without_a_word_after_keep_alive(self) -> None:
-        async with serving(Recorder(), QUICK) as bound, wire(bound.port) as connection:
+        async with serving(Recorder(), QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET)
             assert (await connection.read_answer())[0] == 200
             assert await connection.is_closed()
@@ -130,7 +141,7 @@ class TestDeadlines:
                     break
             await respond(send, 200, str(size).encode())
 
-        async with serving(late, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(late, QUICK) as bound, raw_connection(bound.port) as connection:
             body = b"b" * 2_000_000
             connection.writer.write(POST + b"Content-Length: %d\r\n\r\n" % len(body) + body)
             status, _, _, answer = await connection.read_answer()
@@ -149,7 +160,7 @@ class TestDeadlines:
                     all_but_one.set()
             await respond(send, 200)
 
-        async with serving(late, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(late, QUICK) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 100001\r\n\r\n" + b"b" * 100_000)
             await asyncio.sleep(2 * QUICK.body_deadline)
             may_read.set()
@@ -159,7 +170,7 @@ class TestDeadlines:
 
     async def test_the_time_in_which_the_gateway_stood_still_is_not_counted(self) -> None:
         limits = msgspec.structs.replace(QUICK, header_deadline=1.0)  # six sweeps; at most four happen here
-        async with serving(Recorder(), limits) as bound, wire(bound.port) as connection:
+        async with serving(Recorder(), limits) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET[:10])
             await asyncio.sleep(2 * Guards(limits).sweep_interval)
             time.sleep(1.5 * limits.header_deadline)
@@ -178,21 +189,21 @@ class TestDeadlines:
             finally:
                 ended.set()
 
-        async with serving(endless, QUICK) as bound, wire(bound.port, limit=1024) as connection:
+        async with serving(endless, QUICK) as bound, raw_connection(bound.port, limit=1024) as connection:
             await connection.send(GET)
             await asyncio.wait_for(ended.wait(), 30)
 
     async def test_a_refused_client_that_never_leaves_is_cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(protocol, "_LINGER", 0.3)
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"nonsense\r\n\r\n")
             check_refusal(await connection.read_answer(), 400)
             with pytest.raises(ConnectionError):
                 await keep_sending(connection)
 
 
-class Watched(GuardedProtocol):
-    """A connection with a deadline and nothing else."""
+class GuardedConnection(GuardedProtocol):
+    """A connection that only has a deadline."""
 
     def __init__(self, deadline: float) -> None:
         self.deadline = self.write_deadline = deadline
@@ -205,7 +216,7 @@ class Watched(GuardedProtocol):
 class TestSweeps:
     LIMITS = Limits(header_deadline=10)
 
-    def sweep(self, connection: Watched, moments: Iterable[float]) -> float | None:
+    def sweep(self, connection: GuardedConnection, moments: Iterable[float]) -> float | None:
         guards = Guards(self.LIMITS)
         for moment in moments:
             guards.sweep([connection], moment)
@@ -216,14 +227,14 @@ class TestSweeps:
     def test_they_come_early_rather_than_late(self) -> None:
         assert Guards(Limits()).sweep_interval == 0.5
         assert Guards(Limits(header_deadline=0.1)).sweep_interval == 0.05
-        assert self.sweep(Watched(110.0), count(100.0, 0.5)) == 109.5
+        assert self.sweep(GuardedConnection(110.0), count(100.0, 0.5)) == 109.5
 
     def test_one_that_is_late_does_not_count_for_more_than_one(self) -> None:
-        assert self.sweep(Watched(110.0), [100.0, 160.0]) is None
-        assert self.sweep(Watched(110.0), chain([100.0], count(160.0, 0.5))) == 169.0
+        assert self.sweep(GuardedConnection(110.0), [100.0, 160.0]) is None
+        assert self.sweep(GuardedConnection(110.0), chain([100.0], count(160.0, 0.5))) == 169.0
 
     def test_a_gateway_that_is_always_late_still_cuts(self) -> None:
-        assert self.sweep(Watched(110.0), count(100.0, 2.0)) == 138.0
+        assert self.sweep(GuardedConnection(110.0), count(100.0, 2.0)) == 138.0
 
     def test_one_ignores_other_connections(self) -> None:
         Guards(Limits()).sweep([object()], 1e9)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from support.edge_server import GET, POST, QUICK, Recorder, check_refusal, respond, serving, wire
+from support.edge_server import GET, POST, QUICK, Recorder, check_refusal, raw_connection, respond, serving
 
 pytestmark = pytest.mark.slow
 
 
-class Gate:
+class HeldApp:
     """Counts its requests, and answers when the test allows it. It waits for the end of its client, as streams do."""
 
     def __init__(self, size: int = 0) -> None:
@@ -38,7 +38,7 @@ class TestPipelining:
     on_both_loops = True
 
     async def test_requests_sent_together_are_answered_in_turn(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"".join(GET.replace(b"/x", b"/%d" % number) for number in range(20)))
             for number in range(20):
                 assert json.loads((await connection.read_answer())[3])["path"] == f"/{number}"
@@ -48,7 +48,7 @@ class TestPipelining:
             await asyncio.sleep(0.05)
             await respond(send, 200, scope["path"].encode())
 
-        async with serving(slow) as bound, wire(bound.port) as connection:
+        async with serving(slow) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET + GET.replace(b"/x", b"/y") + b"GET /z HTTP/1.1\r\n\r\n")
             assert (await connection.read_answer())[3] == b"/x"
             assert (await connection.read_answer())[3] == b"/y"
@@ -57,7 +57,7 @@ class TestPipelining:
 
     async def test_a_request_sent_ahead_with_a_broken_body_is_refused_after_the_answer_before_it(self) -> None:
         app = Recorder()
-        async with serving(app) as bound, wire(bound.port) as connection:
+        async with serving(app) as bound, raw_connection(bound.port) as connection:
             broken = POST.replace(b"/x", b"/y") + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n"
             await connection.send(GET + broken)
             assert (await connection.read_answer())[0] == 200
@@ -71,7 +71,7 @@ class TestPipelining:
             await may_answer.wait()
             await respond(send, 200, scope["path"].encode())
 
-        async with serving(slow, QUICK) as bound, wire(bound.port) as connection:
+        async with serving(slow, QUICK) as bound, raw_connection(bound.port) as connection:
             third = GET.replace(b"/x", b"/z")
             await connection.send(GET + GET.replace(b"/x", b"/y") + third[:10])
             await asyncio.sleep(2 * QUICK.header_deadline)
@@ -85,9 +85,9 @@ class TestOneAtATime:
     on_both_loops = True
 
     async def test_the_others_are_not_parsed_and_take_no_memory(self) -> None:
-        gate = Gate()
+        gate = HeldApp()
         requests = GET * 2_000
-        async with serving(gate) as bound, wire(bound.port) as connection:
+        async with serving(gate) as bound, raw_connection(bound.port) as connection:
             tracemalloc.start()
             try:
                 connection.writer.write(requests)
@@ -102,7 +102,7 @@ class TestOneAtATime:
         assert gate.most == 1
 
     async def test_reading_stops_while_an_answer_is_due(self) -> None:
-        gate = Gate()
+        gate = HeldApp()
         async with serving(gate) as bound:
             with socket.socket() as client:
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65_536)
@@ -118,13 +118,13 @@ class TestOneAtATime:
             gate.open.set()
 
     async def test_a_client_that_does_not_take_its_answers_gets_no_more_of_them(self) -> None:
-        gate = Gate(size=200_000)
+        gate = HeldApp(size=200_000)
         gate.open.set()
-        async with serving(gate) as bound, wire(bound.port, limit=1024) as connection:
+        async with serving(gate) as bound, raw_connection(bound.port, limit=1024) as connection:
             connection.writer.write(GET * 300)
             await asyncio.sleep(1.0)
             started = gate.started
-            assert started < 100  # what the system takes, and one more
+            assert started < 100  # as many as the system buffers, and one more
             await asyncio.sleep(0.3)
             assert gate.started == started
             for _ in range(300):
@@ -134,14 +134,14 @@ class TestOneAtATime:
     async def test_a_client_that_goes_away_is_noticed(self) -> None:
         app = Recorder()
         async with serving(app) as bound:
-            async with wire(bound.port) as connection:
+            async with raw_connection(bound.port) as connection:
                 await connection.send(POST + b"Content-Length: 5\r\n\r\nhel")
                 await asyncio.sleep(0.1)
             await asyncio.wait_for(app.disconnected.wait(), 30)
 
 
 class TestPieces:
-    """Where a request is cut into packets does not matter."""
+    """A request may be cut into packets at any byte."""
 
     TOGETHER = (
         b"GET /0 HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -158,7 +158,7 @@ class TestPieces:
     ]
 
     async def answers(self, port: int, *pieces: bytes) -> list[tuple[str, str, str]]:
-        async with wire(port) as connection:
+        async with raw_connection(port) as connection:
             for piece in pieces:
                 await connection.send(piece)
                 await asyncio.sleep(0.002)

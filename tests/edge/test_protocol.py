@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from domogate.edge.protocol import GuardedProtocol
-from support.edge_server import GET, PATIENT, POST, Recorder, check_refusal, exchange, respond, serving, wire
+from support.edge_server import GET, PATIENT, POST, Recorder, check_refusal, exchange, raw_connection, respond, serving
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ class TestHost:
             check_refusal(await exchange(bound.port, b"GET /x HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"), 400)
 
     async def test_each_request_of_a_connection_needs_its_own(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET)
             assert (await connection.read_answer())[0] == 200
             await connection.send(b"GET /x HTTP/1.1\r\n\r\n")
@@ -79,7 +79,7 @@ class TestHeaderSize:
     )
     async def test_a_url_a_name_or_a_value_without_end_is_431(self, start: bytes) -> None:
         app = Recorder()
-        async with serving(app) as bound, wire(bound.port) as connection:
+        async with serving(app) as bound, raw_connection(bound.port) as connection:
             await connection.send(start)
             filler = b" " if start.endswith(b"  ") else b"a"
             for _ in range(30):
@@ -105,14 +105,14 @@ class TestHeaderSize:
             assert json.loads(answer)["body"] == body.decode()
 
     async def test_a_large_header_behind_another_request_in_the_same_packet_is_431(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET + GET[:-2] + b"X: " + b"a" * 3000 + b"\r\n\r\n")
             assert (await connection.read_answer())[0] == 200
             check_refusal(await connection.read_answer(), 431)
 
     @pytest.mark.parametrize("start", [b"3;", b"3\r\nabc\r\n0\r\nX: "], ids=["chunk extension", "trailer"])
     async def test_a_chunk_extension_or_trailer_without_end_is_refused_too(self, start: bytes) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Transfer-Encoding: chunked\r\n\r\n" + start)
             for _ in range(30):
                 await connection.send(b"a" * 100)
@@ -120,7 +120,7 @@ class TestHeaderSize:
             check_refusal(await connection.read_answer(), 431)
 
     async def test_memory_stays_flat_while_it_comes(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"GET /x HTTP/1.1\r\nHost: a\r\nX: ")
             tracemalloc.start()
             try:
@@ -216,7 +216,7 @@ class TestFraming:
         assert app.seen == []
 
     async def test_expect_100_continue_is_heard(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(POST + b"Content-Length: 3\r\nExpect: 100-continue\r\n\r\n")
             assert (await connection.read_answer())[:2] == (100, "Continue")
             await connection.send(b"abc")
@@ -228,7 +228,7 @@ class TestUpgrades:
 
     async def test_an_upgrade_is_not_followed_and_the_body_is_still_a_body(self) -> None:
         app = Recorder()
-        async with serving(app) as bound, wire(bound.port) as connection:
+        async with serving(app) as bound, raw_connection(bound.port) as connection:
             asks = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMA\r\nContent-Length: 5\r\n\r\n"
             await connection.send(POST + asks + b"he")
             await asyncio.sleep(0.05)
@@ -273,19 +273,19 @@ class TestMethods:
             assert json.loads(body)["body"] == "hi"
 
     async def test_the_next_request_has_its_own_method_again(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"BREW /x HTTP/1.1\r\nHost: a\r\n\r\n" + GET)
             assert json.loads((await connection.read_answer())[3])["method"] == "BREW"
             assert json.loads((await connection.read_answer())[3])["method"] == "GET"
 
     async def test_one_behind_another_request_too(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET + b"BREW /x HTTP/1.1\r\nHost: a\r\n\r\n")
             assert json.loads((await connection.read_answer())[3])["method"] == "GET"
             assert json.loads((await connection.read_answer())[3])["method"] == "BREW"
 
     async def test_one_in_pieces_is_a_plain_405(self) -> None:
-        async with serving(Recorder()) as bound, wire(bound.port) as connection:
+        async with serving(Recorder()) as bound, raw_connection(bound.port) as connection:
             await connection.send(b"GE")
             await asyncio.sleep(0.1)
             await connection.send(b"XX /x HTTP/1.1\r\nHost: a\r\n\r\n")

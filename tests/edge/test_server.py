@@ -16,7 +16,7 @@ import pytest
 
 from domogate.edge import protocol, server
 from domogate.edge.metrics import Metrics
-from support.edge_server import exchange, serving, wire
+from support.edge_server import exchange, raw_connection, serving
 from support.tls import make_self_signed
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ async def describe(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-class Gate:
+class HeldApp:
     """An app that answers only when the test allows it."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class TestListening:
     async def test_a_cancelled_run_leaves_nothing_open(self) -> None:
         async with server.listen("127.0.0.1", 0, "127.0.0.1", None) as listening:
             running = asyncio.create_task(server.run(describe, listening))
-            async with wire(await _accepting(listening.port)) as connection:
+            async with raw_connection(await _accepting(listening.port)) as connection:
                 running.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await running
@@ -144,14 +144,14 @@ class TestTls:
     async def test_it_speaks_tls_with_the_given_certificate(self, self_signed: server.Tls) -> None:
         async with serving(describe, tls=self_signed) as bound:
             context = ssl.create_default_context(cafile=str(self_signed.certificate))
-            async with wire(bound.port, context) as connection:
+            async with raw_connection(bound.port, context) as connection:
                 await connection.send(GET)
                 assert json.loads((await connection.read_answer())[3])["scheme"] == "https"
 
     async def test_the_guards_hold_there_too(self, self_signed: server.Tls) -> None:
         async with serving(describe, tls=self_signed) as bound:
             context = ssl.create_default_context(cafile=str(self_signed.certificate))
-            async with wire(bound.port, context) as connection:
+            async with raw_connection(bound.port, context) as connection:
                 await connection.send(b"GET /x HTTP/1.1\r\n\r\n")
                 assert (await connection.read_answer())[0] == 400
                 assert await connection.is_closed()
@@ -208,12 +208,12 @@ class TestDrain:
     on_both_loops = True
 
     async def test_what_runs_is_finished_what_is_idle_is_closed_and_nothing_is_accepted(self) -> None:
-        gate, stop, drained = Gate(), asyncio.Event(), asyncio.Event()
+        gate, stop, drained = HeldApp(), asyncio.Event(), asyncio.Event()
         async with (
             serving(gate, stop=stop, drain=60, on_drain=drained.set) as bound,
-            wire(bound.port) as busy,
-            wire(bound.port) as idle,
-            wire(bound.port) as half,
+            raw_connection(bound.port) as busy,
+            raw_connection(bound.port) as idle,
+            raw_connection(bound.port) as half,
         ):
             await busy.send(GET)
             await half.send(GET[:10])
@@ -229,8 +229,8 @@ class TestDrain:
             assert (status, headers["connection"]) == (200, "close")
 
     async def test_what_does_not_end_in_time_is_cut(self) -> None:
-        gate, stop = Gate(), asyncio.Event()
-        async with serving(gate, stop=stop, drain=0.2) as bound, wire(bound.port) as connection:
+        gate, stop = HeldApp(), asyncio.Event()
+        async with serving(gate, stop=stop, drain=0.2) as bound, raw_connection(bound.port) as connection:
             await connection.send(GET)
             await asyncio.wait_for(gate.entered.wait(), 30)
             stop.set()
@@ -239,7 +239,7 @@ class TestDrain:
         assert gate.cancelled
 
     async def test_requests_that_were_cut_are_one_line_with_a_count(self, json_log: io.StringIO) -> None:
-        gates, stop = [Gate() for _ in range(3)], asyncio.Event()
+        gates, stop = [HeldApp() for _ in range(3)], asyncio.Event()
         waiting = iter(gates)
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -247,7 +247,7 @@ class TestDrain:
 
         async with serving(app, stop=stop, drain=0.2) as bound, contextlib.AsyncExitStack() as connections:
             for gate in gates:
-                connection = await connections.enter_async_context(wire(bound.port))
+                connection = await connections.enter_async_context(raw_connection(bound.port))
                 await connection.send(GET)
                 await asyncio.wait_for(gate.entered.wait(), 30)
             stop.set()
@@ -270,7 +270,10 @@ class TestDrain:
             await send({"type": "http.response.body", "body": b"the end"})
             ended.set()
 
-        async with serving(stream, stop=stop, drain=60, on_drain=drained.set) as bound, wire(bound.port) as connection:
+        async with (
+            serving(stream, stop=stop, drain=60, on_drain=drained.set) as bound,
+            raw_connection(bound.port) as connection,
+        ):
             await connection.send(GET)
             await stuck.wait()
             stop.set()
@@ -283,10 +286,10 @@ class TestDrain:
         assert signal.getsignal(number) is before
 
     async def test_a_second_signal_cuts_at_once(self) -> None:
-        gate = Gate()
+        gate = HeldApp()
 
         async def ask_and_stop_twice(listening: server.Listening) -> None:
-            async with wire(listening.port) as connection:
+            async with raw_connection(listening.port) as connection:
                 await connection.send(GET)
                 await gate.entered.wait()
                 for _ in range(2):

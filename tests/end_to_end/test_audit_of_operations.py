@@ -54,4 +54,5 @@ class TestTheAuditLog:
 
     def test_names_nobody(self, gateway: Gateway) -> None:
         said = json.dumps(entries(gateway))
+        assert '"user:' in said
         assert not any(person in said for person in gateway.people)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from domogate.domain.people import Standing
-from support.backstage import backstage, issue_key, issue_token, revoke_key, standing
 from support.gateway import Gateway, start
 from support.http import PATIENCE
 from support.spec_operations import E1, E8
+from support.store_access import issue_key, issue_token, revoke_key, run_with_tools, standing
 from support.stream_reader import StreamReader, data_of, open_stream
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ class TestAtOnce:
             assert await tools.store.revoke_grant(grant.id, tools.clock.now())
 
         with open_stream(workshop, token) as reader:
-            backstage(workshop, revoke)
+            run_with_tools(workshop, revoke)
             assert json.loads(reader.wait_named("end").data)["code"] == "token"
             reader.wait_over()
         workshop.minted.clear()
@@ -95,9 +95,9 @@ class TestAtOnce:
             user = await tools.store.find_user_by_email(guest)
             assert await getattr(tools.store, method)(plant.id, user.id)
 
-        backstage(workshop, lambda tools: change(tools, "allow_user"))
+        run_with_tools(workshop, lambda tools: change(tools, "allow_user"))
         with open_stream(workshop, workshop.people[guest].access_token, query=f"?plant={plant.id}") as reader:
-            backstage(workshop, lambda tools: change(tools, "withdraw_user"))
+            run_with_tools(workshop, lambda tools: change(tools, "withdraw_user"))
             assert json.loads(reader.wait_named("end").data)["code"] == "plant"
             reader.wait_over()
 
@@ -115,6 +115,8 @@ class TestADrain:
                 assert json.loads(reader.wait_named("end").data)["code"] == "draining"
                 reader.wait_over()
                 reader.close()
-            assert gateway.process.wait(PATIENCE) == 0  # a part of what a drain may take: nobody waited for the streams
+            assert (
+                gateway.process.wait(PATIENCE) == 0
+            )  # a part of the time that a drain may take: the drain did not wait for the streams
         finally:
             gateway.stop()

@@ -11,12 +11,12 @@ import pytest
 from httpx_sse import ServerSentEvent
 
 from domogate.domain.ids import new_id
-from support.backstage import let_in
 from support.extension_operations import X1, X2, X3, X4, X5, X6
 from support.gateway import QUICK, Gateway, eventually, running, serve_estate
 from support.http import KEY_HEADER, client, expect_refusal
 from support.receivers import ThreadedReceiver
 from support.spec_operations import ALL_SCOPES, E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, E14, E15, E16, E18, Operation
+from support.store_access import add_credentials
 from support.stream_reader import StreamReader, data_of, open_stream
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def hotel_estate() -> dict[str, Any]:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     settings = {**QUICK, "DOMOGATE_SIMULATOR_TICK": "3600", "DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     with running(serve_estate(hotel_estate(), tmp_path_factory.mktemp("hotel"), settings)) as gateway:
-        yield let_in(gateway, KEY)
+        yield add_credentials(gateway, KEY)
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from support.certification import (
     is_error_page,
     password_of,
 )
+from support.forms import forms_of
 from support.gateway import Gateway
 from support.http import expect_ok, expect_refusal, host_of, raw_exchange, request_bytes
-from support.pages import forms_of
 from support.spec_operations import E9, E12, E14, Target
 
 pytestmark = pytest.mark.slow

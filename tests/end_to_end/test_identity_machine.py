@@ -108,7 +108,7 @@ class IdentityMachine(RuleBasedStateMachine):
         self._provider.clock.advance(seconds)
 
     @rule(target=codes, user=EITHER, client=EITHER)
-    def let_in(self, user: int, client: int) -> str:
+    def grant_access(self, user: int, client: int) -> str:
         async def go() -> str:
             browser = self._browsers[user]
             await browser.log_in(self._users[user])
@@ -126,7 +126,7 @@ class IdentityMachine(RuleBasedStateMachine):
     @rule(target=refreshes, user=EITHER, client=EITHER)
     def let_in_and_redeem(self, user: int, client: int) -> object:
         """The usual flow in one step, so that most runs soon reach refreshes."""
-        return self.redeem(self.let_in(user, client), 1)
+        return self.redeem(self.grant_access(user, client), 1)
 
     @rule(target=refreshes, code=codes, callers=CALLERS)
     def redeem(self, code: str, callers: int) -> object:

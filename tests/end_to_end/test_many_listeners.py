@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from support.streaming import run_streams
+from support.stream_load import run_streams
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from support.backstage import issue_key, revoke_key
 from support.gateway import Gateway
 from support.http import KEY_HEADER, case, expect_refusal, raw_call
 from support.spec_operations import E6, E8, OPERATIONS, Operation
+from support.store_access import issue_key, revoke_key
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,6 @@ import pytest
 
 from domogate.app import Tools
 from domogate.domain.ids import Id
-from support.backstage import backstage, issue_token
-from support.forge import claims_of
 from support.gateway import Gateway, run_command
 from support.http import case, expect_nothing, expect_ok, expect_refusal, message_of, raw_call
 from support.spec_operations import (
@@ -30,6 +28,8 @@ from support.spec_operations import (
     not_found,
     not_your_plant,
 )
+from support.store_access import issue_token, run_with_tools
+from support.token_forger import claims_of
 
 pytestmark = pytest.mark.slow
 
@@ -144,12 +144,12 @@ class TestWithdrawnRights:
         guest_id = Id(claims_of(workshop.people[guest].id_token)["sub"])
         expect_ok(E8, workshop.send(E8, target, who=guest))
 
-        assert backstage(workshop, lambda tools: tools.store.withdraw_user(Id(plant.id), guest_id))
+        assert run_with_tools(workshop, lambda tools: tools.store.withdraw_user(Id(plant.id), guest_id))
         try:
             expect_refusal(E8, workshop.send(E8, target, who=guest), 403)
             assert plant.id not in workshop.send(E6, who=guest).text
         finally:
-            backstage(workshop, lambda tools: tools.store.allow_user(Id(plant.id), guest_id))
+            run_with_tools(workshop, lambda tools: tools.store.allow_user(Id(plant.id), guest_id))
         expect_ok(E8, workshop.send(E8, target, who=guest))
 
     def test_a_deleted_user_is_401_from_the_next_call_on_every_operation(self, workshop: Gateway) -> None:
@@ -160,10 +160,10 @@ class TestWithdrawnRights:
             await tools.store.save_user(gone)
             return gone.id
 
-        identity = backstage(workshop, add)
+        identity = run_with_tools(workshop, add)
         tokens = {kind: issue_token(workshop, "gone@example.com", kind) for kind in ("id", "access")}
         expect_nothing(E6, workshop.send(E6, token=tokens["id"]))
-        assert backstage(workshop, lambda tools: tools.store.delete_user(Id(identity)))
+        assert run_with_tools(workshop, lambda tools: tools.store.delete_user(Id(identity)))
         for operation in OPERATIONS:
             _, target = workshop.case(operation)
             token = tokens["access" if operation.token == "access" else "id"]

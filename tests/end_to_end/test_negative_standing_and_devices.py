@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from domogate.domain.people import Standing
-from support.backstage import simulated, standing
 from support.gateway import Gateway, eventually
 from support.http import expect_ok, expect_refusal, message_of
 from support.spec_operations import (
@@ -29,6 +28,7 @@ from support.spec_operations import (
     Operation,
     first_listed,
 )
+from support.store_access import simulated, standing
 
 pytestmark = pytest.mark.slow
 

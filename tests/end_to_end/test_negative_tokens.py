@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from domogate.domain.people import GrantType
-from support.backstage import issue_token
-from support.forge import Forge, claims_of, encode
 from support.gateway import Gateway
 from support.http import case, expect_ok, expect_refusal, raw_call
 from support.spec_operations import ALL_SCOPES, E5, E6, E16, OPERATIONS, Operation
+from support.store_access import issue_token
+from support.token_forger import TokenForger, claims_of, encode
 
 pytestmark = pytest.mark.slow
 
@@ -26,8 +26,8 @@ SCOPED = [operation for operation in OPERATIONS if operation.scopes]
 
 
 @pytest.fixture(scope="module")
-def forge(workshop: Gateway) -> Forge:
-    return Forge(workshop)
+def forge(workshop: Gateway) -> TokenForger:
+    return TokenForger(workshop)
 
 
 def good_token(gateway: Gateway, operation: Operation) -> str:
@@ -105,7 +105,7 @@ class TestSignature:
                 refused(workshop, operation, f"{head}.{body}.{signature}")
 
     @every_operation
-    def test_hs256_keyed_with_the_public_key_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+    def test_hs256_keyed_with_the_public_key_is_401(self, workshop: Gateway, operation: Operation, forge: TokenForger) -> None:
         token = good_token(workshop, operation)
         head = encode({**jwt.get_unverified_header(token), "alg": "HS256"})
         signed = f"{head}.{token.split('.')[1]}"
@@ -138,12 +138,12 @@ class TestSignature:
                 refused(workshop, E6, jwt.encode(claims_of(token), own, algorithm, headers={"typ": "JWT", **head}))
 
     @pytest.mark.parametrize("kid", [None, "", "no-such-key", "../../etc/passwd", "' OR 1=1 --", "x" * 3000])
-    def test_an_unknown_key_id_is_401(self, workshop: Gateway, forge: Forge, kid: str | None) -> None:
+    def test_an_unknown_key_id_is_401(self, workshop: Gateway, forge: TokenForger, kid: str | None) -> None:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), header={"kid": kid}))
 
 
 class TestClaims:
-    def test_a_token_signed_again_without_a_change_is_good(self, workshop: Gateway, forge: Forge) -> None:
+    def test_a_token_signed_again_without_a_change_is_good(self, workshop: Gateway, forge: TokenForger) -> None:
         """The helper makes valid tokens; otherwise the refusals below would prove nothing."""
         for operation in OPERATIONS:
             who, target = workshop.case(operation)
@@ -151,7 +151,7 @@ class TestClaims:
             assert workshop.send(operation, target, token=token).status_code == 200
 
     @every_operation
-    def test_a_token_outside_its_time_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+    def test_a_token_outside_its_time_is_401(self, workshop: Gateway, operation: Operation, forge: TokenForger) -> None:
         now = int(time.time())
         for wrong, what in (
             ("expired", {"exp": -10, "iat": -4000, "nbf": -4000}),
@@ -164,7 +164,7 @@ class TestClaims:
 
     @every_operation
     def test_another_issuer_is_401_even_if_only_a_slash_is_added(
-        self, workshop: Gateway, operation: Operation, forge: Forge
+        self, workshop: Gateway, operation: Operation, forge: TokenForger
     ) -> None:
         token = good_token(workshop, operation)
         issuer = claims_of(token)["iss"]
@@ -172,26 +172,26 @@ class TestClaims:
             refused(workshop, operation, forge.resign(token, {"iss": wrong}))
 
     @every_operation
-    def test_an_unknown_audience_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+    def test_an_unknown_audience_is_401(self, workshop: Gateway, operation: Operation, forge: TokenForger) -> None:
         token = good_token(workshop, operation)
         for wrong in ("no-such-client", "", None, [], ["no-such-client"]):
             refused(workshop, operation, forge.resign(token, {"aud": wrong}))
 
     @pytest.mark.parametrize("claim", ["sub", "exp", "iss", "aud"])
-    def test_a_token_without_an_essential_claim_is_401(self, workshop: Gateway, forge: Forge, claim: str) -> None:
+    def test_a_token_without_an_essential_claim_is_401(self, workshop: Gateway, forge: TokenForger, claim: str) -> None:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), {claim: None}))
 
     @pytest.mark.parametrize("exp", ["tomorrow", "9999999999", True, [9999999999], 1e308, -1])
-    def test_an_expiry_that_is_not_a_time_is_401(self, workshop: Gateway, forge: Forge, exp: object) -> None:
+    def test_an_expiry_that_is_not_a_time_is_401(self, workshop: Gateway, forge: TokenForger, exp: object) -> None:
         refused(workshop, E6, forge.resign(good_token(workshop, E6), {"exp": exp}))
 
     @every_operation
-    def test_an_unknown_user_is_401(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+    def test_an_unknown_user_is_401(self, workshop: Gateway, operation: Operation, forge: TokenForger) -> None:
         for sub in ("00000000-0000-4000-8000-000000000000", "", 1, "' OR 1=1 --", ["x"]):
             with case(sub):
                 refused(workshop, operation, forge.resign(good_token(workshop, operation), {"sub": sub}))
 
-    def test_another_users_subject_on_ones_own_grant_is_401(self, workshop: Gateway, forge: Forge) -> None:
+    def test_another_users_subject_on_ones_own_grant_is_401(self, workshop: Gateway, forge: TokenForger) -> None:
         mine, theirs = (claims_of(workshop.people[mail].id_token) for mail in workshop.good_people[:2])
         assert mine["sub"] != theirs["sub"]
         refused(workshop, E6, forge.resign(workshop.people[workshop.good_people[0]].id_token, {"sub": theirs["sub"]}))
@@ -236,7 +236,9 @@ class TestKind:
             assert answer.status_code == 200
 
     @pytest.mark.parametrize("typ", [None, "", "at+jwt", "ticket+jwt", "logout+jwt", "JOSE", "rt+jwt"])
-    def test_a_type_that_is_not_an_id_tokens_is_no_id_token(self, workshop: Gateway, forge: Forge, typ: str | None) -> None:
+    def test_a_type_that_is_not_an_id_tokens_is_no_id_token(
+        self, workshop: Gateway, forge: TokenForger, typ: str | None
+    ) -> None:
         refused(workshop, E6, forge.resign(workshop.people[workshop.anyone].id_token, header={"typ": typ}))
 
 
@@ -253,7 +255,7 @@ class TestScope:
         assert operation.scopes[0] in challenge
 
     @pytest.mark.parametrize("operation", SCOPED, ids=str)
-    def test_a_scope_is_a_whole_word_in_its_own_case(self, workshop: Gateway, operation: Operation, forge: Forge) -> None:
+    def test_a_scope_is_a_whole_word_in_its_own_case(self, workshop: Gateway, operation: Operation, forge: TokenForger) -> None:
         token, scope = good_token(workshop, operation), operation.scopes[0]
         for wrong in (f"{scope}x", scope.upper(), scope[:-1], f"x{scope}", f"{scope},x", scope.split(".")[0], "*", ""):
             refused(workshop, operation, forge.resign(token, {"scope": wrong}))

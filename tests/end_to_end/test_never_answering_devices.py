@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.backstage import let_in
 from support.estate_view import EstateView, PlantView
 from support.gateway import Gateway, order_states, running, serve_estate
 from support.http import KEY_HEADER, PATIENCE
 from support.plug_estate import KEY, OWNER, plug_estate
 from support.spec_operations import E1, E12, E16, Operation, Target
+from support.store_access import add_credentials
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -39,7 +39,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
         "DOMOGATE_CONNECTIONS_MOST_PER_ADDRESS": str(2 * CALLS),
     }
     with running(serve_estate(estate, tmp_path_factory.mktemp("stuck"), settings)) as gateway:
-        yield let_in(gateway, KEY)
+        yield add_credentials(gateway, KEY)
 
 
 @pytest.fixture

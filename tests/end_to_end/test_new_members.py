@@ -9,12 +9,12 @@ import pytest
 from httpx_sse import ServerSentEvent
 
 from domogate.domain.ids import new_id
-from support.backstage import let_in
 from support.extension_operations import X2
 from support.gateway import QUICK, Gateway, running, serve_estate
 from support.http import KEY_HEADER
 from support.receivers import ThreadedReceiver
 from support.spec_operations import ALL_SCOPES, E8
+from support.store_access import add_credentials
 from support.stream_reader import StreamReader, data_of
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     }
     settings = {**QUICK, "DOMOGATE_SIMULATOR_TICK": "3600", "DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
     with running(serve_estate(document, tmp_path_factory.mktemp("joining"), settings)) as gateway:
-        yield let_in(gateway, KEY)
+        yield add_credentials(gateway, KEY)
 
 
 @pytest.fixture

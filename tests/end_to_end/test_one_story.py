@@ -13,15 +13,15 @@ import httpx
 import pytest
 from httpx_sse import connect_sse
 
-from support.backstage import issue_token, let_in
 from support.extension_operations import X1, X2
 from support.gateway import Gateway, eventually, running, serve_estate
 from support.http import KEY_HEADER, PATIENCE
 from support.mosquitto import mosquitto
 from support.openwebnet_gateway import running_bus
 from support.spec_operations import ALL_SCOPES, E1, E8, E12, E16, Operation
+from support.store_access import add_credentials, issue_token
 from support.story_house import DEVICES, BusHouse, GenericHouse, SimulatedHouse, StoryHouse, TasmotaHouse, ZigbeeHouse
-from support.streaming import newest_cursor
+from support.stream_load import newest_cursor
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -134,7 +134,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
                 "DOMOGATE_DEVICE_DEADLINE": "20",
             }
             with running(serve_estate(story_estate(houses), folder / "gateway", settings)) as one:
-                yield let_in(one, KEY)
+                yield add_credentials(one, KEY)
             for house in houses.values():
                 house.close()
 

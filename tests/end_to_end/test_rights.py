@@ -20,13 +20,13 @@ from domogate.domain.ids import Id
 from domogate.domain.plants import PlantStatus
 from domogate.estate import build_estate, read_estate
 from domogate.settings import Settings
-from support.backstage import let_in
 from support.estate_view import EstateView, targets_in
 from support.examples import examples
-from support.forge import claims_of
 from support.gateway import Gateway, running, serve_estate
 from support.http import PATIENCE, expect_nothing, expect_ok, expect_refusal
 from support.spec_operations import ABOUT_A_PLANT, ALL_SCOPES, E6, E7, LISTS, Operation, not_found, not_your_plant
+from support.store_access import add_credentials
+from support.token_forger import claims_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -89,7 +89,7 @@ def first_estate() -> dict[str, Any]:
     }
 
 
-class Beside:
+class SecondProcess:
     """A second process on the store, kept open between steps."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -111,22 +111,22 @@ class Beside:
 
 
 @pytest.fixture(scope="module")
-def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, Beside]]:
+def gateway_and_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Gateway, SecondProcess]]:
     gateway = serve_estate(first_estate(), tmp_path_factory.mktemp("rights"), {"DOMOGATE_SIMULATOR_TICK": "3600"})
     with running(gateway):
-        let_in(gateway, KEY)
-        beside = Beside(gateway)
+        add_credentials(gateway, KEY)
+        second_process = SecondProcess(gateway)
         try:
-            yield gateway, beside
+            yield gateway, second_process
         finally:
-            beside.close()
+            second_process.close()
 
 
-class Rights(RuleBasedStateMachine):
+class RightsMachine(RuleBasedStateMachine):
     """The model, and the checks of the gateway against it."""
 
     gateway: Gateway
-    beside: Beside
+    second_process: SecondProcess
 
     @initialize()
     def everything_as_at_first(self) -> None:
@@ -156,7 +156,7 @@ class Rights(RuleBasedStateMachine):
             read = read_estate(yaml.safe_dump(document), "the model")
             await tools.store.import_estate(await build_estate(read, tools.hasher, known=USERS), prune=True)
 
-        self.beside.do(bring_in)
+        self.second_process.do(bring_in)
 
     def user_id(self, who: str) -> Id:
         return Id(claims_of(self.gateway.people[who].id_token)["sub"])
@@ -170,28 +170,30 @@ class Rights(RuleBasedStateMachine):
     def allow(self, number: int, who: str) -> None:
         if who != self.owner[number]:
             self.allowed[number].add(who)
-            self.beside.do(lambda tools: tools.store.allow_user(Id(plant_id(number)), self.user_id(who)))
+            self.second_process.do(lambda tools: tools.store.allow_user(Id(plant_id(number)), self.user_id(who)))
 
     @rule(number=st.sampled_from(PLANTS), who=st.sampled_from(USERS))
     def withdraw(self, number: int, who: str) -> None:
         if who in self.allowed[number]:
             self.allowed[number].discard(who)
-            self.beside.do(lambda tools: tools.store.withdraw_user(Id(plant_id(number)), self.user_id(who)))
+            self.second_process.do(lambda tools: tools.store.withdraw_user(Id(plant_id(number)), self.user_id(who)))
 
     @rule(number=st.sampled_from(PLANTS))
     def invite_someone_not_active(self, number: int) -> None:
         self.invited[number].add(LATE)
-        self.beside.do(lambda tools: tools.store.invite(Id(plant_id(number)), LATE))
+        self.second_process.do(lambda tools: tools.store.invite(Id(plant_id(number)), LATE))
 
     @rule(number=st.sampled_from(PLANTS))
     def remove(self, number: int) -> None:
         self.removed.add(number)
-        self.beside.do(lambda tools: tools.store.set_plant_status(Id(plant_id(number)), PlantStatus.REMOVED, tools.clock.now()))
+        self.second_process.do(
+            lambda tools: tools.store.set_plant_status(Id(plant_id(number)), PlantStatus.REMOVED, tools.clock.now())
+        )
 
     @rule(number=st.sampled_from(PLANTS))
     def bring_back(self, number: int) -> None:
         self.removed.discard(number)
-        self.beside.do(lambda tools: tools.store.set_plant_status(Id(plant_id(number)), PlantStatus.ACTIVE, 0.0))
+        self.second_process.do(lambda tools: tools.store.set_plant_status(Id(plant_id(number)), PlantStatus.ACTIVE, 0.0))
 
     @rule(number=st.sampled_from(PLANTS), who=st.sampled_from(USERS))
     def hand_over(self, number: int, who: str) -> None:
@@ -251,9 +253,9 @@ class Rights(RuleBasedStateMachine):
                 self.sees_only_their_own(who, answer.text)
 
 
-def test_nobody_ever_sees_what_is_not_theirs(houses: tuple[Gateway, Beside]) -> None:
-    class OnThisGateway(Rights):
-        gateway, beside = houses
+def test_nobody_ever_sees_what_is_not_theirs(gateway_and_process: tuple[Gateway, SecondProcess]) -> None:
+    class OnThisGateway(RightsMachine):
+        gateway, second_process = gateway_and_process
 
     run_state_machine_as_test(
         OnThisGateway,
@@ -267,10 +269,10 @@ def test_nobody_ever_sees_what_is_not_theirs(houses: tuple[Gateway, Beside]) -> 
     )
 
 
-def test_an_invitation_becomes_a_membership_once_its_user_is_active(houses: tuple[Gateway, Beside]) -> None:
-    gateway, beside = houses
+def test_an_invitation_becomes_a_membership_once_its_user_is_active(gateway_and_process: tuple[Gateway, SecondProcess]) -> None:
+    gateway, second_process = gateway_and_process
     target = {"plant": plant_id(2)}
-    beside.do(lambda tools: tools.store.set_plant_status(Id(plant_id(2)), PlantStatus.ACTIVE, 0.0))
+    second_process.do(lambda tools: tools.store.set_plant_status(Id(plant_id(2)), PlantStatus.ACTIVE, 0.0))
 
     async def invite_only_late(tools: Tools) -> None:
         stored = await tools.store.find_plant(Id(plant_id(2)))
@@ -279,7 +281,7 @@ def test_an_invitation_becomes_a_membership_once_its_user_is_active(houses: tupl
             await tools.store.withdraw_user(stored.plant.id, member.user_id)
         await tools.store.invite(stored.plant.id, LATE)
 
-    beside.do(invite_only_late)
+    second_process.do(invite_only_late)
 
     async def activate(tools: Tools) -> None:
         late, example = await tools.store.find_user_by_email(LATE), await tools.store.find_user_by_email(USERS[0])
@@ -287,9 +289,9 @@ def test_an_invitation_becomes_a_membership_once_its_user_is_active(houses: tupl
         assert example is not None
         await tools.store.save_user(msgspec.structs.replace(late, password_hash=example.password_hash))
 
-    beside.do(activate)
+    second_process.do(activate)
     del gateway.__dict__["people"]
-    let_in(gateway, KEY)
+    add_credentials(gateway, KEY)
     expect_ok(E7, gateway.send(E7, target, who=LATE))
     plant = next(p for p in expect_ok(E6, gateway.send(E6, who=LATE))["plants"] if p["id"] == plant_id(2))
     assert [user["email"] for user in plant["allowedUsers"]] == [LATE]

@@ -9,14 +9,14 @@ import pytest
 
 from support.gateway import Gateway
 from support.http import expect_ok
-from support.reporting import read_pages
+from support.safety_reports import read_pages
 from support.spec_operations import E18, E19
 
 pytestmark = pytest.mark.slow
 
 HOSPITAL = "405b0001-0000-4000-8000-000000000000"
 BATTERY, LAMP = "Battery", "Emergency lamp"
-# By hand, from the words of Spec 2.15.
+# Written by hand from Spec 2.15.
 CALLS_FOR = {
     "BLOCK.FAULTY_BATTERY": BATTERY,
     "BLOCK.DISCONNECTED_BATTERY": BATTERY,
@@ -30,14 +30,14 @@ def tally(records: list[dict[str, Any]]) -> str:
     return f"{len(records)} {of[0]} {of[1]} {of[2]}"
 
 
-class Papers:
+class AnswersAndReport:
     """The gateway's answers and the report at the same time."""
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
         self.gateway = gateway
         owner = gateway.estate.plant(HOSPITAL).owner
         out = folder / "report.pdf"
-        # The simulator goes on living: what both say is compared when nothing moved in between.
+        # The simulator goes on. The two are compared when nothing has changed between them.
         for _ in range(20):
             self.controllers = expect_ok(E18, gateway.send(E18, {"plant": HOSPITAL}, who=owner))
             gateway.domogate("safety", "report", HOSPITAL, "--out", str(out), "--force")
@@ -61,16 +61,16 @@ def told(controllers: list[dict[str, Any]]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def papers(demo: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Papers:
-    return Papers(demo, tmp_path_factory.mktemp("papers"))
+def papers(demo: Gateway, tmp_path_factory: pytest.TempPathFactory) -> AnswersAndReport:
+    return AnswersAndReport(demo, tmp_path_factory.mktemp("papers"))
 
 
 class TestTheReportOfTheDemoHospital:
-    def test_its_figures_are_those_of_e18(self, papers: Papers) -> None:
+    def test_its_figures_are_those_of_e18(self, papers: AnswersAndReport) -> None:
         alerts = sum(controller["alert"] for controller in papers.controllers)
         assert f"Controllers {tally(papers.controllers)} {alerts} Units {tally(papers.units)} -" in papers.text
 
-    def test_it_shows_each_failure_that_e18_shows(self, papers: Papers) -> None:
+    def test_it_shows_each_failure_that_e18_shows(self, papers: AnswersAndReport) -> None:
         failures = Counter(
             failure["failureType"]
             for record in [*papers.controllers, *papers.units]
@@ -81,7 +81,7 @@ class TestTheReportOfTheDemoHospital:
         assert failures
         assert {kind: table.split().count(kind) for kind in failures} == dict(failures)
 
-    def test_what_to_order_is_e18s_failures_times_e19s_parts(self, papers: Papers) -> None:
+    def test_what_to_order_is_e18s_failures_times_e19s_parts(self, papers: AnswersAndReport) -> None:
         wanted: Counter[tuple[str, str]] = Counter()
         for record in [*papers.controllers, *papers.units]:
             kinds = {CALLS_FOR.get(failure["failureType"]) for failure in record["failures"]} - {None}
@@ -94,7 +94,7 @@ class TestTheReportOfTheDemoHospital:
         for (reference, part_type), quantity in wanted.items():
             assert f"{reference} {part_type} {quantity} " in listed
 
-    def test_the_logbook_has_what_the_gateway_saw_since_it_was_started(self, papers: Papers) -> None:
+    def test_the_logbook_has_what_the_gateway_saw_since_it_was_started(self, papers: AnswersAndReport) -> None:
         entries = json.loads(papers.gateway.domogate("safety", "logbook", HOSPITAL, "--json"))
         alerted = {entry["module"] for entry in entries if entry["kind"] == "alert"}
         assert {controller["name"] for controller in papers.controllers if controller["alert"]} <= alerted

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from domogate.domain.ids import new_id
-from support.backstage import let_in
 from support.certification import Browser
 from support.forms import forms_of
 from support.gateway import Gateway, eventually, run_command, running, serve_estate
 from support.identity import AUDIENCE
 from support.issuer import HttpIssuer, IssuerKey, serve_issuer
-from support.smtp_sink import Sink, smtp_sink
+from support.smtp_sink import SmtpSink, smtp_sink
 from support.spec_operations import E6
+from support.store_access import add_credentials
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ ISSUER_KEY = IssuerKey("k1")
 class Outside:
     """A mail server and an issuer of tokens, in a thread of their own."""
 
-    mail: Sink = field(default_factory=Sink)
+    mail: SmtpSink = field(default_factory=SmtpSink)
     issuer: HttpIssuer = field(default_factory=HttpIssuer)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -108,7 +108,7 @@ def gateway(outside: Outside, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "DOMOGATE_SMTP_SENDER": "gateway@example.com",
     }
     with running(serve_estate(estate(), tmp_path_factory.mktemp("similar"), settings)) as started:
-        yield let_in(started, KEY)
+        yield add_credentials(started, KEY)
 
 
 def log_in(gateway: Gateway, email: str, password: str) -> str | None:

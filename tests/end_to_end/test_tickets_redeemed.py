@@ -18,12 +18,12 @@ from domogate.domain.audit import AuditEntry
 from domogate.domain.ids import Id
 from domogate.domain.people import Standing
 from domogate.domain.states import LockState
-from support.backstage import backstage, simulated, standing
-from support.forge import Forge
 from support.gateway import QUICK, Gateway, eventually, running, start
 from support.http import client
 from support.ports import free_port
 from support.spec_operations import E11, E15, Operation
+from support.store_access import run_with_tools, simulated, standing
+from support.token_forger import TokenForger
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +67,7 @@ def reason(answer: httpx.Response, status: int) -> str:
 
 
 def entries(gateway: Gateway) -> list[AuditEntry]:
-    records = backstage(gateway, lambda tools: tools.audit.list(limit=1000))
+    records = run_with_tools(gateway, lambda tools: tools.audit.list(limit=1000))
     return [record.entry for record in records]
 
 
@@ -76,7 +76,7 @@ def noted(gateway: Gateway, jti: str) -> list[AuditEntry]:
 
 
 def is_locked(gateway: Gateway, about: dict[str, str]) -> bool:
-    stored = backstage(gateway, lambda tools: tools.store.find_plant(Id(about["plant"])))
+    stored = run_with_tools(gateway, lambda tools: tools.store.find_plant(Id(about["plant"])))
     assert stored is not None
     return stored.states[Id(about["module"])].state == LockState(locked=True)
 
@@ -125,7 +125,7 @@ class TestALock:
 
     def test_stays_shut_for_a_ticket_that_was_changed_or_is_none(self, gateway: Gateway, sdk: httpx.Client) -> None:
         ticket, about = ask(gateway, E11)
-        forge, person = Forge(gateway), gateway.people[about["who"]]
+        forge, person = TokenForger(gateway), gateway.people[about["who"]]
         past = int(time.time()) - 1
         assert reason(redeem(sdk, forge.resign(ticket, {"exp": past, "iat": past - 60})), 401) == "expired"
         head, body, signature = ticket.split(".")
@@ -196,7 +196,7 @@ class TestTheDocumentedDoorStation:
 
     def test_refuses_everything_else(self, gateway: Gateway, station: Any) -> None:
         ticket, about = ask(gateway, E11)
-        forge, person, now = Forge(gateway), gateway.people[about["who"]], int(time.time())
+        forge, person, now = TokenForger(gateway), gateway.people[about["who"]], int(time.time())
         assert station.may_open(forge.resign(ticket)) is True, "otherwise the refusals below would prove nothing"
         for claims in (
             {"exp": now - 10, "iat": now - 70},
@@ -239,6 +239,7 @@ class TestWhatIsLeftBehind:
     def test_the_audit_log_verifies_and_names_nobody(self, gateway: Gateway) -> None:
         gateway.domogate("audit", "verify")
         said = str(entries(gateway))
+        assert "user:" in said
         assert not any(person in said for person in gateway.people)
 
     def test_no_ticket_and_no_token_is_in_the_log_or_the_audit_log(self, gateway: Gateway, sdk: httpx.Client) -> None:

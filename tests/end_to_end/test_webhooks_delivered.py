@@ -11,12 +11,12 @@ import pytest
 from domogate.app import Tools
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, TokenKind
-from support.backstage import backstage
 from support.extension_operations import X2, expect_done
 from support.gateway import Gateway, eventually
 from support.http import KEY_HEADER
 from support.receivers import ReceivedRequest, ThreadedReceiver
 from support.spec_operations import Target
+from support.store_access import run_with_tools
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def narrow_token(gateway: Gateway, email: str, scopes: tuple[str, ...]) -> str:
         await tools.store.add_grant(grant)
         return await tools.signer.mint_token(TokenKind.ID, user, client, msgspec.structs.replace(grant, scopes=scopes))
 
-    return backstage(gateway, mint)
+    return run_with_tools(gateway, mint)
 
 
 class TestFromACommandToAReceiver:

@@ -61,6 +61,7 @@ class TestPeople:
 
     def test_those_with_something_to_renew_have_a_plant_to_be_refused_at(self, demo: Estate) -> None:
         due = {user.id for user in demo.users if user.standing is not Standing.GOOD}
+        assert due
         assert all(any(plant.plant.is_of(user) for plant in demo.plants) for user in due)
 
     def test_the_first_subscription_is_unlimited_and_another_runs_out_soon(self, demo: Estate, file: EstateFile) -> None:

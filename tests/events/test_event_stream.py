@@ -35,7 +35,7 @@ from domogate.identity.subscriptions import new_key, new_subscription
 from domogate.services.audit import AuditAction
 from domogate.services.events.endings import MEANING_OF, EndCode
 from support.edge_server import serving
-from support.listening import Credentials, StreamSetup, a_module, open_stream_setup, until
+from support.stream_setup import Credentials, StreamSetup, a_module, open_stream_setup, until
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ class RecordingAudit:
         self.noted.append({"action": action, **what})
 
 
-class Served:
+class ServedStreams:
     """Event streams behind the real server, with a user, a plant and a lamp."""
 
     def __init__(self, setup: StreamSetup, port: int, audit: RecordingAudit, stop: asyncio.Event, metrics: Metrics) -> None:
@@ -65,7 +65,7 @@ class Served:
         self.anna = await self.setup.add_user("Anna")
         self.lamp = a_module(DeviceKind.LIGHT)
         self.plant = await self.setup.add_plant(self.anna, self.lamp)
-        self.credentials = await self.setup.let_in(self.anna)
+        self.credentials = await self.setup.grant_access(self.anna)
 
     def headers(self, credentials: Credentials | None = None, **more: str) -> dict[str, str]:
         given = {name.decode(): value.decode() for name, value in (credentials or self.credentials).headers}
@@ -99,7 +99,7 @@ class Served:
 
 
 @asynccontextmanager
-async def open_served(limits: Limits | None = None, **hub_options: Any) -> AsyncIterator[Served]:
+async def open_served(limits: Limits | None = None, **hub_options: Any) -> AsyncIterator[ServedStreams]:
     audit, stop, metrics = RecordingAudit(), asyncio.Event(), Metrics()
     async with open_stream_setup(**hub_options) as setup:
         credentials = KeyAndToken(setup.admission, setup.verifier, audit)
@@ -109,7 +109,7 @@ async def open_served(limits: Limits | None = None, **hub_options: Any) -> Async
         )
         options: dict[str, Any] = {} if limits is None else {"limits": limits}
         async with serving(edge, on_drain=setup.hub.drain, stop=stop, **options) as listening:
-            served = Served(setup, listening.port, audit, stop, metrics)
+            served = ServedStreams(setup, listening.port, audit, stop, metrics)
             await served.build()
             try:
                 yield served
@@ -118,13 +118,13 @@ async def open_served(limits: Limits | None = None, **hub_options: Any) -> Async
 
 
 @pytest.fixture
-async def served() -> AsyncIterator[Served]:
+async def served() -> AsyncIterator[ServedStreams]:
     async with open_served() as opened:
         yield opened
 
 
 class TestListening:
-    async def test_the_answer_is_a_stream_that_is_not_stored_or_buffered(self, served: Served) -> None:
+    async def test_the_answer_is_a_stream_that_is_not_stored_or_buffered(self, served: ServedStreams) -> None:
         async with served.http.stream("GET", "/events", headers=served.headers()) as answer:
             assert answer.status_code == 200
             assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
@@ -132,7 +132,7 @@ class TestListening:
             assert answer.headers["x-accel-buffering"] == "no"
 
     @pytest.mark.story
-    async def test_changes_are_sent(self, served: Served) -> None:
+    async def test_changes_are_sent(self, served: ServedStreams) -> None:
         async with served.listening() as events:
             ready = await anext(events)
             assert (ready.event, ready.json()) == ("ready", {"cursor": int(ready.id)})
@@ -143,7 +143,7 @@ class TestListening:
             assert state.json()["data"]["moduleId"] == served.lamp.id
 
     @pytest.mark.story
-    async def test_resumes_by_the_id_of_the_last_event(self, served: Served) -> None:
+    async def test_resumes_by_the_id_of_the_last_event(self, served: ServedStreams) -> None:
         async with served.listening() as events:
             start = (await anext(events)).id
         await served.switch(3)
@@ -151,7 +151,7 @@ class TestListening:
             received = [await anext(events) for _ in range(4)]
         assert [event.event for event in received] == ["state", "state", "state", "ready"]
 
-    async def test_resumes_by_a_parameter_and_the_header_is_newer(self, served: Served) -> None:
+    async def test_resumes_by_a_parameter_and_the_header_is_newer(self, served: ServedStreams) -> None:
         async with served.listening() as events:
             start = (await anext(events)).id
         await served.switch(3)
@@ -165,17 +165,17 @@ class TestListening:
         async with served.listening("?lastEventId=ü") as events:
             assert (await anext(events)).json()["code"] == "unknown"
 
-    async def test_begins_with_the_present_when_asked_to(self, served: Served) -> None:
+    async def test_begins_with_the_present_when_asked_to(self, served: ServedStreams) -> None:
         async with served.listening("?present=true&kind=state") as events:
             assert [(await anext(events)).event for _ in range(2)] == ["present", "ready"]
 
-    async def test_filters_by_repeated_parameters(self, served: Served) -> None:
+    async def test_filters_by_repeated_parameters(self, served: ServedStreams) -> None:
         async with served.listening(f"?plant={served.plant.id.upper()}&kind=people&kind=state") as events:
             await anext(events)
             await served.switch()
             assert (await anext(events)).event == "state"
 
-    async def test_the_last_event_gives_the_reason_and_the_connection_can_be_used_again(self, served: Served) -> None:
+    async def test_the_last_event_gives_the_reason_and_the_connection_can_be_used_again(self, served: ServedStreams) -> None:
         async with served.listening() as events:
             await anext(events)
             await served.setup.store.revoke_grant(served.credentials.grant.id, served.setup.clock.now())
@@ -184,13 +184,13 @@ class TestListening:
         assert end.json()["code"] == "token"
         assert (await served.get()).status_code == 401
 
-    async def test_the_stream_is_closed_when_the_client_disconnects(self, served: Served) -> None:
+    async def test_the_stream_is_closed_when_the_client_disconnects(self, served: ServedStreams) -> None:
         async with served.listening() as events:
             await anext(events)
             assert served.setup.hub.open_streams == 1
         await until(lambda: served.setup.hub.open_streams == 0, "the stream to be closed")
 
-    async def test_a_stream_counts_once_against_the_rate(self, served: Served) -> None:
+    async def test_a_stream_counts_once_against_the_rate(self, served: ServedStreams) -> None:
         key = new_key()
         await served.setup.store.add_subscription(new_subscription("app", key, served.setup.clock.now(), rate="2/hour"))
         credentials = dataclasses.replace(served.credentials, key=key)
@@ -203,7 +203,7 @@ class TestListening:
         assert spent.status_code == 429
         assert int(spent.headers["retry-after"]) > 0
 
-    async def test_head_is_answered_at_once(self, served: Served) -> None:
+    async def test_head_is_answered_at_once(self, served: ServedStreams) -> None:
         answer = await served.http.head("/events", headers=served.headers())
         assert (answer.status_code, answer.content) == (200, b"")
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -211,7 +211,7 @@ class TestListening:
 
 
 class TestTheMetrics:
-    async def test_count_a_stream_as_a_request_that_has_no_duration(self, served: Served) -> None:
+    async def test_count_a_stream_as_a_request_that_has_no_duration(self, served: ServedStreams) -> None:
         def sample(name: str, **labels: str) -> float | None:
             return served.metrics.registry.get_sample_value(name, {"operation": "events", **labels})
 
@@ -224,7 +224,7 @@ class TestTheMetrics:
 
 
 class TestADrain:
-    async def test_ends_streams_promptly(self, served: Served) -> None:
+    async def test_ends_streams_promptly(self, served: ServedStreams) -> None:
         async with served.listening() as events:
             await anext(events)
             served.stop.set()
@@ -255,24 +255,24 @@ class TestRefusals:
         assert problem["detail"].endswith(".")
         return problem
 
-    async def test_of_the_key_come_before_those_of_the_token(self, served: Served) -> None:
+    async def test_of_the_key_come_before_those_of_the_token(self, served: ServedStreams) -> None:
         answer = await served.http.get("/events")
         await self.refused(answer, 401)
         assert answer.headers["www-authenticate"].startswith("SubscriptionKey")
 
-    async def test_of_a_token_have_a_challenge(self, served: Served) -> None:
+    async def test_of_a_token_have_a_challenge(self, served: ServedStreams) -> None:
         answer = await served.get(authorization="Bearer nonsense")
         await self.refused(answer, 401)
         assert 'error="invalid_token"' in answer.headers["www-authenticate"]
 
-    async def test_of_missing_scopes_name_them(self, served: Served) -> None:
-        credentials = await served.setup.let_in(served.anna, [Scope.LIGHT_READ])
+    async def test_of_missing_scopes_name_them(self, served: ServedStreams) -> None:
+        credentials = await served.setup.grant_access(served.anna, [Scope.LIGHT_READ])
         answer = await served.get("?kind=safety", credentials)
         await self.refused(answer, 401)
         assert answer.headers["www-authenticate"].endswith('error="insufficient_scope", scope="safety.read"')
         assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
 
-    async def test_of_parameters_that_cannot_be_read(self, served: Served) -> None:
+    async def test_of_parameters_that_cannot_be_read(self, served: ServedStreams) -> None:
         for query in (
             "?kind=States",
             "?kind=",
@@ -285,30 +285,30 @@ class TestRefusals:
         ):
             await self.refused(await served.get(query), 400)
 
-    async def test_of_two_last_event_ids(self, served: Served) -> None:
+    async def test_of_two_last_event_ids(self, served: ServedStreams) -> None:
         headers = [*served.headers().items(), ("last-event-id", "1"), ("last-event-id", "2")]
         await self.refused(await served.http.get("/events", headers=headers), 400)
 
-    async def test_of_plants_that_are_not_theirs_or_not_there(self, served: Served) -> None:
-        stranger = await served.setup.let_in(await served.setup.add_user("Carla"))
+    async def test_of_plants_that_are_not_theirs_or_not_there(self, served: ServedStreams) -> None:
+        stranger = await served.setup.grant_access(await served.setup.add_user("Carla"))
         await self.refused(await served.get(f"?plant={served.plant.id}", stranger), 403)
         await self.refused(await served.get(f"?plant={new_id()}", stranger), 404)
         assert [noted["action"] for noted in served.audit.noted] == [AuditAction.REFUSAL]
 
     @pytest.mark.parametrize(("standing", "status"), [(Standing.BOTH_EXPIRED, 469), (Standing.TERMS_EXPIRED, 470)])
     async def test_of_users_who_must_renew_or_accept_something_first(
-        self, served: Served, standing: Standing, status: int
+        self, served: ServedStreams, standing: Standing, status: int
     ) -> None:
         user = await served.setup.add_user("Bruno", standing=standing)
-        await self.refused(await served.get("", await served.setup.let_in(user)), status)
+        await self.refused(await served.get("", await served.setup.grant_access(user)), status)
 
-    async def test_of_methods_that_it_does_not_have(self, served: Served) -> None:
+    async def test_of_methods_that_it_does_not_have(self, served: ServedStreams) -> None:
         for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "LISTEN"):
             answer = await served.http.request(method, "/events", headers=served.headers())
             await self.refused(answer, 405)
             assert answer.headers["allow"] == "GET, HEAD"
 
-    async def test_of_urls_that_are_not_there(self, served: Served) -> None:
+    async def test_of_urls_that_are_not_there(self, served: ServedStreams) -> None:
         for path in ("/events/", "/events/x", "/events//", "/events%2f"):
             await self.refused(await served.http.get(path, headers=served.headers()), 404)
 
@@ -326,26 +326,26 @@ class TestRefusals:
             assert "user" in (await self.refused(answer, 429))["detail"]
             assert int(answer.headers["retry-after"]) > 0
             bruno = await served.setup.add_user("Bruno")
-            credentials = await served.setup.let_in(bruno)
+            credentials = await served.setup.grant_access(bruno)
             async with served.http.stream("GET", "/events", headers=served.headers(credentials)) as other:
                 assert other.status_code == 200
 
 
 class TestTheDocument:
-    async def test_is_valid_openapi_and_needs_no_credentials(self, served: Served) -> None:
+    async def test_is_valid_openapi_and_needs_no_credentials(self, served: ServedStreams) -> None:
         answer = await served.http.get("/events/openapi.json")
         assert answer.status_code == 200
         OpenAPIV31SpecValidator(answer.json()).validate()
         kinds = answer.json()["paths"]["/events"]["get"]["parameters"][1]["schema"]["items"]["enum"]
         assert sorted(kinds) == sorted(NoticeKind)
 
-    async def test_explains_every_code_with_which_a_stream_ends(self, served: Served) -> None:
+    async def test_explains_every_code_with_which_a_stream_ends(self, served: ServedStreams) -> None:
         document = (await served.http.get("/events/openapi.json")).json()
         described = document["paths"]["/events"]["get"]["responses"]["200"]["description"]
         assert MEANING_OF.keys() == set(EndCode)
         assert re.findall(r"^\| `(\w+)` \| [A-Z]", described, re.M) == list(EndCode)
 
-    async def test_describes_the_data_that_is_sent(self, served: Served) -> None:
+    async def test_describes_the_data_that_is_sent(self, served: ServedStreams) -> None:
         document = (await served.http.get("/events/openapi.json")).json()
         schema = {"$ref": "#/components/schemas/CloudEvent", "components": document["components"]}
         validator = Draft202012Validator(schema)

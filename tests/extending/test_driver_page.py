@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.backstage import let_in
 from support.extension_operations import X2
 from support.gateway import eventually, running, start
 from support.spec_operations import ALL_SCOPES, E8
+from support.store_access import add_credentials
 
 pytestmark = pytest.mark.slow
 
@@ -149,8 +149,8 @@ def use_gateway(folder: Path, controller: Controller, address: str, loop: asynci
     estate.write_text(yaml.safe_dump(ESTATE, sort_keys=False))
     domogate_python(tree, "-m", "domogate.cli", "estate", "import", str(estate), "--data", str(folder / "run" / "data"))
     settings = {"PYTHONPATH": str(tree / "src"), "DOMOGATE_LINELAMP_ADDRESS": address, "DOMOGATE_DEVICE_DEADLINE": "30"}
-    with running(start("serve", folder / "run", settings, anew=True)) as gateway:
-        let_in(gateway, KEY)
+    with running(start("serve", folder / "run", settings, new_interpreter=True)) as gateway:
+        add_credentials(gateway, KEY)
         target = {"plant": PLANT, "module": LAMP}
 
         def status() -> str | None:

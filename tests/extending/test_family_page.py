@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from support.gateway import Gateway, eventually, running, start
-from support.restarting import clean_environment
+from support.restartable import clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending" / "family.md").read_text()
@@ -55,7 +55,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def gateway(tree: Path) -> Iterator[Gateway]:
     """The demo, started from the changed copy."""
-    with running(start("demo", tree / "demo", {"PYTHONPATH": str(tree / "src")}, anew=True)) as demo:
+    with running(start("demo", tree / "demo", {"PYTHONPATH": str(tree / "src")}, new_interpreter=True)) as demo:
         yield demo
 
 

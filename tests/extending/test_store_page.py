@@ -43,7 +43,7 @@ def change(text: str, diff: str) -> str:
     return text.replace(before, after)
 
 
-class Extended:
+class ExtendedPackage:
     """A copy of the package with the code of the page."""
 
     def __init__(self, folder: Path) -> None:
@@ -78,21 +78,21 @@ class Extended:
 
 
 @pytest.fixture(scope="module")
-def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
-    return Extended(tmp_path_factory.mktemp("extended"))
+def extended(tmp_path_factory: pytest.TempPathFactory) -> ExtendedPackage:
+    return ExtendedPackage(tmp_path_factory.mktemp("extended"))
 
 
-def test_the_program_prints_what_the_page_says(extended: Extended) -> None:
+def test_the_program_prints_what_the_page_says(extended: ExtendedPackage) -> None:
     assert extended.run("program.py") == extended.output
     assert extended.run("-c", COMPARE) == "[]\n"
 
 
-def test_the_types_are_right(extended: Extended) -> None:
+def test_the_types_are_right(extended: ExtendedPackage) -> None:
     """`SqlStore` is still a `Store`."""
     (extended.folder / "checked.py").write_text(CHECKED)
     extended.run("-m", "mypy", "--strict", "checked.py")
 
 
-def test_it_touches_as_many_files_as_the_page_says(extended: Extended) -> None:
+def test_it_touches_as_many_files_as_the_page_says(extended: ExtendedPackage) -> None:
     new, changed = len(extended.new), len(extended.changed)
     assert f"It takes {new + changed} files: {new} new, {changed} changed." in PAGE.read_text()

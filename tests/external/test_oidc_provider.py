@@ -1,6 +1,5 @@
 """The unmodified npm package oidc-provider as the gateway's external issuer."""
 
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import jwt as pyjwt
 import msgspec
 import pytest
 
+from domogate.app.parts import SystemClock
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, TokenKind
 from domogate.identity.external import ExternalIssuer, IssuerProfile, JsonFetcher
@@ -28,11 +28,6 @@ API_SCOPES = "openid email topology.read light.read plug.write"
 def provider() -> Iterator[OidcProvider]:
     with oidc_provider() as running:
         yield running
-
-
-class SystemClock:
-    def now(self) -> float:
-        return time.time()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 SLUGS = [family.slug for family in FAMILIES]
 EXAMPLES = examples(10)
 USUALLY = {"X6": 400, "X7": 204, "X8": 404}
-"""Chance makes up no URL that can be called, so that there is nothing to list and to end."""
+"""Random URLs cannot be called, so no subscription exists that could be listed or ended."""
 
 
 class TestTheIndex:

@@ -112,7 +112,7 @@ class TestAVerifiedToken:
         issuers = await new_issuers()
         token = issuers.access()
         await issuers.verify(token)
-        issuers.clock.time = float(issuers.claims()["exp"]) - 0.01
+        issuers.clock.at = float(issuers.claims()["exp"]) - 0.01
         assert issuers.verifier.find_verified(token) is not None
         issuers.clock.advance(0.01)
         assert "expired" in await issuers.refusal(token)

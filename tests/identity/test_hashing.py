@@ -85,8 +85,8 @@ class TestPasswordHasher:
         assert (parameters.memory_cost, parameters.time_cost, parameters.parallelism) == (19_456, 2, 1)
 
 
-class Hours:
-    """Replaces the module `time`: time passes only on request, and sleeps are recorded."""
+class FakeTime:
+    """Replaces the module `time`: time passes only when the test moves it, and sleeps are recorded."""
 
     def __init__(self) -> None:
         self.at = 1000.0
@@ -104,8 +104,8 @@ class TestARest:
     """The pause between two passwords leaves time for other work (Decision 0032)."""
 
     @pytest.fixture
-    def hours(self, monkeypatch: pytest.MonkeyPatch) -> Hours:
-        hours = Hours()
+    def hours(self, monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+        hours = FakeTime()
         monkeypatch.setattr(hashing, "time", hours)
         return hours
 
@@ -113,7 +113,7 @@ class TestARest:
     async def known(self, hasher: PasswordHasher) -> str:
         return await hasher.hash_password("x")
 
-    def taking(self, seconds: float, hours: Hours, monkeypatch: pytest.MonkeyPatch) -> None:
+    def taking(self, seconds: float, hours: FakeTime, monkeypatch: pytest.MonkeyPatch) -> None:
         def verify(_self: Any, _password_hash: str, _password: str) -> bool:
             hours.at += seconds
             return True
@@ -121,7 +121,7 @@ class TestARest:
         monkeypatch.setattr(argon2.PasswordHasher, "verify", verify)
 
     async def test_is_three_quarters_of_what_the_one_before_took(
-        self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
+        self, hasher: PasswordHasher, known: str, hours: FakeTime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.taking(0.1, hours, monkeypatch)
         for _ in range(3):
@@ -129,7 +129,7 @@ class TestARest:
         assert hours.slept == [pytest.approx(0.075)] * 2
 
     async def test_is_not_waited_for_by_who_comes_later(
-        self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
+        self, hasher: PasswordHasher, known: str, hours: FakeTime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.taking(0.1, hours, monkeypatch)
         for _ in range(3):
@@ -138,7 +138,7 @@ class TestARest:
         assert hours.slept == []
 
     async def test_is_short_although_the_machine_stood_still_meanwhile(
-        self, hasher: PasswordHasher, known: str, hours: Hours, monkeypatch: pytest.MonkeyPatch
+        self, hasher: PasswordHasher, known: str, hours: FakeTime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """If the machine was suspended for an hour, the pause must not be 45 minutes."""
         self.taking(3600.0, hours, monkeypatch)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from domogate.identity.fetching import FetchFailed, JsonFetcher
 from domogate.identity.profiles import IssuerProfile
 from domogate.identity.remote_keys import COLD_PAUSE, MAX_STALE, REFETCH_PAUSE, KeysUnavailable, RemoteKeys, read_keys
+from support.clocks import ManualClock
 from support.examples import examples
-from support.identity import ManualClock
 from support.issuer import FakeIssuer, IssuerKey, serve_issuer
 
 URL = "https://id.example"
@@ -67,7 +67,7 @@ class TestKeys:
         source.keys = [FIRST, SECOND]
         clock.advance(600.0)
         source.held = asyncio.Event()
-        assert await keys.find("first", "ES256") is not None  # a slow issuer holds nobody up
+        assert await keys.find("first", "ES256") is not None  # a slow issuer does not delay other requests
         source.held.set()
         await let_run()
         assert source.rounds == 2

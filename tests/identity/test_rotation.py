@@ -12,13 +12,14 @@ from domogate.identity.rotation import KeyPlace, KeyState, list_key_places, rota
 from domogate.identity.signing import DISTRUSTED, PUBLISHED_AHEAD, KeyRing, TokenSigner, new_signing_key
 from domogate.identity.tokens import TokenVerifier
 from domogate.stores import SqlStore, sqlite_url
-from support.identity import AUDIENCE, ISSUER, ManualClock, new_identity
+from support.clocks import ManualClock
+from support.identity import AUDIENCE, ISSUER, new_identity
 from support.stores import ANNA, APP, GRANT, SMALL
 
 MAX_AGE = 300.0
 
 
-class Elsewhere:
+class CachingClient:
     """A client that caches the key set for its full max-age."""
 
     def __init__(self, fetch: Callable[[], Any], clock: ManualClock) -> None:
@@ -55,7 +56,7 @@ class TestAPlannedRotation:
     )
     async def test_shows_no_unknown_key_to_a_verifier_that_keeps_the_key_set(self, algorithm: str, offset: int) -> None:
         identity = await new_identity()
-        elsewhere = Elsewhere(identity.signer.jwks, identity.clock)
+        elsewhere = CachingClient(identity.signer.jwks, identity.clock)
         kids: set[str] = set()
         held: list[bytes] = []
         for second in range(0, 2 * int(PUBLISHED_AHEAD), 20):
@@ -142,7 +143,7 @@ class TestAnEmergencyRotation:
 
     async def test_is_seen_by_whoever_keeps_the_key_set_which_is_why_it_is_for_emergencies_only(self) -> None:
         identity = await new_identity()
-        elsewhere = Elsewhere(identity.signer.jwks, identity.clock)
+        elsewhere = CachingClient(identity.signer.jwks, identity.clock)
         await elsewhere.verify(await identity.mint())
         await rotate_keys(identity.store, identity.clock, now=True)
         with pytest.raises(KeyError):

@@ -10,7 +10,8 @@ from domogate.domain.events import SigningKeysChanged
 from domogate.domain.ids import new_id
 from domogate.domain.people import TokenKind
 from domogate.identity.signing import PUBLISHED_AHEAD, KeyRing, TokenSigner, new_signing_key
-from support.identity import AUDIENCE, ISSUER, Identity, ManualClock, MemoryStore, new_identity
+from support.clocks import ManualClock
+from support.identity import AUDIENCE, ISSUER, Identity, MemoryStore, new_identity
 
 
 async def verify_elsewhere(identity: Identity, token: str | bytes, audience: str) -> dict[str, Any]:

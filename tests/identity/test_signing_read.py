@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from domogate.identity.rotation import rotate_keys
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.unverified import MAX_TOKEN
-from support.identity import AUDIENCE, ISSUER, Identity, ManualClock, MemoryStore, new_identity
+from support.clocks import ManualClock
+from support.identity import AUDIENCE, ISSUER, Identity, MemoryStore, new_identity
 
 TYP = "ticket+jwt"
 CLAIMS = {"module": "m", "exp": 1, "nested": {"a": [1, None]}}

@@ -99,9 +99,9 @@ class TestAVerifiedToken:
         identity = await new_identity()
         token = await identity.mint(lifetime=60.0)
         await identity.verify(token)
-        identity.clock.time = int(NOW) + 59.99
+        identity.clock.at = int(NOW) + 59.99
         assert identity.verifier.find_verified(token) is not None
-        identity.clock.time = float(int(NOW) + 60)
+        identity.clock.at = float(int(NOW) + 60)
         assert "expired" in await refusal(identity, token)
 
     @pytest.mark.parametrize("fraction", [0.25, 0.5])
@@ -109,7 +109,7 @@ class TestAVerifiedToken:
         identity = await new_identity()
         token = identity.forge(identity.claims(exp=int(NOW) + 10 + fraction))
         await identity.verify(token)
-        identity.clock.time = int(NOW) + 10 + fraction
+        identity.clock.at = int(NOW) + 10 + fraction
         assert "expired" in await refusal(identity, token)
 
     @KINDS

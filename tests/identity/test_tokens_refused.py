@@ -202,10 +202,24 @@ class TestAForgedToken:
             token = (await identity.signer.sign(payload, typ="at+jwt")).encode()
         assert word in await refusal(identity, token)
 
-    async def test_that_ends_before_it_begins_is_refused(self) -> None:
+    @pytest.mark.parametrize("life", [-10, 0])
+    async def test_that_ends_before_it_begins_is_refused(self, life: int) -> None:
         identity = await new_identity(leeway=60.0)
         soon = int(identity.clock.now()) + 30
-        assert "before it was issued" in await refusal(identity, identity.forge(identity.claims(iat=soon, exp=soon - 10)))
+        assert "before it was issued" in await refusal(identity, identity.forge(identity.claims(iat=soon, exp=soon + life)))
+
+    @pytest.mark.parametrize(("leeway", "ahead"), [(0.0, 1), (1.0, 2), (1.5, 3), (2.0, 3), (60.0, 61)])
+    async def test_from_further_ahead_than_the_leeway_is_refused(self, leeway: float, ahead: int) -> None:
+        identity = await new_identity(leeway=leeway)
+        now = int(identity.clock.now())
+        for claim in ("iat", "nbf"):
+            assert "not valid yet" in await refusal(identity, identity.forge(identity.claims(**{claim: now + ahead})))
+            await identity.verify(identity.forge(identity.claims(**{claim: now + ahead - 1})))
+
+    async def test_is_not_kept_alive_by_the_leeway(self) -> None:
+        identity = await new_identity(leeway=60.0)
+        now = int(identity.clock.now())
+        assert "expired" in await refusal(identity, identity.forge(identity.claims(iat=now - 100, exp=now)))
 
     async def test_that_names_several_clients_is_refused(self) -> None:
         identity = await new_identity()

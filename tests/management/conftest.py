@@ -5,9 +5,9 @@ import pytest
 
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.plants import Topology
-from support.management import ManagementApi, open_api
+from support.full_plant import FULL_PLANT, MODULE_OF, STATES
+from support.management_setup import ManagementApi, open_api
 from support.stores import ANNA
-from support.villa import MODULE_OF, STATES, VILLA
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def villa(driven: ManagementApi) -> ManagementApi:
     """With a plant that has a module of every kind."""
     modules = tuple(MODULE_OF.values())
     states = tuple(FirstState(MODULE_OF[kind].id, state) for kind, state in STATES.items() if state is not None)
-    estate = Estate(users=(ANNA,), plants=(EstatePlant(VILLA, Topology(modules=modules), states),))
+    estate = Estate(users=(ANNA,), plants=(EstatePlant(FULL_PLANT, Topology(modules=modules), states),))
     await driven.env.store.import_estate(estate, prune=False)
     driver = driven.backend.drivers["simulator"]
     driver.answers = {MODULE_OF[kind].id: state for kind, state in STATES.items() if state is not None}

@@ -16,9 +16,9 @@ from domogate.domain.plants import Topology
 from domogate.management.surface import SURFACE
 from support.command_line import CommandLine
 from support.examples import examples
-from support.management import ManagementApi, open_api
+from support.full_plant import FULL_PLANT, MODULE_OF
+from support.management_setup import ManagementApi, open_api
 from support.stores import ANNA
-from support.villa import MODULE_OF, VILLA
 
 LAMP = MODULE_OF[DeviceKind.LIGHT].id
 
@@ -58,15 +58,15 @@ _records = st.lists(
             ),
         ),
         st.tuples(
-            st.just(f"/plants/{VILLA.id}/faults"),
+            st.just(f"/plants/{FULL_PLANT.id}/faults"),
             st.fixed_dictionaries({"fault": st.just("offline"), "moduleId": st.just(LAMP), "until": _times}),
         ),
-        st.tuples(st.just(f"/plants/{VILLA.id}/invitations"), st.fixed_dictionaries({"email": st.emails() | _texts})),
+        st.tuples(st.just(f"/plants/{FULL_PLANT.id}/invitations"), st.fixed_dictionaries({"email": st.emails() | _texts})),
     ),
     min_size=1,
     max_size=8,
 )
-_LISTS = ("/users", "/subscriptions", "/clients", "/plants", f"/plants/{VILLA.id}", "/faults", "/audit")
+_LISTS = ("/users", "/subscriptions", "/clients", "/plants", f"/plants/{FULL_PLANT.id}", "/faults", "/audit")
 _COMMANDS = ("user", "key", "client", "plant", "fault", "audit")
 
 
@@ -75,7 +75,7 @@ class TestWhateverIsAccepted:
     @settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
     @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}-01:00"})])
     @example(records=[("/subscriptions", {"name": "x", "expiresAt": f"{_LAST}+00:00"})])
-    @example(records=[(f"/plants/{VILLA.id}/faults", {"fault": "offline", "moduleId": LAMP, "until": f"{_LAST}-01:00"})])
+    @example(records=[(f"/plants/{FULL_PLANT.id}/faults", {"fault": "offline", "moduleId": LAMP, "until": f"{_LAST}-01:00"})])
     @given(records=_records)
     def test_is_listed_printed_exported_and_imported(self, records: list[tuple[str, dict[str, Any]]]) -> None:
         with tempfile.TemporaryDirectory() as made:
@@ -97,7 +97,7 @@ async def _post(folder: Path, records: list[tuple[str, dict[str, Any]]]) -> None
     async with open_api(folder) as api:
         modules = (MODULE_OF[DeviceKind.LIGHT], MODULE_OF[DeviceKind.PLUG])
         users = (api.operator, ANNA)
-        estate = Estate(users=users, clients=(api.console,), plants=(EstatePlant(VILLA, Topology(modules=modules), ()),))
+        estate = Estate(users=users, clients=(api.console,), plants=(EstatePlant(FULL_PLANT, Topology(modules=modules), ()),))
         await api.env.store.import_estate(estate, prune=True)
         for path, body in records:
             answer = await api.send("POST", path, content=json.dumps(body).encode())
@@ -118,7 +118,7 @@ class TestBodiesThatCannotBeRead:
         ids=["surrogate key", "surrogate", "deep member", "deep"],
     )
     async def test_are_400_for_every_operation(self, api: ManagementApi, operation: Any, body: bytes) -> None:
-        path = operation.path.format_map({"clientId": "app"} | dict.fromkeys(_parameters(operation.path), VILLA.id))
+        path = operation.path.format_map({"clientId": "app"} | dict.fromkeys(_parameters(operation.path), FULL_PLANT.id))
         await api.refused(operation.method, path, status=400, content=body)
 
 

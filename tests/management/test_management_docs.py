@@ -1,4 +1,4 @@
-"""docs/management.md and docs/cli.md have every operation and every command, as the code declares them."""
+"""docs/management.md and docs/cli.md list every operation and every command that the code declares."""
 
 import re
 from pathlib import Path
@@ -52,6 +52,7 @@ class TestTheCommandLinePage:
 
     def test_it_names_no_flag_that_a_command_does_not_have(self) -> None:
         root = typer.main.get_command(cli)
+        checked = 0
         for table in tables((DOCS / "cli.md").read_text()):
             for row in table:
                 named = re.match(r"`domogate ([a-z-]+)(?: ([a-z-]+))?", row.get("command", ""))
@@ -60,4 +61,7 @@ class TestTheCommandLinePage:
                 command = root.commands[named[1]]  # type: ignore[attr-defined]
                 command = getattr(command, "commands", {}).get(named[2], command)
                 options = {flag for parameter in command.params for flag in parameter.opts}
-                assert set(re.findall(r"`(--[a-z-]+)", row["meaning"])) <= options, row["command"]
+                flags = set(re.findall(r"`(--[a-z-]+)", row["meaning"]))
+                assert flags <= options, row["command"]
+                checked += len(flags)
+        assert checked > 10

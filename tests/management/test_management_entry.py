@@ -12,9 +12,10 @@ from domogate.domain.webhooks import Webhook
 from domogate.http_api.operations import Operation
 from domogate.management import safety
 from domogate.management.surface import SURFACE
-from support.management import ManagementApi, problem
+from support.clocks import NOW
+from support.management_setup import ManagementApi, problem
 from support.safety_site import SITE, site_estate
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, NOW, SCENE, an_id
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +68,7 @@ WEBHOOK = Webhook(
 )
 
 
-def path_of(operation: Operation) -> str:
+def module_path(operation: Operation) -> str:
     return operation.path.format(**EXAMPLES | OTHER_EXAMPLES.get(operation.id, {}))
 
 
@@ -90,7 +91,7 @@ class TestEveryOperation:
         await api.env.store.add_webhook(WEBHOOK)
         before = await everything(api)
         for operation in OPERATIONS:
-            answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id), token=token)
+            answer = await api.send(operation.method, module_path(operation), BODIES.get(operation.id), token=token)
             problem(answer, status)
             assert challenge in answer.headers.get("www-authenticate", ""), operation.id
         assert await everything(api) == before
@@ -120,7 +121,7 @@ class TestEveryOperation:
         )
         ordered = sorted(OPERATIONS, key=lambda operation: last.index(operation.id) if operation.id in last else -1)
         for operation in ordered:
-            answer = await api.send(operation.method, path_of(operation), BODIES.get(operation.id))
+            answer = await api.send(operation.method, module_path(operation), BODIES.get(operation.id))
             assert answer.status_code == operation.status, f"{operation.id}: {answer.text}"
 
     async def test_without_a_token_it_is_401(self, api: ManagementApi) -> None:

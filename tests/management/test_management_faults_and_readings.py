@@ -8,8 +8,9 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import Estate, EstatePlant, FirstState
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, PlantType, Topology
 from domogate.domain.states import Battery, PlugState, Reading, RemoteState, Report, Unit
-from support.management import ManagementApi
-from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, an_id
+from support.clocks import NOW
+from support.management_setup import ManagementApi
+from support.stores import ANNA, HOUSE, LAMP, PLUG, an_id
 
 pytestmark = pytest.mark.slow
 

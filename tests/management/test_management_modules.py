@@ -9,9 +9,10 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.plants import Module
 from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import PlugState, Report, State
-from support.management import ManagementApi
-from support.stores import HOUSE, KITCHEN, LAMP, NOW, PLUG, SCENE, an_id
-from support.villa import STATES, VILLA, of_house
+from support.clocks import NOW
+from support.full_plant import FULL_PLANT, STATES, house_module_path
+from support.management_setup import ManagementApi
+from support.stores import HOUSE, KITCHEN, LAMP, PLUG, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -35,13 +36,13 @@ class TestModules:
         }
         assert (plug["driver"], plug["state"]) == ("mqtt", None)
         assert (scene["ambientId"], scene["ambient"]) == (None, None)
-        assert await api.ok("GET", of_house(LAMP)) == lamp
+        assert await api.ok("GET", house_module_path(LAMP)) == lamp
 
     async def test_an_unreachable_module_has_reason_time_and_evidence(self, api: ManagementApi) -> None:
         absence = Absence(AbsenceReason.ANNOUNCED, NOW - 30, "zigbee2mqtt/plug/availability: offline")
         report = Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False), reachable=False, absence=absence)
         await api.env.store.record((report,))
-        shown = await api.ok("GET", of_house(PLUG))
+        shown = await api.ok("GET", house_module_path(PLUG))
         assert shown["reachable"] is False
         assert shown["absence"] == {"why": "said so", "since": "2027-01-15T07:59:30Z", "evidence": absence.evidence}
         assert shown["reportedAt"] == "2027-01-15T08:00:00Z"
@@ -76,7 +77,7 @@ class TestModules:
             await api.refused("GET", f"/plants/{HOUSE.id}/modules?{query}", status=400)
 
     async def test_a_state_of_every_kind_is_shown_in_json_with_readable_times(self, villa: ManagementApi) -> None:
-        listed = {one["kind"]: one["state"] for one in (await villa.ok("GET", f"/plants/{VILLA.id}/modules"))["items"]}
+        listed = {one["kind"]: one["state"] for one in (await villa.ok("GET", f"/plants/{FULL_PLANT.id}/modules"))["items"]}
         assert listed.keys() == set(DeviceKind)
         assert {type(state) for state in STATES.values() if state is not None} == set(get_args(State))
         thermostat = listed["chronothermostat"]

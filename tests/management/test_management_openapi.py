@@ -9,8 +9,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from domogate.domain.states import Reading, Report, Unit
 from domogate.http_api.openapi import describe_surface, errors_of
 from domogate.management.surface import SURFACE
-from support.management import ManagementApi
-from support.stores import HOUSE, LAMP, NOW
+from support.clocks import NOW
+from support.management_setup import ManagementApi
+from support.stores import HOUSE, LAMP
 
 
 @pytest.fixture

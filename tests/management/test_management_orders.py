@@ -9,10 +9,11 @@ from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.domain.plants import Module, PlantStatus
 from domogate.domain.states import Color, ThermostatMode
+from support.clocks import NOW
+from support.full_plant import FULL_PLANT, MODULE_OF, house_module_path, module_path
 from support.http import case
-from support.management import ManagementApi
-from support.stores import HOUSE, LAMP, NOW, PLUG, SCENE, an_id
-from support.villa import MODULE_OF, VILLA, of_house, path_of
+from support.management_setup import ManagementApi
+from support.stores import HOUSE, LAMP, PLUG, SCENE, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -46,10 +47,10 @@ class TestCommands:
     @pytest.mark.parametrize("kind", COMMANDS)
     async def test_every_kind_obeys_its_command(self, villa: ManagementApi, kind: DeviceKind) -> None:
         body, command = COMMANDS[kind]
-        order = await villa.ok("POST", path_of(kind, "/commands"), body)
+        order = await villa.ok("POST", module_path(kind, "/commands"), body)
         assert [one.command for one in villa.backend.drivers["simulator"].orders] == [command]
         assert (order["state"], order["problem"]) == ("confirmed", "")
-        assert (order["plantId"], order["moduleId"]) == (VILLA.id, MODULE_OF[kind].id)
+        assert (order["plantId"], order["moduleId"]) == (FULL_PLANT.id, MODULE_OF[kind].id)
         if kind is DeviceKind.CHRONOTHERMOSTAT:
             body = body | {"setPoint": 21.5, "activationTime": "2027-01-15T09:00:00Z"}
         assert order["command"] == body
@@ -61,7 +62,7 @@ class TestCommands:
             expected = "run" if kind is DeviceKind.SCENE else "takes no command" if own is None else own["do"]
             for body, _ in COMMANDS.values():
                 if body is not own:
-                    assert expected in await villa.refused("POST", path_of(kind, "/commands"), body, status=400)
+                    assert expected in await villa.refused("POST", module_path(kind, "/commands"), body, status=400)
         assert villa.backend.drivers["simulator"].orders == []
         assert (await villa.ok("GET", "/orders"))["items"] == []
 
@@ -95,7 +96,7 @@ class TestCommands:
         ]
         for kind, body in wrong:
             with case(body):
-                await villa.refused("POST", path_of(kind, "/commands"), body, status=400)
+                await villa.refused("POST", module_path(kind, "/commands"), body, status=400)
         assert villa.backend.drivers["simulator"].orders == []
         assert (await villa.ok("GET", "/orders"))["items"] == []
 
@@ -104,26 +105,26 @@ class TestCommands:
         self, driven: ManagementApi, trouble: Exception
     ) -> None:
         driven.backend.drivers["simulator"].trouble = trouble
-        order = await driven.ok("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
+        order = await driven.ok("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})
         assert (order["state"], order["problem"]) == ("failed", str(trouble))
         assert order["endedAt"] is not None
 
     async def test_an_injected_fault_applies_to_operators_too(self, driven: ManagementApi) -> None:
         await driven.ok("POST", f"/plants/{HOUSE.id}/faults", {"fault": "refusing"}, status=201)
-        order = await driven.ok("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
+        order = await driven.ok("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})
         assert order["state"] == "failed"
         assert driven.backend.drivers["simulator"].orders == []
 
     async def test_with_one_key_the_same_command_is_sent_once_and_another_is_409(self, driven: ManagementApi) -> None:
         key: dict[str, Any] = {"headers": {"idempotency-key": "evening/1"}}
         body = {"do": "set light", "on": True}
-        first = await driven.ok("POST", of_house(LAMP, "/commands"), body, **key)
+        first = await driven.ok("POST", house_module_path(LAMP, "/commands"), body, **key)
         assert first["id"] == "evening/1"
-        assert await driven.ok("POST", of_house(LAMP, "/commands"), body, **key) == first
+        assert await driven.ok("POST", house_module_path(LAMP, "/commands"), body, **key) == first
         assert await driven.ok("GET", "/orders/evening%2F1") == first
         for path, other in (
-            (of_house(LAMP, "/commands"), {"do": "set light", "on": False}),
-            (of_house(PLUG, "/commands"), {"do": "switch plug", "on": True}),
+            (house_module_path(LAMP, "/commands"), {"do": "set light", "on": False}),
+            (house_module_path(PLUG, "/commands"), {"do": "switch plug", "on": True}),
         ):
             assert "key" in await driven.refused("POST", path, other, status=409, **key)
         assert len(driven.backend.drivers["simulator"].orders) == 1
@@ -132,7 +133,7 @@ class TestCommands:
     @pytest.mark.parametrize("keys", [[""], ["k" * 129], ["a\tb"], ["one", "two"]])
     async def test_a_malformed_key_is_400(self, driven: ManagementApi, keys: list[str]) -> None:
         headers = [("authorization", f"Bearer {driven.token}"), *(("idempotency-key", key) for key in keys)]
-        url = f"/manage/v1{of_house(LAMP, '/commands')}"
+        url = f"/manage/v1{house_module_path(LAMP, '/commands')}"
         answer = await driven.http.post(url, headers=headers, content=b'{"do": "set light", "on": true}')
         assert answer.status_code == 400
         assert "dempotency" in answer.json()["detail"]
@@ -140,7 +141,7 @@ class TestCommands:
 
     async def test_without_a_key_each_command_is_its_own_order(self, driven: ManagementApi) -> None:
         for _ in range(2):
-            await driven.ok("POST", of_house(LAMP, "/commands"), {"do": "set light", "on": True})
+            await driven.ok("POST", house_module_path(LAMP, "/commands"), {"do": "set light", "on": True})
         ids = {one.id for one in driven.backend.drivers["simulator"].orders}
         assert len(ids) == 2
 
@@ -149,11 +150,11 @@ class TestCommands:
         await driven.refused("POST", f"/plants/{HOUSE.id}/modules/{an_id(999)}/commands", body, status=404)
         await driven.refused("POST", f"/plants/{an_id(999)}/modules/{LAMP.id}/commands", body, status=404)
         await driven.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
-        assert "bring it back" in await driven.refused("POST", of_house(LAMP, "/commands"), body, status=409)
+        assert "bring it back" in await driven.refused("POST", house_module_path(LAMP, "/commands"), body, status=409)
         assert driven.backend.drivers["simulator"].orders == []
 
     async def test_it_is_in_the_audit_log_with_operator_command_and_result(self, driven: ManagementApi) -> None:
-        path = of_house(LAMP, "/commands")
+        path = house_module_path(LAMP, "/commands")
         order = await driven.ok("POST", path, {"do": "set light", "on": True})
         driven.backend.drivers["simulator"].trouble = DeviceRefused("no")
         await driven.ok("POST", path, {"do": "set light", "on": True})
@@ -170,7 +171,7 @@ class TestCommands:
 
 class TestScenes:
     async def test_one_is_run_and_its_steps_are_among_the_orders(self, driven: ManagementApi) -> None:
-        await driven.ok("POST", of_house(SCENE, "/run"), status=204)
+        await driven.ok("POST", house_module_path(SCENE, "/run"), status=204)
         await driven.backend.scenes.finish()
         (order,) = (await driven.ok("GET", "/orders"))["items"]
         assert (order["moduleId"], order["state"]) == (LAMP.id, "confirmed")
@@ -178,9 +179,9 @@ class TestScenes:
         assert "command" in await driven.env.noted()
 
     async def test_only_a_scene_is_run(self, driven: ManagementApi) -> None:
-        assert "scene" in await driven.refused("POST", of_house(LAMP, "/run"), status=400)
+        assert "scene" in await driven.refused("POST", house_module_path(LAMP, "/run"), status=400)
         await driven.env.store.set_plant_status(HOUSE.id, PlantStatus.REMOVED, NOW)
-        await driven.refused("POST", of_house(SCENE, "/run"), status=409)
+        await driven.refused("POST", house_module_path(SCENE, "/run"), status=409)
         assert (await driven.ok("GET", "/orders"))["items"] == []
 
 

@@ -9,9 +9,10 @@ import pytest
 from domogate.domain.limits import Limits
 from domogate.domain.plants import PlantStatus
 from domogate.wire import to_datetime
-from support.management import ManagementApi
-from support.people import GOOD_PASSWORD, token_of
-from support.stores import ANNA, APP, BRUNO, CARLA, GROUND, HOUSE, KEY, KITCHEN, LAMP, NOW, an_id
+from support.clocks import NOW
+from support.management_setup import ManagementApi
+from support.people_setup import GOOD_PASSWORD, token_of
+from support.stores import ANNA, APP, BRUNO, CARLA, GROUND, HOUSE, KEY, KITCHEN, LAMP, an_id
 
 pytestmark = pytest.mark.slow
 

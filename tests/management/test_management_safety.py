@@ -5,10 +5,11 @@ import pytest
 from domogate.domain.logbook import LogbookKind
 from domogate.domain.safety import FailureType
 from domogate.domain.states import Report
-from support.management import ManagementApi
-from support.reporting import read_pages
+from support.clocks import NOW
+from support.management_setup import ManagementApi
+from support.safety_reports import read_pages
 from support.safety_site import SITE, WELL, a_unit, after_tests, failing, site_estate, unit_id
-from support.stores import HOUSE, NOW
+from support.stores import HOUSE
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,8 @@ import pytest
 
 from domogate.domain.ids import new_id
 from domogate.domain.people import Grant, Standing
-from support.management import ManagementApi
-from support.people import GOOD_PASSWORD, token_of
+from support.management_setup import ManagementApi
+from support.people_setup import GOOD_PASSWORD, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, an_id
 
 pytestmark = pytest.mark.slow

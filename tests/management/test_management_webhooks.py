@@ -9,8 +9,9 @@ from domogate.domain.events import Change, StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState
 from domogate.domain.webhooks import PendingDelivery, Webhook
-from support.management import ManagementApi
-from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, NOW, an_id
+from support.clocks import NOW
+from support.management_setup import ManagementApi
+from support.stores import ANNA, APP, BRUNO, HOUSE, LAMP, an_id
 
 pytestmark = pytest.mark.slow
 

@@ -18,9 +18,9 @@ from domogate.reports import fonts, print_pdf
 from domogate.reports.fonts import Typeface, choose_typeface
 from domogate.reports.right_to_left import to_visual
 from domogate.services.safety import SafetyReport
-from support.reporting import read_pages, report_of
+from support.clocks import NOW
+from support.safety_reports import read_pages, report_of
 from support.safety_site import DAY, NASTY, SITE, WELL, a_test, a_unit, after_tests, failing, unit_id
-from support.stores import NOW
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ from domogate.domain.logbook import LogbookEntry, LogbookKind
 from domogate.domain.safety import EmergencyTestKind, FailureType
 from domogate.ports import StoredEntry
 from domogate.reports import print_order_list, print_tables
-from support.reporting import report_of
+from support.clocks import NOW
+from support.safety_reports import report_of
 from support.safety_site import DAY, NASTY, SITE, WELL, a_test, a_unit, after_tests, failing
-from support.stores import NOW
 
 UNITS = [
     (a_unit(1), after_tests()),

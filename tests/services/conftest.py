@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from support.people import PeopleEnvironment, open_people
+from support.people_setup import PeopleSetup, open_people
 
 
 @pytest.fixture
-async def env(tmp_path: Path) -> AsyncIterator[PeopleEnvironment]:
+async def env(tmp_path: Path) -> AsyncIterator[PeopleSetup]:
     async with open_people(tmp_path) as opened:
         yield opened

@@ -13,8 +13,9 @@ import pytest
 from domogate.stores import SqlStore, sqlite_url, subject, writer
 from domogate.stores.engine import Database, open_database
 from domogate.stores.migrate import HEAD, migrate
+from support.clocks import ManualClock
 from support.postgres import PostgresServer, postgres_server
-from support.stores import SMALL, HandClock, OpenStore
+from support.stores import SMALL, OpenStore
 
 
 @pytest.fixture(scope="session")
@@ -101,12 +102,12 @@ def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-async def open_store(clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenStore]:
+async def open_store(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenStore]:
     """Opens stores that are stopped when the test ends. They send no heartbeats, so that commits can be counted."""
     monkeypatch.setattr(writer, "HEARTBEAT", inf)
     async with AsyncExitStack() as stack:
@@ -126,7 +127,7 @@ async def store(open_store: OpenStore, database_url: str) -> SqlStore:
 
 
 @pytest.fixture
-async def house(store: SqlStore) -> SqlStore:
+async def filled_store(store: SqlStore) -> SqlStore:
     """The store with the small house in it."""
     await store.import_estate(SMALL, prune=False)
     return store

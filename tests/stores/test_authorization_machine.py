@@ -28,9 +28,10 @@ from domogate.domain.events import GrantRevoked
 from domogate.domain.ids import Id, new_id
 from domogate.domain.people import Client, Grant, User
 from domogate.stores import SqlStore
+from domogate.stores.subject import reads
 from domogate.stores.tables import grants, refresh_tokens
+from support.clocks import NOW, ManualClock
 from support.examples import examples
-from support.stores import NOW, HandClock
 
 T = TypeVar("T")
 
@@ -151,7 +152,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
         return known.grant if firsts else multiple()
 
     @rule(target=tokens, user=EITHER, client=EITHER)
-    def let_in(self, user: int, client: int) -> object:
+    def grant_access(self, user: int, client: int) -> object:
         """Add and redeem a code in one step, so that most runs soon have refresh tokens."""
         grant = self.redeem(self.authorize(user, client), 1)
         return self.begin_family(Id(str(grant)))
@@ -299,7 +300,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
             .where(grants.c.user_id.in_(self._users))
             .group_by(refresh_tokens.c.grant_id)
         )
-        found = self._do(self._stores[0]._read(lambda connection: connection.execute(by_grant).all()))
+        found = self._do(reads(lambda connection: connection.execute(by_grant).all())(self._stores[0]))
         assert {row.grant_id: row.tokens for row in found} == {of: made for of, made in self._made.items() if made}
 
     def teardown(self) -> None:
@@ -316,7 +317,7 @@ class AuthorizationMachine(RuleBasedStateMachine):
 @pytest.mark.slow
 def test_codes_refresh_families_and_revocation_in_any_order(database_url: str) -> None:
     with asyncio.Runner() as runner:
-        stores = [SqlStore(database_url, clock=HandClock(), poll=0.5) for _ in range(2)]
+        stores = [SqlStore(database_url, clock=ManualClock(), poll=0.5) for _ in range(2)]
         try:
             for store in stores:
                 runner.run(store.start())

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, Engine, event
 
 from domogate.domain.commands import Order, OrderEnd, OrderState, SetLight
 from domogate.domain.estate import Estate, EstatePlant, FirstState
@@ -16,22 +16,9 @@ from domogate.domain.plants import Topology
 from domogate.domain.states import Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import chunked, open_database
-from support.stores import (
-    ANNA,
-    APP,
-    BRUNO,
-    CARLA,
-    HOUSE,
-    KEY,
-    LAMP,
-    LAMP_IS_ON,
-    NOW,
-    SMALL,
-    HandClock,
-    OpenStore,
-    an_id,
-    record_statements,
-)
+from domogate.stores.subject import reads, writes
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, KEY, LAMP, LAMP_IS_ON, SMALL, OpenStore, an_id, record_statements
 
 
 class TestSqliteUrl:
@@ -60,7 +47,7 @@ class TestRefusals:
     async def test_a_file_that_is_no_database_stops_the_start(self, tmp_path: Path) -> None:
         path = tmp_path / "x.db"
         path.write_text("This is a text, and no database at all. " * 100)
-        store = SqlStore(sqlite_url(path), clock=HandClock())
+        store = SqlStore(sqlite_url(path), clock=ManualClock())
         with pytest.raises(Exception, match="does not begin as a SQLite file"):
             await store.start()
 
@@ -70,20 +57,20 @@ class TestRefusals:
             await store.start()
 
     async def test_stopping_what_never_started_does_nothing(self, tmp_path: Path) -> None:
-        await SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock()).stop()
+        await SqlStore(sqlite_url(tmp_path / "x.db"), clock=ManualClock()).stop()
 
 
 class TestPragmas:
     async def test_a_commit_is_on_disk_and_references_hold(self, open_store: OpenStore, tmp_path: Path) -> None:
         store = await open_store(sqlite_url(tmp_path / "x.db"))
         names = ("journal_mode", "synchronous", "foreign_keys")
-        values = await store._write(lambda tx: [tx.connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names])
+        values = await writes(lambda tx: [tx.connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names])(store)
         assert values == ["wal", 2, 1]
 
     async def test_readers_cannot_write(self, open_store: OpenStore, database_url: str) -> None:
         store = await open_store(database_url)
         with pytest.raises(Exception, match=r"readonly|read-only"):
-            await store._read(lambda connection: connection.exec_driver_sql("DELETE FROM users"))
+            await reads(lambda connection: connection.exec_driver_sql("DELETE FROM users"))(store)
 
 
 class TestChunks:
@@ -96,23 +83,23 @@ class TestQueries:
     async def test_a_plant_is_read_with_a_handful_however_many_modules_it_has(
         self, open_store: OpenStore, database_url: str
     ) -> None:
-        house = await open_store(database_url, poll=30.0)
-        await house.import_estate(SMALL, prune=False)
+        filled_store = await open_store(database_url, poll=30.0)
+        await filled_store.import_estate(SMALL, prune=False)
         lamps = tuple(msgspec.structs.replace(LAMP, id=an_id(1000 + n)) for n in range(1000))
         hotel = msgspec.structs.replace(HOUSE, id=an_id(70))
         states = tuple(FirstState(lamp.id, LAMP_IS_ON) for lamp in lamps)
-        await house.import_estate(Estate(plants=(EstatePlant(hotel, Topology(modules=lamps), states),)), prune=False)
-        assert house._database is not None
-        with record_statements(house._database.reading) as statements:
-            stored = await house.find_plant(hotel.id)
+        await filled_store.import_estate(Estate(plants=(EstatePlant(hotel, Topology(modules=lamps), states),)), prune=False)
+        with record_statements() as statements:
+            stored = await filled_store.find_plant(hotel.id)
         assert stored is not None
         assert len(stored.states) == 1000
         assert len([statement for statement in statements if statement.startswith("SELECT")]) == 8
 
-    async def test_no_lookup_walks_through_a_whole_table(self, open_store: OpenStore, tmp_path: Path) -> None:
+    async def test_no_lookup_walks_through_a_whole_table(
+        self, open_store: OpenStore, tmp_path: Path, request: pytest.FixtureRequest
+    ) -> None:
         store = await open_store(sqlite_url(tmp_path / "x.db"))
         await store.import_estate(SMALL, prune=False)
-        assert store._database is not None
         plans: list[str] = []
 
         def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
@@ -122,8 +109,8 @@ class TestQueries:
                     f"{row[3]} in {statement}" for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
                 )
 
-        event.listen(store._database.reading, "before_cursor_execute", explain)
-        event.listen(store._database.writing, "before_cursor_execute", explain)
+        event.listen(Engine, "before_cursor_execute", explain)
+        request.addfinalizer(lambda: event.remove(Engine, "before_cursor_execute", explain))
         await store.find_plant(HOUSE.id)
         await store.list_plants_of(ANNA.id)
         await store.list_plant_ids("simulator", 10)

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from domogate.domain.estate import Estate
 from domogate.ports import StoredState
 from domogate.stores import SqlStore
+from support.clocks import ManualClock
 from support.examples import examples
-from support.stores import SMALL, HandClock, OpenStore, estates
+from support.stores import SMALL, OpenStore, estates
 
 
 async def everything(store: SqlStore, estate: Estate) -> object:
@@ -30,13 +31,13 @@ async def everything(store: SqlStore, estate: Estate) -> object:
 
 
 class TestRoundTrip:
-    async def test_the_small_house_comes_back(self, house: SqlStore, open_store: OpenStore) -> None:
-        exported = await house.export_estate()
+    async def test_the_small_house_comes_back(self, filled_store: SqlStore, open_store: OpenStore) -> None:
+        exported = await filled_store.export_estate()
         assert exported == SMALL
-        told = await everything(house, SMALL)
-        await house.import_estate(Estate(), prune=True)
-        await house.import_estate(exported, prune=False)
-        assert await everything(house, SMALL) == told
+        told = await everything(filled_store, SMALL)
+        await filled_store.import_estate(Estate(), prune=True)
+        await filled_store.import_estate(exported, prune=False)
+        assert await everything(filled_store, SMALL) == told
 
     @pytest.mark.slow
     @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
@@ -46,7 +47,7 @@ class TestRoundTrip:
 
     @staticmethod
     async def _check(database_url: str, estate: Estate) -> None:
-        store = SqlStore(database_url, clock=HandClock(), gateway=False)
+        store = SqlStore(database_url, clock=ManualClock(), gateway=False)
         await store.start()
         try:
             await store.import_estate(Estate(), prune=True)

@@ -1,4 +1,4 @@
-"""Every table that grows by use has an end: it is filled, time passes, and the pruning of a gateway leaves nothing over."""
+"""Every table that grows by use is pruned: the test fills it, moves the clock, and the pruning leaves no row."""
 
 from typing import Any
 
@@ -16,30 +16,17 @@ from domogate.domain.webhooks import PendingDelivery, Webhook
 from domogate.ports import Usage
 from domogate.services.plants.history import History
 from domogate.stores import SqlStore
+from domogate.stores.subject import reads
 from domogate.stores.tables import metadata
-from support.stores import (
-    ANNA,
-    APP,
-    CARLA,
-    HOUSE,
-    KEY,
-    LAMP,
-    NOW,
-    PLUG,
-    HandClock,
-    a_code,
-    a_grant,
-    a_refresh_token,
-    a_session,
-    an_id,
-)
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, APP, CARLA, HOUSE, KEY, LAMP, PLUG, a_code, a_grant, a_refresh_token, a_session, an_id
 
 DAY = 86_400.0
 TOKEN_LIFETIME = 2 * 3600.0
 LATER = NOW + 400 * DAY
 
 KEPT = {
-    # what people and operators set up, until they remove it
+    # set up by people and operators, until they remove it
     *("users", "clients", "subscriptions", "plants", "members", "invitations", "floors", "ambients", "modules", "states"),
     *("spare_parts", "series", "injections"),
     # one row for each user, removed with the user
@@ -55,7 +42,7 @@ KEPT = {
     # removed by other running gateways
     "gateways",
 }
-"""Tables that have no end by time, and why."""
+"""Tables that are not pruned by time, and why."""
 ENDING = set(metadata.tables) - KEPT - {"alembic_version"}
 
 
@@ -73,7 +60,7 @@ async def count(store: SqlStore) -> dict[str, int]:
         tables = (metadata.tables[name] for name in sorted(ENDING))
         return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables}
 
-    return await store._read(rows)
+    return await reads(rows)(store)
 
 
 async def fill(store: SqlStore) -> None:
@@ -117,10 +104,10 @@ async def fill(store: SqlStore) -> None:
 
 
 @pytest.mark.slow
-async def test_nothing_that_has_ended_is_left(house: SqlStore) -> None:
-    clock = HandClock(LATER)
+async def test_nothing_that_has_ended_is_left(filled_store: SqlStore) -> None:
+    clock = ManualClock(LATER)
     history = History(
-        house,
+        filled_store,
         clock,
         changes_kept=DAY,
         readings_raw=7 * DAY,
@@ -129,53 +116,55 @@ async def test_nothing_that_has_ended_is_left(house: SqlStore) -> None:
         most_readings=1_000_000,
         token_lifetime=TOKEN_LIFETIME,
     )
-    await fill(house)
-    filled = await count(house)
+    await fill(filled_store)
+    filled = await count(filled_store)
     assert {name for name, rows in filled.items() if not rows} == {"hourly_readings"}
     await history.prune()
-    await house.prune_pending(LATER - 30 * DAY)
-    left = {name: rows for name, rows in (await count(house)).items() if rows}
+    await filled_store.prune_pending(LATER - 30 * DAY)
+    left = {name: rows for name, rows in (await count(filled_store)).items() if rows}
     # The newest change gives the next cursor; the last grant shows what the person agreed to.
     assert left == {"changes": 1, "grants": 1}
-    assert [grant.id for grant in await house.list_grants(ANNA.id)] == [an_id(61)]
+    assert [grant.id for grant in await filled_store.list_grants(ANNA.id)] == [an_id(61)]
 
 
 class TestGrants:
-    async def test_stay_while_one_of_their_tokens_may_be_valid(self, house: SqlStore) -> None:
+    async def test_stay_while_one_of_their_tokens_may_be_valid(self, filled_store: SqlStore) -> None:
         for number in (60, 61):
             grant = msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=NOW, flow=GrantType.IMPLICIT)
-            await house.add_grant(grant)
-        await house.prune_authorization(NOW + 60 + TOKEN_LIFETIME - 1, TOKEN_LIFETIME)
-        assert await house.find_grant(an_id(60)) is not None
-        await house.prune_authorization(NOW + 60 + TOKEN_LIFETIME, TOKEN_LIFETIME)
-        assert await house.find_grant(an_id(60)) is None
-        assert await house.find_grant(an_id(61)) is not None
+            await filled_store.add_grant(grant)
+        await filled_store.prune_authorization(NOW + 60 + TOKEN_LIFETIME - 1, TOKEN_LIFETIME)
+        assert await filled_store.find_grant(an_id(60)) is not None
+        await filled_store.prune_authorization(NOW + 60 + TOKEN_LIFETIME, TOKEN_LIFETIME)
+        assert await filled_store.find_grant(an_id(60)) is None
+        assert await filled_store.find_grant(an_id(61)) is not None
 
-    async def test_stay_while_they_have_a_refresh_token_or_a_webhook(self, house: SqlStore) -> None:
+    async def test_stay_while_they_have_a_refresh_token_or_a_webhook(self, filled_store: SqlStore) -> None:
         for number in (60, 61, 62):
-            await house.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=NOW))
-        await house.add_refresh_token(a_refresh_token(a_grant(60), "long", expires_at=LATER))
-        await house.add_webhook(a_webhook(grant_id=an_id(61)))
-        await house.prune_authorization(LATER, TOKEN_LIFETIME)
-        assert len(await house.list_grants(ANNA.id)) == 3
+            await filled_store.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=NOW))
+        await filled_store.add_refresh_token(a_refresh_token(a_grant(60), "long", expires_at=LATER))
+        await filled_store.add_webhook(a_webhook(grant_id=an_id(61)))
+        await filled_store.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert len(await filled_store.list_grants(ANNA.id)) == 3
 
-    async def test_of_operators_and_with_other_rights_stay(self, house: SqlStore) -> None:
+    async def test_of_operators_and_with_other_rights_stay(self, filled_store: SqlStore) -> None:
         first = msgspec.structs.replace(a_grant(60), auth_time=NOW)
-        await house.add_grant(first)
-        await house.add_grant(msgspec.structs.replace(a_grant(61), created_at=NOW + 1, auth_time=NOW, scopes=("openid",)))
+        await filled_store.add_grant(first)
+        await filled_store.add_grant(
+            msgspec.structs.replace(a_grant(61), created_at=NOW + 1, auth_time=NOW, scopes=("openid",))
+        )
         for number in (62, 63):
-            await house.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=None))
-        await house.prune_authorization(LATER, TOKEN_LIFETIME)
-        assert len(await house.list_grants(ANNA.id)) == 4
+            await filled_store.add_grant(msgspec.structs.replace(a_grant(number), created_at=NOW + number, auth_time=None))
+        await filled_store.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert len(await filled_store.list_grants(ANNA.id)) == 4
 
     async def test_revoked_ones_go_in_pieces_and_are_not_announced_again(
-        self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
+        self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("domogate.stores.authorization.PRUNE_CHUNK", 2)
         for number in range(60, 65):
-            await house.add_grant(a_grant(number))
-        await house.revoke_grants(ANNA.id, APP.id, NOW)
-        newest = await house.newest_cursor()
-        await house.prune_authorization(LATER, TOKEN_LIFETIME)
-        assert [await house.find_grant(an_id(number)) for number in range(60, 65)] == [None] * 5
-        assert await house.newest_cursor() == newest
+            await filled_store.add_grant(a_grant(number))
+        await filled_store.revoke_grants(ANNA.id, APP.id, NOW)
+        newest = await filled_store.newest_cursor()
+        await filled_store.prune_authorization(LATER, TOKEN_LIFETIME)
+        assert [await filled_store.find_grant(an_id(number)) for number in range(60, 65)] == [None] * 5
+        assert await filled_store.newest_cursor() == newest

@@ -15,8 +15,10 @@ from domogate.domain.people import User
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, presence, writer
 from domogate.stores.presence import ALIVE
+from domogate.stores.subject import reads, writes
 from domogate.stores.tables import gateways
-from support.stores import BRUNO, CARLA, HOUSE, LAMP, NOW, SMALL, ChangeRecorder, HandClock, OpenStore, an_id
+from support.clocks import NOW, ManualClock
+from support.stores import BRUNO, CARLA, HOUSE, LAMP, SMALL, ChangeRecorder, OpenStore, an_id
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -30,10 +32,10 @@ def on(level: int) -> Report:
 
 
 class TestOwnChanges:
-    async def test_they_are_heard_before_the_write_returns(self, house: SqlStore) -> None:
+    async def test_they_are_heard_before_the_write_returns(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.save_user(CARLA)
+        filled_store.listen(recorded)
+        await filled_store.save_user(CARLA)
         assert recorded.events == [UserChanged(user_id=CARLA.id)]
 
     async def test_the_list_of_changes_is_what_was_heard(self, store: SqlStore) -> None:
@@ -46,11 +48,11 @@ class TestOwnChanges:
         assert await store.list_changes(2, 1) == recorded.changes[2:3]
         assert await store.newest_cursor() == recorded.cursors[-1]
 
-    async def test_a_change_is_dated_by_the_clock(self, house: SqlStore, clock: HandClock) -> None:
+    async def test_a_change_is_dated_by_the_clock(self, filled_store: SqlStore, clock: ManualClock) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         clock.at = NOW + 5
-        await house.record([on(1)])
+        await filled_store.record([on(1)])
         assert recorded.changes[0].at == NOW + 5
 
     async def test_an_empty_store_is_at_cursor_zero(self, store: SqlStore) -> None:
@@ -59,10 +61,10 @@ class TestOwnChanges:
 
 
 class TestForeignChanges:
-    async def test_they_are_found_while_idle(self, house: SqlStore, open_store: OpenStore, database_url: str) -> None:
+    async def test_they_are_found_while_idle(self, filled_store: SqlStore, open_store: OpenStore, database_url: str) -> None:
         other = await open_store(database_url, gateway=False)
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         await other.save_user(CARLA)
         await until(lambda: len(recorded.events) == 1)
         await other.record([on(3)])
@@ -70,56 +72,56 @@ class TestForeignChanges:
         assert recorded.events[0] == UserChanged(user_id=CARLA.id)
 
     async def test_they_come_before_ones_own_later_changes(
-        self, house: SqlStore, open_store: OpenStore, database_url: str
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         deaf_while_idle = await open_store(database_url, poll=30.0)
         recorded = ChangeRecorder()
         deaf_while_idle.listen(recorded)
-        await house.save_user(CARLA)
+        await filled_store.save_user(CARLA)
         await deaf_while_idle.record([on(3)])
         assert [type(event) for event in recorded.events] == [UserChanged, StateChanged]
 
     async def test_what_was_committed_before_the_start_is_not_heard(
-        self, house: SqlStore, open_store: OpenStore, database_url: str
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         late = await open_store(database_url)
         recorded = ChangeRecorder()
         late.listen(recorded)
-        newest = await house.newest_cursor()
-        await house.record([on(3)])
+        newest = await filled_store.newest_cursor()
+        await filled_store.record([on(3)])
         await until(lambda: bool(recorded.events))
         assert recorded.cursors == [newest + 1]
 
     async def test_two_stores_writing_at_once_hear_the_same_without_gap_or_repetition(
-        self, house: SqlStore, open_store: OpenStore, database_url: str
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         other = await open_store(database_url)
-        start = await house.newest_cursor()
+        start = await filled_store.newest_cursor()
         ears = [ChangeRecorder(), ChangeRecorder()]
-        house.listen(ears[0])
+        filled_store.listen(ears[0])
         other.listen(ears[1])
 
         async def write(store: SqlStore) -> None:
             for level in range(30):
                 await asyncio.gather(store.record([on(level)]), store.save_user(CARLA))
 
-        await asyncio.gather(write(house), write(other))
+        await asyncio.gather(write(filled_store), write(other))
         await until(lambda: all(len(recorded.changes) == 120 for recorded in ears))
         assert ears[0].changes == ears[1].changes
         assert ears[0].cursors == list(range(start + 1, start + 121))
 
     async def test_a_module_that_another_process_removed_is_passed_over(
-        self, house: SqlStore, open_store: OpenStore, database_url: str
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
-        await house.record([on(1)])
+        await filled_store.record([on(1)])
         other = await open_store(database_url, gateway=False)
         await other.import_estate(SMALL.__class__(users=SMALL.users), prune=True)
         newest = await other.newest_cursor()
-        await house.record([on(2)])
-        assert await house.newest_cursor() == newest
+        await filled_store.record([on(2)])
+        assert await filled_store.newest_cursor() == newest
 
     @pytest.mark.slow
-    async def test_another_process_is_heard_and_cursors_stay_gapless(self, house: SqlStore, database_url: str) -> None:
+    async def test_another_process_is_heard_and_cursors_stay_gapless(self, filled_store: SqlStore, database_url: str) -> None:
         script = textwrap.dedent(
             """
             import asyncio, sys
@@ -142,13 +144,13 @@ class TestForeignChanges:
             """
         )
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-W", "error", "-c", script, database_url, stderr=subprocess.PIPE
         )
         written = 0
         while process.returncode is None and written < 100_000:
-            await house.record([on(written % 100)])
+            await filled_store.record([on(written % 100)])
             written += 1
             await asyncio.sleep(0.001)
             if sum(isinstance(event, UserChanged) for event in recorded.events) == 40:
@@ -166,11 +168,11 @@ class TestWaitApplied:
         assert await command_line.wait_applied(0.0)
 
     async def test_true_once_the_running_gateway_has_applied_it(
-        self, house: SqlStore, open_store: OpenStore, database_url: str
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
         command_line = await open_store(database_url, gateway=False)
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         await command_line.save_user(User(an_id(80), "new@example.com"))
         assert await command_line.wait_applied(30.0)
         assert UserChanged(user_id=an_id(80)) in recorded.events
@@ -200,11 +202,11 @@ class TestWaitApplied:
         assert await command_line.wait_applied(0.0)
 
     async def test_a_gateway_that_died_is_not_waited_for(
-        self, open_store: OpenStore, database_url: str, clock: HandClock
+        self, open_store: OpenStore, database_url: str, clock: ManualClock
     ) -> None:
         command_line = await open_store(database_url, gateway=False)
-        await command_line._write(
-            lambda tx: tx.connection.execute(tx.upsert(gateways), {"id": "dead", "applied": 0, "seen_at": clock.at})
+        await writes(lambda tx: tx.connection.execute(tx.upsert(gateways), {"id": "dead", "applied": 0, "seen_at": clock.at}))(
+            command_line
         )
         await command_line.save_user(CARLA)
         assert not await command_line.wait_applied(0.0)
@@ -219,38 +221,38 @@ class TestWaitApplied:
         assert await command_line.wait_applied(0.0)
 
     async def test_a_gateway_waits_for_the_others_but_not_for_itself(
-        self, house: SqlStore, open_store: OpenStore, database_url: str
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str
     ) -> None:
-        await house.save_user(CARLA)
-        assert await house.wait_applied(0.0)
+        await filled_store.save_user(CARLA)
+        assert await filled_store.wait_applied(0.0)
         other = await open_store(database_url)
         recorded = ChangeRecorder()
         other.listen(recorded)
-        await house.withdraw_user(HOUSE.id, BRUNO.id)
-        assert await house.wait_applied(30.0)
+        await filled_store.withdraw_user(HOUSE.id, BRUNO.id)
+        assert await filled_store.wait_applied(30.0)
         assert isinstance(recorded.events[-1], PlantChanged)
 
-    async def test_applying_ones_own_writes_costs_no_commit(self, house: SqlStore) -> None:
-        before = house.commits
+    async def test_applying_ones_own_writes_costs_no_commit(self, filled_store: SqlStore) -> None:
+        before = filled_store.commits
         for level in range(5):
-            await house.record([on(level)])
-        assert house.commits - before == 5
+            await filled_store.record([on(level)])
+        assert filled_store.commits - before == 5
 
     async def test_applying_foreign_changes_is_written_down_with_the_time(
-        self, house: SqlStore, open_store: OpenStore, database_url: str, clock: HandClock
+        self, filled_store: SqlStore, open_store: OpenStore, database_url: str, clock: ManualClock
     ) -> None:
         other = await open_store(database_url, gateway=False)
         clock.at += 7
         await other.save_user(CARLA)
         assert await other.wait_applied(30.0)
-        rows = await other._read(lambda connection: connection.execute(select(gateways)).all())
+        rows = await reads(lambda connection: connection.execute(select(gateways)).all())(other)
         assert [(row.applied, row.seen_at) for row in rows] == [(await other.newest_cursor(), NOW + 7)]
 
     async def test_a_gateway_says_now_and_then_that_it_is_there_though_nothing_happens(
-        self, store: SqlStore, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+        self, store: SqlStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(writer, "HEARTBEAT", 0.05)
         clock.at += ALIVE
         async with asyncio.timeout(30):
-            while await store._read(lambda connection: connection.execute(select(gateways.c.seen_at)).scalar()) != clock.at:
+            while await reads(lambda connection: connection.execute(select(gateways.c.seen_at)).scalar())(store) != clock.at:
                 await asyncio.sleep(0.01)

@@ -19,24 +19,11 @@ from domogate.ports import StoredState
 from domogate.stores import DatabaseTooNew, SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import HEAD, find_revision, upgrade
+from domogate.stores.subject import writes
 from domogate.stores.tables import metadata
 from support import tables
-from support.stores import (
-    ANNA,
-    GRANT,
-    HOUSE,
-    KEY,
-    LAMP,
-    LAMP_IS_ON,
-    NOW,
-    PLUG,
-    SMALL,
-    HandClock,
-    OpenStore,
-    a_code,
-    a_grant,
-    an_id,
-)
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, GRANT, HOUSE, KEY, LAMP, LAMP_IS_ON, PLUG, SMALL, OpenStore, a_code, a_grant, an_id
 
 
 @pytest.fixture(autouse=True)
@@ -300,9 +287,9 @@ class TestUpgrade:
 class TestNewerDatabase:
     async def test_it_stops_the_start_and_says_why(self, open_store: OpenStore, empty_database_url: str) -> None:
         store = await open_store(empty_database_url)
-        await store._write(lambda tx: tx.connection.execute(text("UPDATE alembic_version SET version_num = '9999'")))
+        await writes(lambda tx: tx.connection.execute(text("UPDATE alembic_version SET version_num = '9999'")))(store)
         await store.stop()
-        newer = SqlStore(empty_database_url, clock=HandClock())
+        newer = SqlStore(empty_database_url, clock=ManualClock())
         with pytest.raises(DatabaseTooNew, match=r"9999.*newer version"):
             await newer.start()
         with pytest.raises(RuntimeError, match="not running"):

@@ -11,7 +11,9 @@ from domogate.domain.webhooks import Webhook
 from domogate.identity.secret_keys import KEY_FILE, SecretKeys
 from domogate.ports import SealBroken, SecretKeyMissing, SigningKey
 from domogate.stores import SqlStore, find_key_of_backup, sqlite_url
-from support.stores import ANNA, APP, BRUNO, HOUSE, NOW, SMALL, HandClock, OpenStore, an_id
+from domogate.stores.subject import reads, writes
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, APP, BRUNO, HOUSE, SMALL, OpenStore, an_id
 
 SEED, JWK, SECRET = "JBSWY3DPEHPK3PXP", '{"kty":"EC","d":"a-private-number"}', "whsec_a2V5IG9mIGEgd2ViaG9vaw=="
 SIGNING_KEY = SigningKey("kid", "ES256", JWK, NOW)
@@ -41,7 +43,7 @@ async def read_all(store: SqlStore) -> tuple[str | None, str, str]:
 async def stored_texts(store: SqlStore) -> list[str]:
     """The columns as they are in the database."""
     query = "SELECT totp_secret FROM users WHERE totp_secret IS NOT NULL UNION ALL SELECT jwk FROM signing_keys"
-    return await store._read(lambda on: list(on.execute(text(f"{query} UNION ALL SELECT secret FROM webhooks")).scalars()))
+    return await reads(lambda on: list(on.execute(text(f"{query} UNION ALL SELECT secret FROM webhooks")).scalars()))(store)
 
 
 async def test_the_database_has_only_ciphertext(open_store: OpenStore, database_url: str, tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ class TestAnotherKey:
         await store.stop()
         (tmp_path / KEY_FILE).unlink()
         with pytest.raises(SecretKeyMissing, match=key_id):
-            await SqlStore(database_url, clock=HandClock(), sealer=SecretKeys(tmp_path)).start()
+            await SqlStore(database_url, clock=ManualClock(), sealer=SecretKeys(tmp_path)).start()
         assert not (tmp_path / KEY_FILE).exists()
 
     async def test_an_encrypted_database_is_not_opened_without_a_sealer(
@@ -100,7 +102,7 @@ class TestAnotherKey:
     ) -> None:
         await (await open_store(database_url, sealer=SecretKeys(tmp_path))).stop()
         with pytest.raises(SecretKeyMissing):
-            await SqlStore(database_url, clock=HandClock()).start()
+            await SqlStore(database_url, clock=ManualClock()).start()
 
     async def test_gateways_that_start_together_agree_on_one_key(
         self, open_store: OpenStore, empty_database_url: str, tmp_path: Path
@@ -114,7 +116,7 @@ async def test_a_secret_copied_to_another_row_is_refused(open_store: OpenStore, 
     store = await open_store(database_url, sealer=SecretKeys(tmp_path))
     await fill(store)
     copying = "UPDATE users SET totp_secret = (SELECT totp_secret FROM users WHERE id = :anna) WHERE id = :bruno"
-    await store._write(lambda tx: tx.connection.execute(text(copying), {"anna": ANNA.id, "bruno": BRUNO.id}))
+    await writes(lambda tx: tx.connection.execute(text(copying), {"anna": ANNA.id, "bruno": BRUNO.id}))(store)
     with pytest.raises(SealBroken, match=BRUNO.id):
         await store.find_user(BRUNO.id)
 

@@ -7,8 +7,10 @@ from sqlalchemy import select, text
 
 from domogate.domain.attempts import Attempt, Limit
 from domogate.stores import SqlStore, attempts
+from domogate.stores.subject import reads
 from domogate.stores.tables import attempts as table
-from support.stores import ANNA, BRUNO, NOW, SMALL, OpenStore, a_session, an_id
+from support.clocks import NOW
+from support.stores import ANNA, BRUNO, SMALL, OpenStore, a_session, an_id
 
 ACCOUNT_LIMIT = Limit(allowance=3, first_wait=1.0, longest_wait=60.0, half_life=600.0)
 ADDRESS_LIMIT = Limit(allowance=6, first_wait=1.0, longest_wait=60.0, half_life=600.0)
@@ -25,7 +27,7 @@ async def fail(store: SqlStore, times: int, attempt: Attempt, at: float = NOW) -
 
 
 async def kept(store: SqlStore) -> set[str]:
-    return set(await store._read(lambda connection: connection.execute(select(table.c.key)).scalars().all()))
+    return set(await reads(lambda connection: connection.execute(select(table.c.key)).scalars().all())(store))
 
 
 @pytest.fixture
@@ -98,15 +100,15 @@ class TestAttempts:
         await store.take_back_attempt(an_attempt(), NOW)
         assert await kept(store) == {"f:anna@home"}
 
-    async def test_come_and_go_with_the_session_they_led_to(self, house: SqlStore) -> None:
-        await fail(house, 1, an_attempt())
-        assert await house.add_session(a_session(70), taken_back=an_attempt())
-        assert await kept(house) == set()
-        await fail(house, 1, an_attempt())
-        commits = house.commits
-        assert await house.add_session(a_session(71), succeeded=[an_attempt()])
-        assert house.commits == commits + 1
-        assert await kept(house) == {"f:anna@home"}
+    async def test_come_and_go_with_the_session_they_led_to(self, filled_store: SqlStore) -> None:
+        await fail(filled_store, 1, an_attempt())
+        assert await filled_store.add_session(a_session(70), taken_back=an_attempt())
+        assert await kept(filled_store) == set()
+        await fail(filled_store, 1, an_attempt())
+        commits = filled_store.commits
+        assert await filled_store.add_session(a_session(71), succeeded=[an_attempt()])
+        assert filled_store.commits == commits + 1
+        assert await kept(filled_store) == {"f:anna@home"}
 
 
 class TestForgetting:
@@ -139,7 +141,7 @@ class TestForgetting:
         await store.prune_authorization(NOW)
         left = await kept(store)
         assert len(left) == 10
-        assert "f:anna@home" in left  # what would be forgotten first goes first
+        assert "f:anna@home" in left  # the attempts that expire first are removed first
 
 
 class TestCodesOfASecondFactor:
@@ -147,12 +149,12 @@ class TestCodesOfASecondFactor:
         used = await asyncio.gather(*(both[number % 2].use_totp_step(ANNA.id, 60_000_000) for number in range(40)))
         assert used.count(True) == 1
 
-    async def test_are_used_in_their_order_only(self, house: SqlStore) -> None:
-        assert [await house.use_totp_step(ANNA.id, step) for step in (5, 4, 5, 6)] == [True, False, False, True]
-        assert await house.use_totp_step(BRUNO.id, 5)
+    async def test_are_used_in_their_order_only(self, filled_store: SqlStore) -> None:
+        assert [await filled_store.use_totp_step(ANNA.id, step) for step in (5, 4, 5, 6)] == [True, False, False, True]
+        assert await filled_store.use_totp_step(BRUNO.id, 5)
 
-    async def test_nobody_uses_those_of_who_is_not_there(self, house: SqlStore) -> None:
-        assert not await house.use_totp_step(an_id(404), 5)
+    async def test_nobody_uses_those_of_who_is_not_there(self, filled_store: SqlStore) -> None:
+        assert not await filled_store.use_totp_step(an_id(404), 5)
 
     async def test_that_were_used_add_no_session_and_nothing_that_goes_with_it(self, both: list[SqlStore]) -> None:
         await fail(both[0], 1, an_attempt())
@@ -168,8 +170,10 @@ class TestCodesOfASecondFactor:
         assert not await both[1].add_session(a_session(90, BRUNO), totp_step=7, succeeded=[an_attempt("bruno")])
         assert "a:bruno" in await kept(both[0])
 
-    async def test_go_with_their_user(self, house: SqlStore) -> None:
-        await house.use_totp_step(BRUNO.id, 5)
-        assert await house.delete_user(BRUNO.id)
-        left = await house._read(lambda connection: connection.execute(text("SELECT count(*) FROM totp_steps")).scalar())
+    async def test_go_with_their_user(self, filled_store: SqlStore) -> None:
+        await filled_store.use_totp_step(BRUNO.id, 5)
+        assert await filled_store.delete_user(BRUNO.id)
+        left = await reads(lambda connection: connection.execute(text("SELECT count(*) FROM totp_steps")).scalar())(
+            filled_store
+        )
         assert left == 0

@@ -15,7 +15,9 @@ from domogate.domain.audit import (
     find_removal,
 )
 from domogate.stores import SqlStore, audit
-from support.stores import ANNA, BRUNO, NOW, OpenStore, an_id
+from domogate.stores.subject import writes
+from support.clocks import NOW
+from support.stores import ANNA, BRUNO, OpenStore, an_id
 
 
 def an_entry(number: int) -> AuditEntry:
@@ -53,7 +55,7 @@ class TestAudit:
     async def test_a_record_that_was_changed_no_longer_fits(self, store: SqlStore) -> None:
         await store.append_audit([an_entry(number) for number in range(3)])
         forge = text("UPDATE audit SET entry = REPLACE(entry, 'person 1', 'person 7') WHERE number = 2")
-        await store._write(lambda tx: tx.connection.execute(forge))
+        await writes(lambda tx: tx.connection.execute(forge))(store)
         with pytest.raises(AssertionError):
             check_chain(list(await store.list_audit(0, 10)))
 
@@ -128,36 +130,38 @@ class TestRemovingOldRecords:
     async def test_a_record_that_cannot_be_read_is_named(self, full: SqlStore) -> None:
         await full.prune_audit(NOW - 90)
         forge = text("UPDATE audit SET entry = 'nonsense' WHERE number = 11")
-        await full._write(lambda tx: tx.connection.execute(forge))
+        await writes(lambda tx: tx.connection.execute(forge))(full)
         with pytest.raises(UnreadableRecord) as unreadable:
             await full.list_audit(0, 100)
         assert unreadable.value.number == 11
 
 
 class TestPseudonyms:
-    async def test_each_user_has_one_that_stays_and_tells_nothing(self, house: SqlStore) -> None:
-        anna, bruno = await house.find_pseudonym(ANNA.id), await house.find_pseudonym(BRUNO.id)
-        assert await house.find_pseudonym(ANNA.id) == anna != bruno
+    async def test_each_user_has_one_that_stays_and_tells_nothing(self, filled_store: SqlStore) -> None:
+        anna, bruno = await filled_store.find_pseudonym(ANNA.id), await filled_store.find_pseudonym(BRUNO.id)
+        assert await filled_store.find_pseudonym(ANNA.id) == anna != bruno
         assert len(anna) == 32
         assert ANNA.id.replace("-", "") != anna
 
-    async def test_all_who_ask_at_once_get_the_same(self, open_store: OpenStore, house: SqlStore, database_url: str) -> None:
-        stores = [house, await open_store(database_url)]
+    async def test_all_who_ask_at_once_get_the_same(
+        self, open_store: OpenStore, filled_store: SqlStore, database_url: str
+    ) -> None:
+        stores = [filled_store, await open_store(database_url)]
         told = await asyncio.gather(*(stores[number % 2].find_pseudonym(ANNA.id) for number in range(20)))
         assert len(set(told)) == 1
 
-    async def test_it_is_forgotten_with_the_user_and_the_log_stays(self, house: SqlStore) -> None:
-        pseudonym = await house.find_pseudonym(BRUNO.id)
-        await house.append_audit([AuditEntry(NOW, "log in", pseudonym, "session", "ok")])
-        await house.delete_user(BRUNO.id)
+    async def test_it_is_forgotten_with_the_user_and_the_log_stays(self, filled_store: SqlStore) -> None:
+        pseudonym = await filled_store.find_pseudonym(BRUNO.id)
+        await filled_store.append_audit([AuditEntry(NOW, "log in", pseudonym, "session", "ok")])
+        await filled_store.delete_user(BRUNO.id)
         with pytest.raises(ValueError, match="there is no user"):
-            await house.find_pseudonym(BRUNO.id)
-        await house.save_user(BRUNO)
-        assert await house.find_pseudonym(BRUNO.id) != pseudonym
-        (record,) = await house.list_audit(0, 10)
+            await filled_store.find_pseudonym(BRUNO.id)
+        await filled_store.save_user(BRUNO)
+        assert await filled_store.find_pseudonym(BRUNO.id) != pseudonym
+        (record,) = await filled_store.list_audit(0, 10)
         assert record.entry.who == pseudonym
         check_chain([record])
 
-    async def test_nobody_has_none(self, house: SqlStore) -> None:
+    async def test_nobody_has_none(self, filled_store: SqlStore) -> None:
         with pytest.raises(ValueError, match="there is no user"):
-            await house.find_pseudonym(an_id(404))
+            await filled_store.find_pseudonym(an_id(404))

@@ -11,7 +11,8 @@ from domogate.domain.commands import Order, OrderRecord, OrderState, SetLight
 from domogate.domain.injections import InjectedFault, Injection
 from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.stores import SqlStore, restore, sqlite_url
-from support.stores import HOUSE, LAMP, NOW, SMALL, OpenStore
+from support.clocks import NOW
+from support.stores import HOUSE, LAMP, SMALL, OpenStore
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, TokenKind
 from domogate.identity.external import ExternalClaims, find_external_principal
 from domogate.stores import SqlStore
-from support.stores import ANNA, BRUNO, NOW
+from support.clocks import NOW
+from support.stores import ANNA, BRUNO
 
 URL, OTHER_URL = "https://id.example", "https://other.example"
 
@@ -21,11 +22,11 @@ def a_claim(**changed: Any) -> ExternalClaims:
 
 class TestBinding:
     @pytest.fixture
-    async def store(self, house: SqlStore) -> SqlStore:
-        await house.save_client(Client("app", "App", scopes=("a",)))
+    async def store(self, filled_store: SqlStore) -> SqlStore:
+        await filled_store.save_client(Client("app", "App", scopes=("a",)))
         for user in (ANNA, BRUNO):
-            await house.save_user(msgspec.structs.replace(user, password_hash="hash"))
-        return house
+            await filled_store.save_user(msgspec.structs.replace(user, password_hash="hash"))
+        return filled_store
 
     async def test_the_first_token_binds_by_email(self, store: SqlStore) -> None:
         principal = await find_external_principal(store, a_claim(email=ANNA.email.upper()), NOW)

@@ -9,7 +9,8 @@ from domogate.domain.estate import Estate, EstatePlant
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
-from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, SMALL, ChangeRecorder, HandClock, an_id
+from support.clocks import NOW, ManualClock
+from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, SMALL, ChangeRecorder, an_id
 
 OTHER = msgspec.structs.replace(HOUSE, id=an_id(50), internal_id=an_id(51), allowed=(), invited=())
 OTHER_LAMP = msgspec.structs.replace(LAMP, id=an_id(52), internal_id=an_id(53))
@@ -26,26 +27,26 @@ async def switch(store: SqlStore, times: int) -> None:
 
 
 class TestTheChangesOfSomePlants:
-    async def test_are_theirs_in_order_and_no_others(self, house: SqlStore) -> None:
-        await house.import_estate(TWO, prune=False)
+    async def test_are_theirs_in_order_and_no_others(self, filled_store: SqlStore) -> None:
+        await filled_store.import_estate(TWO, prune=False)
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        start = await house.newest_cursor()
-        await switch(house, 5)
+        filled_store.listen(recorded)
+        start = await filled_store.newest_cursor()
+        await switch(filled_store, 5)
         ours = [change for change in recorded.changes if change.event.plant_id == HOUSE.id]  # type: ignore[union-attr]  # only those were read
-        assert list(await house.list_changes_of({HOUSE.id}, start, 100)) == ours
-        assert list(await house.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == recorded.changes
-        assert list(await house.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]
-        assert list(await house.list_changes_of({HOUSE.id}, ours[-1].cursor, 2)) == []
-        assert list(await house.list_changes_of((), 0, 10)) == []
+        assert list(await filled_store.list_changes_of({HOUSE.id}, start, 100)) == ours
+        assert list(await filled_store.list_changes_of({HOUSE.id, OTHER.id}, start, 100)) == recorded.changes
+        assert list(await filled_store.list_changes_of({HOUSE.id}, ours[1].cursor, 2)) == ours[2:4]
+        assert list(await filled_store.list_changes_of({HOUSE.id}, ours[-1].cursor, 2)) == []
+        assert list(await filled_store.list_changes_of((), 0, 10)) == []
 
-    async def test_are_in_order_for_more_plants_than_one_statement_takes(self, house: SqlStore) -> None:
-        await house.import_estate(TWO, prune=False)
-        await switch(house, 3)
+    async def test_are_in_order_for_more_plants_than_one_statement_takes(self, filled_store: SqlStore) -> None:
+        await filled_store.import_estate(TWO, prune=False)
+        await switch(filled_store, 3)
         many = {an_id(number) for number in range(1_000, 2_200)} | {HOUSE.id, OTHER.id}
-        found = await house.list_changes_of(many, 0, 5)
+        found = await filled_store.list_changes_of(many, 0, 5)
         assert [change.cursor for change in found] == sorted(change.cursor for change in found)
-        assert list(found) == list(await house.list_changes_of({HOUSE.id, OTHER.id}, 0, 5))
+        assert list(found) == list(await filled_store.list_changes_of({HOUSE.id, OTHER.id}, 0, 5))
 
     def test_are_found_by_an_index_even_among_very_many(self, migrated_file: Path) -> None:
         """A subscriber that resumes must not cause a scan of all changes."""
@@ -66,7 +67,7 @@ class TestTheSpan:
         assert await store.feed_span() == (0, 0)
 
     async def test_ends_with_the_newest_and_begins_with_the_oldest_that_is_kept(
-        self, store: SqlStore, clock: HandClock
+        self, store: SqlStore, clock: ManualClock
     ) -> None:
         await store.import_estate(SMALL, prune=False)
         await switch(store, 3)

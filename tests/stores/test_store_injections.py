@@ -15,7 +15,8 @@ from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import Battery, RemoteState, Report, State
 from domogate.ports import StoredPlant, StoredState
 from domogate.stores import SqlStore
-from support.stores import ANNA, BRUNO, HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
+from support.clocks import NOW
+from support.stores import ANNA, BRUNO, HOUSE, LAMP, LAMP_IS_ON, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
 
 REMOTE = Module(an_id(80), an_id(81), "Remote", DeviceKind.REMOTE)
 HUT = replace(HOUSE, id=an_id(70), internal_id=an_id(71), name="Hut", allowed=(), invited=())
@@ -160,9 +161,9 @@ class TestEstates:
 
     async def test_one_goes_where_its_module_goes(self, estate: SqlStore) -> None:
         await estate.inject(HUT.id, [LOW])
-        house, hut = WITH_HUT.plants
+        filled_store, hut = WITH_HUT.plants
         moved = (
-            replace(house, topology=replace(house.topology, modules=(*house.topology.modules, REMOTE))),
+            replace(filled_store, topology=replace(filled_store.topology, modules=(*filled_store.topology.modules, REMOTE))),
             EstatePlant(hut.plant, Topology()),
         )
         await estate.import_estate(replace(WITH_HUT, plants=moved), prune=True)

@@ -15,7 +15,8 @@ from domogate.domain.safety import EmergencyTest, EmergencyTestKind, Failure, Fa
 from domogate.domain.states import EmergencyState, LightState, Report
 from domogate.stores import SqlStore
 from domogate.stores.engine import Transaction
-from support.stores import HOUSE, LAMP, NOW, SMALL, HandClock, OpenStore, an_id
+from support.clocks import NOW, ManualClock
+from support.stores import HOUSE, LAMP, SMALL, OpenStore, an_id
 
 SITE = replace(HOUSE, id=an_id(70), internal_id=an_id(71), name="Clinic", allowed=(), invited=(), emergency_lighting=True)
 CONTROLLER = Module(
@@ -99,7 +100,7 @@ class TestWhatUnitsReport:
         assert await site.list_logbook(HOUSE.id, limit=10) == []
 
     async def test_a_report_that_is_lost_leaves_no_entry(self, open_store: OpenStore, database_url: str) -> None:
-        class Forgetful(SqlStore):
+        class FailingStore(SqlStore):
             fails = False
 
             def commit(self, connection: Any) -> None:
@@ -107,8 +108,8 @@ class TestWhatUnitsReport:
                     raise OSError("no space left")
                 super().commit(connection)
 
-        store = await open_store(database_url, of=Forgetful)
-        assert isinstance(store, Forgetful)
+        store = await open_store(database_url, of=FailingStore)
+        assert isinstance(store, FailingStore)
         await store.import_estate(clinic(FirstState(UNIT.id, WELL)), prune=False)
         store.fails = True
         with pytest.raises(OSError, match="no space"):
@@ -181,7 +182,7 @@ class TestWhatIsNoNews:
 class TestInjectedFailures:
     FAULT = Injection(InjectedFault.FAILURE, UNIT.id, FailureType.BLOCK_FAULTY_EMERGENCY_LIGHT)
 
-    async def test_one_that_is_cleared_is_repaired(self, site: SqlStore, clock: HandClock) -> None:
+    async def test_one_that_is_cleared_is_repaired(self, site: SqlStore, clock: ManualClock) -> None:
         await site.inject(SITE.id, [self.FAULT])
         await site.record([report(DARK)])
         clock.at = NOW + 60

@@ -14,20 +14,9 @@ from domogate.domain.commands import Command, Order, OrderEnd, OrderRecord, Orde
 from domogate.domain.events import StateChanged
 from domogate.domain.states import LightState, PlugState, Report
 from domogate.stores import SqlStore, orders, sqlite_url
+from support.clocks import NOW, ManualClock
 from support.examples import examples
-from support.stores import (
-    HOUSE,
-    LAMP,
-    NOW,
-    PLUG,
-    SMALL,
-    ChangeRecorder,
-    HandClock,
-    HeldStore,
-    OpenStore,
-    an_id,
-    record_statements,
-)
+from support.stores import HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, HeldStore, OpenStore, an_id, record_statements
 
 DEADLINE = NOW + 5
 
@@ -126,23 +115,23 @@ class TestSending:
 
 
 class TestEnding:
-    async def test_the_end_and_what_was_reported_are_one_commit(self, house: SqlStore) -> None:
+    async def test_the_end_and_what_was_reported_are_one_commit(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.add_orders([an_order()], NOW, sent=True)
-        before = house.commits
-        await house.end_order(confirmed("one"), Report(HOUSE.id, LAMP.id, NOW + 1, LightState(on=True)))
-        assert house.commits - before == 1
+        filled_store.listen(recorded)
+        await filled_store.add_orders([an_order()], NOW, sent=True)
+        before = filled_store.commits
+        await filled_store.end_order(confirmed("one"), Report(HOUSE.id, LAMP.id, NOW + 1, LightState(on=True)))
+        assert filled_store.commits - before == 1
         assert [type(change.event) for change in recorded.changes] == [StateChanged]
-        assert await house.find_order("one") == OrderRecord(an_order(), OrderState.CONFIRMED, NOW, NOW, NOW + 1)
+        assert await filled_store.find_order("one") == OrderRecord(an_order(), OrderState.CONFIRMED, NOW, NOW, NOW + 1)
 
-    async def test_it_is_written_once_and_the_device_is_believed_all_the_same(self, house: SqlStore) -> None:
-        await house.add_orders([an_order()], NOW, sent=True)
-        await house.end_order(OrderEnd("one", OrderState.FAILED, NOW + 1, "it is jammed"))
-        await house.end_order(confirmed("one", NOW + 2), Report(HOUSE.id, LAMP.id, NOW + 2, LightState(on=True)))
+    async def test_it_is_written_once_and_the_device_is_believed_all_the_same(self, filled_store: SqlStore) -> None:
+        await filled_store.add_orders([an_order()], NOW, sent=True)
+        await filled_store.end_order(OrderEnd("one", OrderState.FAILED, NOW + 1, "it is jammed"))
+        await filled_store.end_order(confirmed("one", NOW + 2), Report(HOUSE.id, LAMP.id, NOW + 2, LightState(on=True)))
         ended = OrderRecord(an_order(), OrderState.FAILED, NOW, NOW, NOW + 1, "it is jammed")
-        assert await house.find_order("one") == ended
-        plant = await house.find_plant(HOUSE.id)
+        assert await filled_store.find_order("one") == ended
+        plant = await filled_store.find_plant(HOUSE.id)
         assert plant is not None
         assert plant.states[LAMP.id].state == LightState(on=True)
 
@@ -252,19 +241,18 @@ class TestMerging:
     async def test_many_commands_at_once_cost_two_commits_and_a_statement_for_each_table(
         self, open_store: OpenStore, database_url: str
     ) -> None:
-        house = await open_store(database_url, HeldStore, gateway=False)
-        assert isinstance(house, HeldStore)
-        assert house._database is not None
-        await house.import_estate(SMALL, prune=False)
-        await house.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False))])
-        commits = house.commits
-        with record_statements(house._database.writing) as begun:
-            await self._at_once(house, [house.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)])
+        filled_store = await open_store(database_url, HeldStore, gateway=False)
+        assert isinstance(filled_store, HeldStore)
+        await filled_store.import_estate(SMALL, prune=False)
+        await filled_store.record([Report(HOUSE.id, PLUG.id, NOW, PlugState(on=False))])
+        commits = filled_store.commits
+        with record_statements() as begun:
+            await self._at_once(filled_store, [filled_store.add_orders([an_order(f"{n}")], NOW, sent=True) for n in range(32)])
         reports = [Report(HOUSE.id, PLUG.id, NOW + n, PlugState(on=n % 2 == 0)) for n in range(32)]
-        with record_statements(house._database.writing) as ended:
-            await self._at_once(house, [house.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)])
+        with record_statements() as ended:
+            await self._at_once(filled_store, [filled_store.end_order(confirmed(f"{n}"), reports[n]) for n in range(32)])
         # The writer has taken the first of them before the others came.
-        assert house.commits - commits == 4
+        assert filled_store.commits - commits == 4
         assert len([statement for statement in begun if statement.startswith("INSERT INTO orders")]) == 2
         assert len([statement for statement in ended if statement.startswith("UPDATE orders")]) == 2
         assert not [statement for statement in (*begun, *ended) if statement.startswith("SAVEPOINT")]
@@ -277,23 +265,23 @@ class TestMerging:
         store.released.set()
         await asyncio.gather(first, *others)
 
-    async def test_general_work_between_them_keeps_its_place(self, house: SqlStore) -> None:
+    async def test_general_work_between_them_keeps_its_place(self, filled_store: SqlStore) -> None:
         results = await asyncio.gather(
-            house.add_orders([an_order()], NOW, sent=False),
-            house.settle_orders(DEADLINE),
-            house.mark_sent("one", NOW),
-            house.add_orders([an_order()], NOW, sent=False),
+            filled_store.add_orders([an_order()], NOW, sent=False),
+            filled_store.settle_orders(DEADLINE),
+            filled_store.mark_sent("one", NOW),
+            filled_store.add_orders([an_order()], NOW, sent=False),
         )
         assert results == [[None], 1, False, [OrderRecord(an_order(), OrderState.EXPIRED, NOW, None, DEADLINE)]]
 
-    async def test_a_report_that_cannot_be_kept_fails_its_own_order_only(self, house: SqlStore) -> None:
-        await house.add_orders([an_order("one"), an_order("two")], NOW, sent=True)
+    async def test_a_report_that_cannot_be_kept_fails_its_own_order_only(self, filled_store: SqlStore) -> None:
+        await filled_store.add_orders([an_order("one"), an_order("two")], NOW, sent=True)
         bad = Report(HOUSE.id, LAMP.id, float("nan"), LightState(on=True))
         results = await asyncio.gather(
-            house.end_order(confirmed("one"), bad), house.end_order(confirmed("two")), return_exceptions=True
+            filled_store.end_order(confirmed("one"), bad), filled_store.end_order(confirmed("two")), return_exceptions=True
         )
         assert [type(result) for result in results] == [ValueError, type(None)]
-        states = {record.order.id: record.state for record in await house.list_orders(None, None, None, None, 9)}
+        states = {record.order.id: record.state for record in await filled_store.list_orders(None, None, None, None, 9)}
         assert states == {"one": OrderState.SENT, "two": OrderState.CONFIRMED}
 
 
@@ -348,7 +336,7 @@ class TestAsIfOneAfterTheOther:
     @pytest.mark.slow
     def test_whatever_is_called_at_once(self, tmp_path: Path) -> None:
         # One store for all examples, because creating it is slow. Each example leaves no open orders.
-        store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
+        store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=ManualClock(), gateway=False)
 
         @settings(max_examples=examples(40), deadline=None)
         @given(rounds=st.lists(st.lists(_steps, min_size=1, max_size=6), min_size=1, max_size=4))

@@ -8,20 +8,8 @@ import pytest
 from domogate.domain.authorization import LinkPurpose, OneTimeLink, RotationOutcome
 from domogate.domain.events import GrantRevoked
 from domogate.stores import SqlStore
-from support.stores import (
-    ANNA,
-    APP,
-    CARLA,
-    HOUSE,
-    NOW,
-    SMALL,
-    ChangeRecorder,
-    OpenStore,
-    a_code,
-    a_grant,
-    a_refresh_token,
-    an_id,
-)
+from support.clocks import NOW
+from support.stores import ANNA, APP, CARLA, HOUSE, SMALL, ChangeRecorder, OpenStore, a_code, a_grant, a_refresh_token, an_id
 
 CALLERS = 50
 GRANT = a_grant(50)

@@ -19,6 +19,7 @@ from domogate.domain.plants import Member, Module, Topology, UnitDetail
 from domogate.domain.safety import SpareParts
 from domogate.ports import SigningKey, Usage
 from domogate.stores import SqlStore
+from support.clocks import NOW
 from support.stores import (
     ANNA,
     APP,
@@ -28,7 +29,6 @@ from support.stores import (
     GRANT,
     HOUSE,
     KEY,
-    NOW,
     SMALL,
     ChangeRecorder,
     OpenStore,
@@ -38,68 +38,68 @@ from support.stores import (
 
 
 class TestUsers:
-    async def test_they_are_found_by_id_and_by_any_spelling_of_the_email(self, house: SqlStore) -> None:
-        assert await house.find_user(ANNA.id) == ANNA
-        assert await house.find_user_by_email("aNNa@EXAMPLE.com") == ANNA
-        assert await house.find_user(an_id(404)) is None
-        assert await house.find_user_by_email("nobody@example.com") is None
-        assert await house.list_users() == [ANNA, BRUNO, CARLA]
+    async def test_they_are_found_by_id_and_by_any_spelling_of_the_email(self, filled_store: SqlStore) -> None:
+        assert await filled_store.find_user(ANNA.id) == ANNA
+        assert await filled_store.find_user_by_email("aNNa@EXAMPLE.com") == ANNA
+        assert await filled_store.find_user(an_id(404)) is None
+        assert await filled_store.find_user_by_email("nobody@example.com") is None
+        assert await filled_store.list_users() == [ANNA, BRUNO, CARLA]
 
-    async def test_an_email_belongs_to_one_user_however_it_is_spelled(self, house: SqlStore) -> None:
+    async def test_an_email_belongs_to_one_user_however_it_is_spelled(self, filled_store: SqlStore) -> None:
         with pytest.raises(ValueError, match="another user"):
-            await house.save_user(User(an_id(90), "ANNA@example.com"))
+            await filled_store.save_user(User(an_id(90), "ANNA@example.com"))
 
-    async def test_a_new_spelling_of_the_email_changes_the_plants_that_print_it(self, house: SqlStore) -> None:
+    async def test_a_new_spelling_of_the_email_changes_the_plants_that_print_it(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.save_user(msgspec.structs.replace(BRUNO, email="Bruno.B@example.com"))
+        filled_store.listen(recorded)
+        await filled_store.save_user(msgspec.structs.replace(BRUNO, email="Bruno.B@example.com"))
         assert recorded.events == [
             people_changed(ANNA, BRUNO),
             UserChanged(user_id=BRUNO.id),
         ]
-        ((plant,), _) = await house.list_plants_of(BRUNO.id)
+        ((plant,), _) = await filled_store.list_plants_of(BRUNO.id)
         assert plant.allowed == (Member(BRUNO.id, "Bruno.B@example.com"),)
 
-    async def test_a_new_name_changes_no_plant(self, house: SqlStore) -> None:
+    async def test_a_new_name_changes_no_plant(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.save_user(msgspec.structs.replace(BRUNO, name="B."))
+        filled_store.listen(recorded)
+        await filled_store.save_user(msgspec.structs.replace(BRUNO, name="B."))
         assert recorded.events == [UserChanged(user_id=BRUNO.id)]
 
-    async def test_what_a_user_may_and_how_they_prove_it_is_kept(self, house: SqlStore) -> None:
+    async def test_what_a_user_may_and_how_they_prove_it_is_kept(self, filled_store: SqlStore) -> None:
         operator = msgspec.structs.replace(BRUNO, operator=True, totp_secret="JBSWY3DPEHPK3PXP")
-        await house.save_user(operator)
-        assert await house.find_user(BRUNO.id) == operator
-        assert await house.find_user_by_email(BRUNO.email) == operator
-        await house.save_user(BRUNO)
-        assert await house.find_user(BRUNO.id) == BRUNO
+        await filled_store.save_user(operator)
+        assert await filled_store.find_user(BRUNO.id) == operator
+        assert await filled_store.find_user_by_email(BRUNO.email) == operator
+        await filled_store.save_user(BRUNO)
+        assert await filled_store.find_user(BRUNO.id) == BRUNO
 
-    async def test_no_name_holds_a_nul_character(self, house: SqlStore) -> None:
-        assert await house.find_user_by_email("Anna\0@example.com") is None
-        assert await house.find_client("app\0") is None
+    async def test_no_name_holds_a_nul_character(self, filled_store: SqlStore) -> None:
+        assert await filled_store.find_user_by_email("Anna\0@example.com") is None
+        assert await filled_store.find_client("app\0") is None
 
-    async def test_a_user_who_becomes_active_takes_up_invitations(self, house: SqlStore) -> None:
+    async def test_a_user_who_becomes_active_takes_up_invitations(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
+        filled_store.listen(recorded)
+        await filled_store.save_user(msgspec.structs.replace(CARLA, password_hash="set"))
         assert recorded.events == [
             people_changed(ANNA, BRUNO, CARLA, members=[CARLA]),
             UserChanged(user_id=CARLA.id),
         ]
-        ((plant,), _) = await house.list_plants_of(CARLA.id)
+        ((plant,), _) = await filled_store.list_plants_of(CARLA.id)
         assert plant.allowed == (Member(BRUNO.id, BRUNO.email), Member(CARLA.id, CARLA.email))
         assert plant.invited == ()
 
-    async def test_a_user_who_is_not_active_yet_takes_up_none(self, house: SqlStore) -> None:
-        await house.save_user(msgspec.structs.replace(CARLA, name="C."))
-        assert (await house.list_plants_of(CARLA.id))[0] == ()
+    async def test_a_user_who_is_not_active_yet_takes_up_none(self, filled_store: SqlStore) -> None:
+        await filled_store.save_user(msgspec.structs.replace(CARLA, name="C."))
+        assert (await filled_store.list_plants_of(CARLA.id))[0] == ()
 
 
 class TestChangingUsers:
     @pytest.fixture
-    async def both(self, open_store: OpenStore, house: SqlStore, database_url: str) -> list[SqlStore]:
+    async def both(self, open_store: OpenStore, filled_store: SqlStore, database_url: str) -> list[SqlStore]:
         """Two processes on one database."""
-        return [house, await open_store(database_url)]
+        return [filled_store, await open_store(database_url)]
 
     async def test_two_processes_that_change_different_facts_lose_none(self, both: list[SqlStore]) -> None:
         def longer(user: User) -> User:
@@ -112,48 +112,48 @@ class TestChangingUsers:
         bruno = await both[0].find_user(BRUNO.id)
         assert bruno == msgspec.structs.replace(BRUNO, name="Bruno" + "!" * 20, totp_secret="A" * 20)
 
-    async def test_what_it_became_is_handed_back_and_told(self, house: SqlStore) -> None:
+    async def test_what_it_became_is_handed_back_and_told(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        changed = await house.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="set"))
-        assert changed == await house.find_user(CARLA.id) == msgspec.structs.replace(CARLA, password_hash="set")
+        filled_store.listen(recorded)
+        changed = await filled_store.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, password_hash="set"))
+        assert changed == await filled_store.find_user(CARLA.id) == msgspec.structs.replace(CARLA, password_hash="set")
         assert recorded.events == [
             people_changed(ANNA, BRUNO, CARLA, members=[CARLA]),
             UserChanged(user_id=CARLA.id),
         ]
 
-    async def test_no_change_is_none(self, house: SqlStore) -> None:
+    async def test_no_change_is_none(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        assert await house.change_user(ANNA.id, lambda user: user) == ANNA
-        assert await house.change_user(an_id(404), lambda user: user) is None
+        filled_store.listen(recorded)
+        assert await filled_store.change_user(ANNA.id, lambda user: user) == ANNA
+        assert await filled_store.change_user(an_id(404), lambda user: user) is None
         assert recorded.events == []
 
-    async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, house: SqlStore) -> None:
+    async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, filled_store: SqlStore) -> None:
         def refuse(user: User) -> User:
             raise LookupError(user.email)
 
         results = await asyncio.gather(
-            house.change_user(ANNA.id, refuse),
-            house.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, name="B.")),
+            filled_store.change_user(ANNA.id, refuse),
+            filled_store.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, name="B.")),
             return_exceptions=True,
         )
         assert isinstance(results[0], LookupError)
-        assert await house.list_users() == [ANNA, msgspec.structs.replace(BRUNO, name="B."), CARLA]
+        assert await filled_store.list_users() == [ANNA, msgspec.structs.replace(BRUNO, name="B."), CARLA]
 
-    async def test_an_id_or_the_email_of_another_is_refused(self, house: SqlStore) -> None:
+    async def test_an_id_or_the_email_of_another_is_refused(self, filled_store: SqlStore) -> None:
         with pytest.raises(ValueError, match="id of a user cannot be changed"):
-            await house.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, id=an_id(404)))
+            await filled_store.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, id=an_id(404)))
         with pytest.raises(ValueError, match="another user"):
-            await house.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, email=ANNA.email.upper()))
+            await filled_store.change_user(BRUNO.id, lambda user: msgspec.structs.replace(user, email=ANNA.email.upper()))
 
     @pytest.mark.parametrize("taken", [{"id": ANNA.id}, {"email": ANNA.email.upper()}])
-    async def test_nobody_is_added_in_the_place_of_another(self, house: SqlStore, taken: dict[str, str]) -> None:
+    async def test_nobody_is_added_in_the_place_of_another(self, filled_store: SqlStore, taken: dict[str, str]) -> None:
         dora = User(an_id(90), "dora@example.com")
         with pytest.raises(ValueError, match=r"already|another user"):
-            await house.add_user(msgspec.structs.replace(dora, **taken))
-        await house.add_user(dora)
-        assert await house.list_users() == [ANNA, BRUNO, CARLA, dora]
+            await filled_store.add_user(msgspec.structs.replace(dora, **taken))
+        await filled_store.add_user(dora)
+        assert await filled_store.list_users() == [ANNA, BRUNO, CARLA, dora]
 
     async def test_of_many_who_claim_to_be_the_first_operator_one_is(self, both: list[SqlStore]) -> None:
         people = [User(an_id(200 + number), f"{number}@example.com") for number in range(20)]
@@ -162,9 +162,9 @@ class TestChangingUsers:
         assert [user for user in claimed if user is not None] == [operator]
         assert len(await both[0].list_users()) == 4
 
-    async def test_who_is_known_by_that_email_becomes_it_as_they_are(self, house: SqlStore) -> None:
-        claimed = await house.claim_operator(User(an_id(90), ANNA.email.upper(), "Somebody"))
-        assert claimed == await house.find_user(ANNA.id) == msgspec.structs.replace(ANNA, operator=True)
+    async def test_who_is_known_by_that_email_becomes_it_as_they_are(self, filled_store: SqlStore) -> None:
+        claimed = await filled_store.claim_operator(User(an_id(90), ANNA.email.upper(), "Somebody"))
+        assert claimed == await filled_store.find_user(ANNA.id) == msgspec.structs.replace(ANNA, operator=True)
 
     async def test_the_last_operator_stays_one(self, both: list[SqlStore]) -> None:
         def step_down(user: User) -> User:
@@ -181,9 +181,9 @@ class TestChangingUsers:
 
 class TestProvedEmails:
     @pytest.fixture
-    async def proved(self, house: SqlStore) -> SqlStore:
-        await house.save_user(msgspec.structs.replace(BRUNO, email_verified=True))
-        return house
+    async def proved(self, filled_store: SqlStore) -> SqlStore:
+        await filled_store.save_user(msgspec.structs.replace(BRUNO, email_verified=True))
+        return filled_store
 
     async def verified(self, store: SqlStore) -> bool:
         bruno = await store.find_user(BRUNO.id)
@@ -205,13 +205,13 @@ class TestProvedEmails:
 
 
 class TestDeleteUser:
-    async def test_memberships_invitations_and_grants_go(self, house: SqlStore) -> None:
+    async def test_memberships_invitations_and_grants_go(self, filled_store: SqlStore) -> None:
         grant = msgspec.structs.replace(GRANT, user_id=BRUNO.id)
-        await house.add_grant(grant)
+        await filled_store.add_grant(grant)
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        assert await house.delete_user(BRUNO.id)
-        assert await house.delete_user(CARLA.id)
+        filled_store.listen(recorded)
+        assert await filled_store.delete_user(BRUNO.id)
+        assert await filled_store.delete_user(CARLA.id)
         assert recorded.events == [
             people_changed(ANNA, BRUNO, members=[BRUNO]),
             GrantRevoked(grant_id=grant.id),
@@ -219,25 +219,25 @@ class TestDeleteUser:
             people_changed(ANNA),
             UserChanged(user_id=CARLA.id),
         ]
-        assert await house.find_grant(grant.id) is None
-        assert await house.list_users() == [ANNA]
-        ((plant,), _) = await house.list_plants_of(ANNA.id)
+        assert await filled_store.find_grant(grant.id) is None
+        assert await filled_store.list_users() == [ANNA]
+        ((plant,), _) = await filled_store.list_plants_of(ANNA.id)
         assert (plant.allowed, plant.invited) == ((), ())
 
-    async def test_an_owner_stays_and_the_plant_is_named(self, house: SqlStore) -> None:
+    async def test_an_owner_stays_and_the_plant_is_named(self, filled_store: SqlStore) -> None:
         with pytest.raises(ValueError, match=r"Anna@example.com owns Casa Bianchi"):
-            await house.delete_user(ANNA.id)
-        assert await house.find_user(ANNA.id) == ANNA
+            await filled_store.delete_user(ANNA.id)
+        assert await filled_store.find_user(ANNA.id) == ANNA
 
-    async def test_false_for_an_unknown_user(self, house: SqlStore) -> None:
-        assert not await house.delete_user(an_id(404))
+    async def test_false_for_an_unknown_user(self, filled_store: SqlStore) -> None:
+        assert not await filled_store.delete_user(an_id(404))
 
 
 class TestChangingClients:
     @pytest.fixture
-    async def both(self, open_store: OpenStore, house: SqlStore, database_url: str) -> list[SqlStore]:
+    async def both(self, open_store: OpenStore, filled_store: SqlStore, database_url: str) -> list[SqlStore]:
         """Two processes on one database."""
-        return [house, await open_store(database_url)]
+        return [filled_store, await open_store(database_url)]
 
     async def test_two_processes_that_change_different_facts_lose_none(self, both: list[SqlStore]) -> None:
         def longer(client: Client) -> Client:
@@ -252,26 +252,26 @@ class TestChangingClients:
         assert changed.name == APP.name + "!" * 10
         assert len(changed.scopes) == len(APP.scopes) + 10
 
-    async def test_no_change_is_none(self, house: SqlStore) -> None:
+    async def test_no_change_is_none(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        assert await house.change_client(APP.id, lambda client: client) == APP
+        filled_store.listen(recorded)
+        assert await filled_store.change_client(APP.id, lambda client: client) == APP
         assert recorded.events == []
 
-    async def test_what_is_gone_is_not_brought_back(self, house: SqlStore) -> None:
-        assert await house.delete_client(APP.id)
-        assert await house.change_client(APP.id, lambda client: msgspec.structs.replace(client, name="Again")) is None
-        assert await house.list_clients() == []
+    async def test_what_is_gone_is_not_brought_back(self, filled_store: SqlStore) -> None:
+        assert await filled_store.delete_client(APP.id)
+        assert await filled_store.change_client(APP.id, lambda client: msgspec.structs.replace(client, name="Again")) is None
+        assert await filled_store.list_clients() == []
 
-    async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, house: SqlStore) -> None:
+    async def test_what_the_change_raises_is_raised_and_nothing_is_changed(self, filled_store: SqlStore) -> None:
         def refuse(client: Client) -> Client:
             raise LookupError(client.id)
 
         with pytest.raises(LookupError):
-            await house.change_client(APP.id, refuse)
+            await filled_store.change_client(APP.id, refuse)
         with pytest.raises(ValueError, match="id of a client cannot be changed"):
-            await house.change_client(APP.id, lambda client: msgspec.structs.replace(client, id="other"))
-        assert await house.list_clients() == [APP]
+            await filled_store.change_client(APP.id, lambda client: msgspec.structs.replace(client, id="other"))
+        assert await filled_store.list_clients() == [APP]
 
     async def test_of_two_that_add_one_id_at_once_one_succeeds(self, both: list[SqlStore]) -> None:
         wanted = [Client("panel", f"Panel {number}") for number in range(8)]
@@ -281,9 +281,9 @@ class TestChangingClients:
 
 
 class TestClientsAndGrants:
-    async def test_a_client_is_saved_and_replaced(self, house: SqlStore) -> None:
+    async def test_a_client_is_saved_and_replaced(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         changed = msgspec.structs.replace(
             APP,
             name="Another",
@@ -292,59 +292,61 @@ class TestClientsAndGrants:
             pkce_exempt=True,
             post_logout_redirect_uris=("https://app.example/bye",),
         )
-        await house.save_client(changed)
-        assert await house.find_client(APP.id) == changed
-        assert await house.list_clients() == [changed]
-        assert await house.find_client("nobody") is None
+        await filled_store.save_client(changed)
+        assert await filled_store.find_client(APP.id) == changed
+        assert await filled_store.list_clients() == [changed]
+        assert await filled_store.find_client("nobody") is None
         assert recorded.events == [ClientChanged(client_id=APP.id)]
 
-    async def test_a_grant_is_revoked_once(self, house: SqlStore) -> None:
-        await house.add_grant(GRANT)
-        assert await house.find_grant(GRANT.id) == GRANT
+    async def test_a_grant_is_revoked_once(self, filled_store: SqlStore) -> None:
+        await filled_store.add_grant(GRANT)
+        assert await filled_store.find_grant(GRANT.id) == GRANT
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        assert await house.revoke_grant(GRANT.id, NOW + 1)
-        assert await house.revoke_grant(GRANT.id, NOW + 2)
-        assert await house.find_grant(GRANT.id) == msgspec.structs.replace(GRANT, revoked_at=NOW + 1)
+        filled_store.listen(recorded)
+        assert await filled_store.revoke_grant(GRANT.id, NOW + 1)
+        assert await filled_store.revoke_grant(GRANT.id, NOW + 2)
+        assert await filled_store.find_grant(GRANT.id) == msgspec.structs.replace(GRANT, revoked_at=NOW + 1)
         assert recorded.events == [GrantRevoked(grant_id=GRANT.id)]
-        assert not await house.revoke_grant(an_id(404), NOW)
-        assert await house.find_grant(an_id(404)) is None
+        assert not await filled_store.revoke_grant(an_id(404), NOW)
+        assert await filled_store.find_grant(an_id(404)) is None
 
     @pytest.mark.parametrize("change", [{"user_id": an_id(404)}, {"client_id": "nobody"}])
-    async def test_a_grant_needs_its_user_and_client(self, house: SqlStore, change: dict[str, str]) -> None:
+    async def test_a_grant_needs_its_user_and_client(self, filled_store: SqlStore, change: dict[str, str]) -> None:
         with pytest.raises(ValueError, match="there is no"):
-            await house.add_grant(msgspec.structs.replace(GRANT, **change))
+            await filled_store.add_grant(msgspec.structs.replace(GRANT, **change))
 
 
 class TestSubscriptions:
-    async def test_a_key_is_added_found_by_its_hash_and_revoked_once(self, house: SqlStore) -> None:
+    async def test_a_key_is_added_found_by_its_hash_and_revoked_once(self, filled_store: SqlStore) -> None:
         second = msgspec.structs.replace(KEY, id=an_id(92), key_hash="second", created_at=NOW + 1, expires_at=NOW + 9)
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.add_subscription(second)
-        assert await house.list_subscriptions() == [KEY, second]
-        assert await house.find_subscription("second") == second
-        assert await house.find_subscription("none") is None
-        assert await house.revoke_subscription(second.id, NOW + 2)
-        assert await house.revoke_subscription(second.id, NOW + 3)
-        assert await house.find_subscription("second") == msgspec.structs.replace(second, revoked_at=NOW + 2)
-        assert not await house.revoke_subscription(an_id(404), NOW)
+        filled_store.listen(recorded)
+        await filled_store.add_subscription(second)
+        assert await filled_store.list_subscriptions() == [KEY, second]
+        assert await filled_store.find_subscription("second") == second
+        assert await filled_store.find_subscription("none") is None
+        assert await filled_store.revoke_subscription(second.id, NOW + 2)
+        assert await filled_store.revoke_subscription(second.id, NOW + 3)
+        assert await filled_store.find_subscription("second") == msgspec.structs.replace(second, revoked_at=NOW + 2)
+        assert not await filled_store.revoke_subscription(an_id(404), NOW)
         assert recorded.events == [SubscriptionChanged(key_hash="second")] * 2
 
-    async def test_the_same_key_twice_is_refused(self, house: SqlStore) -> None:
+    async def test_the_same_key_twice_is_refused(self, filled_store: SqlStore) -> None:
         with pytest.raises(ValueError, match="in use"):
-            await house.add_subscription(msgspec.structs.replace(KEY, id=an_id(92)))
+            await filled_store.add_subscription(msgspec.structs.replace(KEY, id=an_id(92)))
 
-    async def test_usage_adds_up_by_day(self, house: SqlStore) -> None:
+    async def test_usage_adds_up_by_day(self, filled_store: SqlStore) -> None:
         await asyncio.gather(
-            house.add_usage([Usage(KEY.id, "2026-11-15", 2), Usage(KEY.id, "2026-11-15", 3), Usage(KEY.id, "2026-11-16", 1)]),
-            house.add_usage([Usage(KEY.id, "2026-11-15", 4), Usage(an_id(404), "2026-11-15", 1)]),
-            house.add_usage([]),
+            filled_store.add_usage(
+                [Usage(KEY.id, "2026-11-15", 2), Usage(KEY.id, "2026-11-15", 3), Usage(KEY.id, "2026-11-16", 1)]
+            ),
+            filled_store.add_usage([Usage(KEY.id, "2026-11-15", 4), Usage(an_id(404), "2026-11-15", 1)]),
+            filled_store.add_usage([]),
         )
-        assert await house.find_usage(KEY.id, "2026-11-15") == 9
-        assert await house.find_usage(KEY.id, "2026-11-16") == 1
-        assert await house.find_usage(KEY.id, "2026-11-17") == 0
-        assert await house.find_usage(an_id(404), "2026-11-15") == 0
+        assert await filled_store.find_usage(KEY.id, "2026-11-15") == 9
+        assert await filled_store.find_usage(KEY.id, "2026-11-16") == 1
+        assert await filled_store.find_usage(KEY.id, "2026-11-17") == 0
+        assert await filled_store.find_usage(an_id(404), "2026-11-15") == 0
 
 
 class TestSigningKeys:
@@ -361,14 +363,14 @@ class TestSigningKeys:
 
 
 class TestSpareParts:
-    async def test_known_by_the_catalogue_or_by_a_unit_that_stands_somewhere(self, house: SqlStore) -> None:
+    async def test_known_by_the_catalogue_or_by_a_unit_that_stands_somewhere(self, filled_store: SqlStore) -> None:
         unit = Module(an_id(63), an_id(64), "Unit", DeviceKind.EMERGENCY_UNIT, detail=UnitDetail("0633"))
         plant = msgspec.structs.replace(HOUSE, id=an_id(70), allowed=(), invited=())
-        await house.import_estate(
+        await filled_store.import_estate(
             Estate(plants=(EstatePlant(plant, Topology(modules=(unit,))),), spare_parts=(SpareParts("none at all"),)),
             prune=False,
         )
-        assert await house.find_spare_parts(BATTERY.unit) == BATTERY
-        assert await house.find_spare_parts("none at all") == SpareParts("none at all")
-        assert await house.find_spare_parts("0633") == SpareParts("0633")
-        assert await house.find_spare_parts("unknown") is None
+        assert await filled_store.find_spare_parts(BATTERY.unit) == BATTERY
+        assert await filled_store.find_spare_parts("none at all") == SpareParts("none at all")
+        assert await filled_store.find_spare_parts("0633") == SpareParts("0633")
+        assert await filled_store.find_spare_parts("unknown") is None

@@ -6,7 +6,8 @@ from domogate.domain.events import StateChanged
 from domogate.domain.ids import Id
 from domogate.domain.states import LightState, Report
 from domogate.stores import SqlStore, recorder
-from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
+from support.clocks import NOW
+from support.stores import HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, OpenStore, an_id
 
 ON = LightState(on=True)
 
@@ -25,57 +26,57 @@ def turns(recorded: ChangeRecorder) -> list[tuple[bool, bool]]:
 
 
 class TestTurning:
-    async def test_a_module_goes_away_and_comes_back(self, house: SqlStore) -> None:
+    async def test_a_module_goes_away_and_comes_back(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         for each in (STATED, GONE, GONE_WITH_STATE, STATED, STATED):
-            await house.record([each])
+            await filled_store.record([each])
         assert turns(recorded) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
 
-    async def test_it_may_come_back_without_saying_what_it_is_in(self, house: SqlStore) -> None:
+    async def test_it_may_come_back_without_saying_what_it_is_in(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         for each in (GONE, BACK):
-            await house.record([each])
+            await filled_store.record([each])
         assert turns(recorded) == [(False, True), (True, True)]
 
-    async def test_the_first_report_of_a_module_is_no_turn_unless_it_is_missed(self, house: SqlStore) -> None:
+    async def test_the_first_report_of_a_module_is_no_turn_unless_it_is_missed(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([report(reachable=True, module_id=PLUG.id, state=ON)])
+        filled_store.listen(recorded)
+        await filled_store.record([report(reachable=True, module_id=PLUG.id, state=ON)])
         assert turns(recorded) == [(True, False)]
 
-    async def test_a_module_that_never_reported_and_is_missed_has_turned(self, house: SqlStore) -> None:
+    async def test_a_module_that_never_reported_and_is_missed_has_turned(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([report(reachable=False, module_id=PLUG.id)])
+        filled_store.listen(recorded)
+        await filled_store.record([report(reachable=False, module_id=PLUG.id)])
         assert turns(recorded) == [(False, True)]
 
-    async def test_several_in_one_call_build_on_each_other(self, house: SqlStore) -> None:
+    async def test_several_in_one_call_build_on_each_other(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([STATED, GONE, STATED, STATED, GONE, GONE_WITH_STATE])
-        await house.record([STATED])
+        filled_store.listen(recorded)
+        await filled_store.record([STATED, GONE, STATED, STATED, GONE, GONE_WITH_STATE])
+        await filled_store.record([STATED])
         assert turns(recorded) == [
             (True, False), (False, True), (True, True), (True, False), (False, True), (False, False), (True, True),
         ]  # fmt: skip
 
-    async def test_modules_turn_each_for_themselves(self, house: SqlStore) -> None:
+    async def test_modules_turn_each_for_themselves(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         plug_gone = report(reachable=False, module_id=PLUG.id)
-        await house.record([GONE, plug_gone, STATED])
-        await house.record([STATED, report(reachable=True, module_id=PLUG.id, state=ON)])
+        await filled_store.record([GONE, plug_gone, STATED])
+        await filled_store.record([STATED, report(reachable=True, module_id=PLUG.id, state=ON)])
         assert turns(recorded) == [(False, True), (False, True), (True, True), (True, False), (True, True)]
 
-    async def test_a_report_that_is_refused_turns_nothing(self, house: SqlStore) -> None:
+    async def test_a_report_that_is_refused_turns_nothing(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         nonsense = Report(HOUSE.id, LAMP.id, float("nan"), ON, reachable=False)
         for bad in ([GONE, nonsense], [nonsense]):
             with pytest.raises(ValueError, match="not finite"):
-                await house.record(bad)
-        await house.record([STATED])
+                await filled_store.record(bad)
+        await filled_store.record([STATED])
         assert turns(recorded) == [(True, False)]
 
 
@@ -103,19 +104,19 @@ class TestWhoeverReportedBefore:
         await ours.record([STATED])
         assert turns(recorded) == [(True, False), (False, True), (False, False), (True, True), (True, False)]
 
-    async def test_a_module_that_was_imported_anew_is_what_the_import_says(self, house: SqlStore) -> None:
-        await house.record([GONE])
-        await house.import_estate(SMALL, prune=False)
+    async def test_a_module_that_was_imported_anew_is_what_the_import_says(self, filled_store: SqlStore) -> None:
+        await filled_store.record([GONE])
+        await filled_store.import_estate(SMALL, prune=False)
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([STATED])
+        filled_store.listen(recorded)
+        await filled_store.record([STATED])
         assert turns(recorded) == [(True, True)]
 
-    async def test_is_remembered_beyond_what_is_held(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_is_remembered_beyond_what_is_held(self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         """A recorder without cache reads the database again."""
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         monkeypatch.setattr(recorder, "KNOWN_LIMIT", 1)
         for each in (GONE, report(reachable=True, module_id=PLUG.id, state=ON), STATED, Report(HOUSE.id, an_id(404), NOW, ON)):
-            await house.record([each])
+            await filled_store.record([each])
         assert turns(recorded) == [(False, True), (True, False), (True, True)]

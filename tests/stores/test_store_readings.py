@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from domogate.domain.states import Reading, ReadingSummary, Report, Unit
 from domogate.stores import SqlStore, recorder, retention, sqlite_url
+from domogate.stores.subject import reads
+from support.clocks import NOW, ManualClock
 from support.examples import examples
-from support.stores import GROUND, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, NOW, PLUG, SMALL, HandClock, OpenStore, an_id
+from support.stores import GROUND, HOUSE, HOUSE_TOPOLOGY, KITCHEN, LAMP, PLUG, SMALL, OpenStore, an_id
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -34,51 +36,54 @@ def summary(at: float, *values: float, measure: str = "power", unit: Unit = Unit
 
 
 class TestReadings:
-    async def test_they_are_kept_oldest_first_within_the_bounds(self, house: SqlStore) -> None:
+    async def test_they_are_kept_oldest_first_within_the_bounds(self, filled_store: SqlStore) -> None:
         for second in (3, 1, 2, 4):
-            await measure(house, watt(second, NOW + second))
-        found = await house.list_readings(PLUG.id, NOW + 1, NOW + 3, 10)
+            await measure(filled_store, watt(second, NOW + second))
+        found = await filled_store.list_readings(PLUG.id, NOW + 1, NOW + 3, 10)
         assert found == [watt(second, NOW + second) for second in (1, 2, 3)]
 
-    async def test_a_limit_keeps_the_newest_whichever_hour_they_are_of(self, house: SqlStore) -> None:
-        await measure(house, *(watt(n, NOW + n * HOUR / 2) for n in range(5)))
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 3) == [watt(n, NOW + n * HOUR / 2) for n in (2, 3, 4)]
+    async def test_a_limit_keeps_the_newest_whichever_hour_they_are_of(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, *(watt(n, NOW + n * HOUR / 2) for n in range(5)))
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 3) == [watt(n, NOW + n * HOUR / 2) for n in (2, 3, 4)]
 
-    async def test_years_may_lie_between_them(self, house: SqlStore) -> None:
+    async def test_years_may_lie_between_them(self, filled_store: SqlStore) -> None:
         moments = [0.0, 1.0, DAY, NOW / 2, NOW - 0.001, NOW, NOW + 300 * DAY]
-        await measure(house, *(watt(n, at) for n, at in enumerate(moments)))
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(n, at) for n, at in enumerate(moments)]
+        await measure(filled_store, *(watt(n, at) for n, at in enumerate(moments)))
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(n, at) for n, at in enumerate(moments)]
 
-    async def test_more_hours_than_one_query_asks_for(self, house: SqlStore) -> None:
-        await measure(house, *(watt(n, NOW + n * HOUR) for n in range(120)))
-        assert len(await house.list_readings(PLUG.id, 0, FOR_EVER, 1_000)) == 120
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 60) == [watt(n, NOW + n * HOUR) for n in range(60, 120)]
+    async def test_more_hours_than_one_query_asks_for(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, *(watt(n, NOW + n * HOUR) for n in range(120)))
+        assert len(await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 1_000)) == 120
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 60) == [watt(n, NOW + n * HOUR) for n in range(60, 120)]
 
-    async def test_the_same_reading_twice_is_one_and_the_last_counts(self, house: SqlStore) -> None:
+    async def test_the_same_reading_twice_is_one_and_the_last_counts(self, filled_store: SqlStore) -> None:
         energy = ("energy", Reading(2, Unit.WATT_HOUR, NOW))
-        await measure(house, watt(1, NOW), energy, watt(1, NOW))
-        await measure(house, watt(5, NOW), energy)
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [energy, watt(5, NOW)]
+        await measure(filled_store, watt(1, NOW), energy, watt(1, NOW))
+        await measure(filled_store, watt(5, NOW), energy)
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [energy, watt(5, NOW)]
 
-    async def test_times_are_kept_to_the_millisecond(self, house: SqlStore) -> None:
-        await measure(house, watt(1, NOW + 0.1234), watt(2, NOW + 0.1236))
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(1, NOW + 0.123), watt(2, NOW + 0.124)]
+    async def test_times_are_kept_to_the_millisecond(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, watt(1, NOW + 0.1234), watt(2, NOW + 0.1236))
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(1, NOW + 0.123), watt(2, NOW + 0.124)]
 
-    async def test_each_module_has_its_own_in_each_unit(self, house: SqlStore) -> None:
+    async def test_each_module_has_its_own_in_each_unit(self, filled_store: SqlStore) -> None:
         warm, hot = ("temperature", Reading(20, Unit.CELSIUS, NOW)), ("temperature", Reading(68, Unit.FAHRENHEIT, NOW + 1))
-        await measure(house, warm, hot)
-        await measure(house, watt(7, NOW), module_id=LAMP.id)
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [warm, hot]
-        assert await house.list_readings(LAMP.id, 0, FOR_EVER, 10) == [watt(7, NOW)]
-        assert await house.list_readings(an_id(404), 0, FOR_EVER, 10) == []
+        await measure(filled_store, warm, hot)
+        await measure(filled_store, watt(7, NOW), module_id=LAMP.id)
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [warm, hot]
+        assert await filled_store.list_readings(LAMP.id, 0, FOR_EVER, 10) == [watt(7, NOW)]
+        assert await filled_store.list_readings(an_id(404), 0, FOR_EVER, 10) == []
 
     @pytest.mark.parametrize("at", [float("nan"), float("inf"), -1.0, 1e12])
-    async def test_one_of_a_time_that_cannot_be_is_refused_alone(self, house: SqlStore, at: float) -> None:
+    async def test_one_of_a_time_that_cannot_be_is_refused_alone(self, filled_store: SqlStore, at: float) -> None:
         results = await asyncio.gather(
-            measure(house, watt(1, NOW)), measure(house, watt(2, at)), measure(house, watt(3, NOW + 1)), return_exceptions=True
+            measure(filled_store, watt(1, NOW)),
+            measure(filled_store, watt(2, at)),
+            measure(filled_store, watt(3, NOW + 1)),
+            return_exceptions=True,
         )
         assert [type(result) for result in results] == [type(None), ValueError, type(None)]
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(1, NOW), watt(3, NOW + 1)]
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(1, NOW), watt(3, NOW + 1)]
 
     async def test_processes_find_each_others_series(self, open_store: OpenStore, database_url: str) -> None:
         one, other = await open_store(database_url), await open_store(database_url)
@@ -89,103 +94,105 @@ class TestReadings:
 
 
 class TestOfAModuleThatIsGone:
-    async def test_they_are_not_those_of_another_that_comes_after(self, house: SqlStore) -> None:
+    async def test_they_are_not_those_of_another_that_comes_after(self, filled_store: SqlStore) -> None:
         ground = replace(GROUND, ambients=(replace(KITCHEN, modules=(LAMP,)),))
         plant = replace(SMALL.plants[0], topology=replace(HOUSE_TOPOLOGY, floors=(ground,)))
         without = replace(SMALL, plants=(plant,))
-        await measure(house, watt(1, NOW))
-        await house.import_estate(without, prune=True)
-        await measure(house, watt(2, NOW + 1), module_id=LAMP.id)
-        await house.import_estate(SMALL, prune=False)
-        await measure(house, watt(3, NOW + 2))
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(3, NOW + 2)]
-        assert await house.list_readings(LAMP.id, 0, FOR_EVER, 10) == [watt(2, NOW + 1)]
-        await house.summarise_readings(FOR_EVER)
-        assert await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [summary(NOW, 3)]
-        assert await house._read(retention.count_readings) == 2
+        await measure(filled_store, watt(1, NOW))
+        await filled_store.import_estate(without, prune=True)
+        await measure(filled_store, watt(2, NOW + 1), module_id=LAMP.id)
+        await filled_store.import_estate(SMALL, prune=False)
+        await measure(filled_store, watt(3, NOW + 2))
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(3, NOW + 2)]
+        assert await filled_store.list_readings(LAMP.id, 0, FOR_EVER, 10) == [watt(2, NOW + 1)]
+        await filled_store.summarise_readings(FOR_EVER)
+        assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [summary(NOW, 3)]
+        assert await reads(retention.count_readings)(filled_store) == 2
 
 
 class TestSummaries:
-    async def test_one_for_each_measure_and_span_oldest_first(self, house: SqlStore) -> None:
+    async def test_one_for_each_measure_and_span_oldest_first(self, filled_store: SqlStore) -> None:
         await measure(
-            house, watt(1, NOW), watt(5, NOW + 59), watt(3, NOW + 60), ("energy", Reading(9, Unit.WATT_HOUR, NOW + 60))
+            filled_store, watt(1, NOW), watt(5, NOW + 59), watt(3, NOW + 60), ("energy", Reading(9, Unit.WATT_HOUR, NOW + 60))
         )
-        assert await house.list_summaries(PLUG.id, 0, FOR_EVER, 60.0, 10) == [
+        assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, 60.0, 10) == [
             summary(NOW, 1, 5),
             summary(NOW + 60, 9, measure="energy", unit=Unit.WATT_HOUR),
             summary(NOW + 60, 3),
         ]
 
-    async def test_hours_that_were_summarised_are_told_as_before(self, house: SqlStore) -> None:
+    async def test_hours_that_were_summarised_are_told_as_before(self, filled_store: SqlStore) -> None:
         kept = [watt(n * 7 % 11, NOW + n * 600 + 1) for n in range(40)]
-        await measure(house, *kept)
-        before = {width: await house.list_summaries(PLUG.id, 0, FOR_EVER, width, 99) for width in (HOUR, 2 * HOUR, DAY)}
-        await house.summarise_readings(NOW + 4 * HOUR)
-        assert len(await house.list_readings(PLUG.id, 0, FOR_EVER, 99)) == 16
+        await measure(filled_store, *kept)
+        before = {width: await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, width, 99) for width in (HOUR, 2 * HOUR, DAY)}
+        await filled_store.summarise_readings(NOW + 4 * HOUR)
+        assert len(await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 99)) == 16
         for width, expected in before.items():
-            assert await house.list_summaries(PLUG.id, 0, FOR_EVER, width, 99) == expected
+            assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, width, 99) == expected
 
-    async def test_finer_ones_than_an_hour_go_as_far_back_as_readings(self, house: SqlStore) -> None:
-        await measure(house, watt(1, NOW), watt(2, NOW + HOUR))
-        await house.summarise_readings(NOW + HOUR)
-        assert await house.list_summaries(PLUG.id, 0, FOR_EVER, 1800.0, 10) == [summary(NOW + HOUR, 2)]
+    async def test_finer_ones_than_an_hour_go_as_far_back_as_readings(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, watt(1, NOW), watt(2, NOW + HOUR))
+        await filled_store.summarise_readings(NOW + HOUR)
+        assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, 1800.0, 10) == [summary(NOW + HOUR, 2)]
 
-    async def test_only_whole_hours_are_summarised(self, house: SqlStore) -> None:
+    async def test_only_whole_hours_are_summarised(self, filled_store: SqlStore) -> None:
         kept = [watt(1, NOW), watt(2, NOW + HOUR), watt(3, NOW + HOUR + 60)]
-        await measure(house, *kept)
-        await house.summarise_readings(NOW + HOUR + 30)
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == kept[1:]
+        await measure(filled_store, *kept)
+        await filled_store.summarise_readings(NOW + HOUR + 30)
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == kept[1:]
 
-    async def test_what_comes_late_finds_its_place(self, house: SqlStore) -> None:
-        await measure(house, watt(4, NOW + 30), watt(2, NOW + 50))
-        await house.summarise_readings(NOW + HOUR)
-        await measure(house, watt(6, NOW + 40))
+    async def test_what_comes_late_finds_its_place(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, watt(4, NOW + 30), watt(2, NOW + 50))
+        await filled_store.summarise_readings(NOW + HOUR)
+        await measure(filled_store, watt(6, NOW + 40))
         expected = ReadingSummary("power", Unit.WATT, NOW, 3, 4.0, 2.0, 6.0, 2.0)
-        assert await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [expected]
-        await house.summarise_readings(NOW + HOUR)
-        assert await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [expected]
-        await measure(house, watt(0, NOW + 60))
-        await house.summarise_readings(NOW + HOUR)
+        assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [expected]
+        await filled_store.summarise_readings(NOW + HOUR)
+        assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [expected]
+        await measure(filled_store, watt(0, NOW + 60))
+        await filled_store.summarise_readings(NOW + HOUR)
         expected = ReadingSummary("power", Unit.WATT, NOW, 4, 3.0, 0.0, 6.0, 0.0)
-        assert await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [expected]
+        assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 10) == [expected]
 
-    async def test_spans_are_whole_whatever_part_of_them_is_asked_for(self, house: SqlStore) -> None:
-        await measure(house, *(watt(n, NOW + n * 1200) for n in range(9)))
+    async def test_spans_are_whole_whatever_part_of_them_is_asked_for(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, *(watt(n, NOW + n * 1200) for n in range(9)))
         hours = [summary(NOW + n * HOUR, *range(n * 3, n * 3 + 3)) for n in range(3)]
         for _ in range(2):
-            assert await house.list_summaries(PLUG.id, NOW + HOUR + 60, NOW + HOUR + 61, HOUR, 10) == hours[1:2]
-            assert await house.list_summaries(PLUG.id, NOW + 1, NOW + 2 * HOUR - 1, HOUR, 10) == hours[:2]
-            assert await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 2) == hours[1:]
-            assert await house.list_summaries(PLUG.id, NOW + 1, NOW, HOUR, 0) == []
-            await house.summarise_readings(NOW + 2 * HOUR)
+            assert await filled_store.list_summaries(PLUG.id, NOW + HOUR + 60, NOW + HOUR + 61, HOUR, 10) == hours[1:2]
+            assert await filled_store.list_summaries(PLUG.id, NOW + 1, NOW + 2 * HOUR - 1, HOUR, 10) == hours[:2]
+            assert await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 2) == hours[1:]
+            assert await filled_store.list_summaries(PLUG.id, NOW + 1, NOW, HOUR, 0) == []
+            await filled_store.summarise_readings(NOW + 2 * HOUR)
 
-    async def test_a_limit_keeps_the_newest_over_many_hours(self, house: SqlStore) -> None:
-        await measure(house, *(watt(n, NOW + n * HOUR) for n in range(200)))
-        await house.summarise_readings(NOW + 100 * HOUR)
-        days = await house.list_summaries(PLUG.id, 0, FOR_EVER, DAY, 3)
+    async def test_a_limit_keeps_the_newest_over_many_hours(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, *(watt(n, NOW + n * HOUR) for n in range(200)))
+        await filled_store.summarise_readings(NOW + 100 * HOUR)
+        days = await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, DAY, 3)
         assert [day.at for day in days] == [NOW - NOW % DAY + n * DAY for n in (6, 7, 8)]
         assert [day.count for day in days[:2]] == [24, 24]
         assert days[-1].last == 199
-        assert [hour.last for hour in await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 130)] == list(range(70, 200))
+        assert [hour.last for hour in await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 130)] == list(
+            range(70, 200)
+        )
 
     @pytest.mark.parametrize("resolution", [0.0, 59.9, -60.0, float("nan"), float("inf")])
-    async def test_a_resolution_that_cannot_be_is_refused(self, house: SqlStore, resolution: float) -> None:
+    async def test_a_resolution_that_cannot_be_is_refused(self, filled_store: SqlStore, resolution: float) -> None:
         with pytest.raises(ValueError, match="at least 60 seconds"):
-            await house.list_summaries(PLUG.id, 0, FOR_EVER, resolution, 10)
+            await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, resolution, 10)
 
     async def test_they_go_in_pieces_that_may_end_in_the_middle_of_an_hour(
-        self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
+        self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(retention, "PIECE", 7)
         kept = [watt(n % 13, NOW + n * 97) for n in range(200)]
-        await measure(house, *kept, *(("energy", Reading(n, Unit.WATT_HOUR, NOW + n * 500)) for n in range(40)))
-        expected = await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
-        before = house.commits
-        await house.summarise_readings(FOR_EVER)
-        assert house.commits - before >= 240 // 7
-        found = await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
+        await measure(filled_store, *kept, *(("energy", Reading(n, Unit.WATT_HOUR, NOW + n * 500)) for n in range(40)))
+        expected = await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
+        before = filled_store.commits
+        await filled_store.summarise_readings(FOR_EVER)
+        assert filled_store.commits - before >= 240 // 7
+        found = await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
         assert [_rounded(each) for each in found] == [_rounded(each) for each in expected]
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
 
 
 def _rounded(each: ReadingSummary) -> tuple[object, ...]:
@@ -193,38 +200,40 @@ def _rounded(each: ReadingSummary) -> tuple[object, ...]:
 
 
 class TestPrune:
-    async def test_old_readings_and_summaries_go_by_whole_hours(self, house: SqlStore) -> None:
-        await measure(house, *(watt(n, NOW + n * HOUR) for n in range(6)))
-        await house.summarise_readings(NOW + 3 * HOUR)
-        await house.prune_readings(NOW + 1.5 * HOUR, 99)
-        assert [each.last for each in await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)] == [1, 2, 3, 4, 5]
-        await house.prune_readings(NOW + 4 * HOUR, 99)
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(4, NOW + 4 * HOUR), watt(5, NOW + 5 * HOUR)]
-        assert [each.last for each in await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)] == [4, 5]
+    async def test_old_readings_and_summaries_go_by_whole_hours(self, filled_store: SqlStore) -> None:
+        await measure(filled_store, *(watt(n, NOW + n * HOUR) for n in range(6)))
+        await filled_store.summarise_readings(NOW + 3 * HOUR)
+        await filled_store.prune_readings(NOW + 1.5 * HOUR, 99)
+        assert [each.last for each in await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)] == [1, 2, 3, 4, 5]
+        await filled_store.prune_readings(NOW + 4 * HOUR, 99)
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == [watt(4, NOW + 4 * HOUR), watt(5, NOW + 5 * HOUR)]
+        assert [each.last for each in await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)] == [4, 5]
 
     @pytest.mark.parametrize("most", [0, 1, 3, 7, 11, 12, 99])
-    async def test_never_more_than_so_many_the_oldest_going_first(self, house: SqlStore, most: int) -> None:
-        await measure(house, *(watt(n, NOW + n * HOUR) for n in range(12)))
-        await house.summarise_readings(NOW + 5 * HOUR)
-        await house.prune_readings(0, most)
-        left = await house.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
+    async def test_never_more_than_so_many_the_oldest_going_first(self, filled_store: SqlStore, most: int) -> None:
+        await measure(filled_store, *(watt(n, NOW + n * HOUR) for n in range(12)))
+        await filled_store.summarise_readings(NOW + 5 * HOUR)
+        await filled_store.prune_readings(0, most)
+        left = await filled_store.list_summaries(PLUG.id, 0, FOR_EVER, HOUR, 99)
         assert [each.last for each in left] == list(range(12))[max(0, 12 - most) :]
 
-    async def test_it_ends_where_another_process_has_taken_all(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        await measure(house, *(watt(n, NOW + n) for n in range(3)))
+    async def test_it_ends_where_another_process_has_taken_all(
+        self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await measure(filled_store, *(watt(n, NOW + n) for n in range(3)))
         monkeypatch.setattr(retention, "count_readings", lambda _: 1_000)
-        await asyncio.wait_for(house.prune_readings(0, 1), 30)
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
+        await asyncio.wait_for(filled_store.prune_readings(0, 1), 30)
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
 
     async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(
-        self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
+        self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(retention, "PIECE", 10)
-        await measure(house, *(watt(n, NOW + n) for n in range(95)))
-        before = house.commits
-        await house.prune_readings(NOW + HOUR, 99)
-        assert await house.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
-        assert house.commits - before >= 10
+        await measure(filled_store, *(watt(n, NOW + n) for n in range(95)))
+        before = filled_store.commits
+        await filled_store.prune_readings(NOW + HOUR, 99)
+        assert await filled_store.list_readings(PLUG.id, 0, FOR_EVER, 10) == []
+        assert filled_store.commits - before >= 10
 
 
 _measured = st.lists(
@@ -238,7 +247,7 @@ class TestAgainstAPlainCount:
     @pytest.mark.slow
     def test_any_readings_in_any_resolution_summarised_up_to_any_time(self, tmp_path: Path) -> None:
         # One store for all examples, because creating it is slow. Each example leaves no readings.
-        store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=HandClock(), gateway=False)
+        store = SqlStore(sqlite_url(tmp_path / "x.db"), clock=ManualClock(), gateway=False)
 
         @settings(max_examples=examples(40), deadline=None)
         @given(

@@ -7,7 +7,8 @@ from domogate.domain.reachability import Absence, AbsenceReason
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.ports import StoredState
 from domogate.stores import SqlStore, changes, recorder
-from support.stores import HOUSE, LAMP, LAMP_IS_ON, NOW, PLUG, ChangeRecorder, HandClock, an_id
+from support.clocks import NOW, ManualClock
+from support.stores import HOUSE, LAMP, LAMP_IS_ON, PLUG, ChangeRecorder, an_id
 
 
 async def state_of(store: SqlStore, module_id: str) -> StoredState | None:
@@ -21,39 +22,39 @@ def watt(value: float, at: float) -> tuple[str, Reading]:
 
 
 class TestRecord:
-    async def test_a_report_is_the_state_from_now_on(self, house: SqlStore) -> None:
+    async def test_a_report_is_the_state_from_now_on(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         state = LightState(on=False)
-        await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, state)])
-        assert await state_of(house, LAMP.id) == StoredState(state, True, NOW + 1)
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW + 1, state)])
+        assert await state_of(filled_store, LAMP.id) == StoredState(state, True, NOW + 1)
         assert recorded.events == [StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=state, reachable=True, at=NOW + 1)]
 
-    async def test_going_offline_keeps_the_state_and_says_it(self, house: SqlStore) -> None:
+    async def test_going_offline_keeps_the_state_and_says_it(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
-        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW)
+        filled_store.listen(recorded)
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False)])
+        assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW)
         gone = StateChanged(plant_id=HOUSE.id, module_id=LAMP.id, state=LAMP_IS_ON, reachable=False, at=NOW, turned=True)
         assert recorded.events == [gone]
 
-    async def test_a_module_that_never_reported_goes_offline_without_a_state(self, house: SqlStore) -> None:
-        await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False)])
-        assert await state_of(house, PLUG.id) == StoredState(None, False, NOW)
+    async def test_a_module_that_never_reported_goes_offline_without_a_state(self, filled_store: SqlStore) -> None:
+        await filled_store.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False)])
+        assert await state_of(filled_store, PLUG.id) == StoredState(None, False, NOW)
 
-    async def test_a_report_that_says_nothing_new_is_no_change(self, house: SqlStore) -> None:
+    async def test_a_report_that_says_nothing_new_is_no_change(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([Report(HOUSE.id, LAMP.id, NOW), Report(HOUSE.id, PLUG.id, NOW)])
+        filled_store.listen(recorded)
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW), Report(HOUSE.id, PLUG.id, NOW)])
         assert recorded.events == []
-        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, True, 0.0)
-        assert await state_of(house, PLUG.id) is None
+        assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, True, 0.0)
+        assert await state_of(filled_store, PLUG.id) is None
 
-    async def test_reports_of_one_call_build_on_each_other(self, house: SqlStore) -> None:
+    async def test_reports_of_one_call_build_on_each_other(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         on = PlugState(on=True)
-        await house.record(
+        await filled_store.record(
             [
                 Report(HOUSE.id, PLUG.id, NOW, on),
                 Report(HOUSE.id, PLUG.id, NOW + 1, reachable=False),
@@ -63,98 +64,98 @@ class TestRecord:
         )
         seen = [(event.state, event.reachable, event.at) for event in recorded.events if isinstance(event, StateChanged)]
         assert seen == [(on, True, NOW), (on, False, NOW + 1), (on, True, NOW + 3)]
-        assert await state_of(house, PLUG.id) == StoredState(on, True, NOW + 3)
+        assert await state_of(filled_store, PLUG.id) == StoredState(on, True, NOW + 3)
 
-    async def test_unknown_modules_are_passed_over(self, house: SqlStore) -> None:
+    async def test_unknown_modules_are_passed_over(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
+        filled_store.listen(recorded)
         unknown = Report(HOUSE.id, an_id(404), NOW, LightState(on=True), readings=(watt(1, NOW),))
-        await house.record([unknown, Report(HOUSE.id, LAMP.id, NOW, LightState(on=False)), unknown])
+        await filled_store.record([unknown, Report(HOUSE.id, LAMP.id, NOW, LightState(on=False)), unknown])
         assert [event.module_id for event in recorded.events if isinstance(event, StateChanged)] == [LAMP.id]
-        assert await house.list_readings(an_id(404), 0, NOW * 2, 10) == []
+        assert await filled_store.list_readings(an_id(404), 0, NOW * 2, 10) == []
 
-    async def test_a_change_names_the_plant_where_the_module_stands(self, house: SqlStore) -> None:
+    async def test_a_change_names_the_plant_where_the_module_stands(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([Report(an_id(404), LAMP.id, NOW, LightState(on=False))])
+        filled_store.listen(recorded)
+        await filled_store.record([Report(an_id(404), LAMP.id, NOW, LightState(on=False))])
         assert [event.plant_id for event in recorded.events if isinstance(event, StateChanged)] == [HOUSE.id]
 
-    async def test_no_reports_cost_no_commit(self, house: SqlStore) -> None:
-        before = house.commits
-        await house.record([])
-        assert house.commits == before
+    async def test_no_reports_cost_no_commit(self, filled_store: SqlStore) -> None:
+        before = filled_store.commits
+        await filled_store.record([])
+        assert filled_store.commits == before
 
     async def test_more_modules_than_are_remembered_are_all_recorded(
-        self, house: SqlStore, monkeypatch: pytest.MonkeyPatch
+        self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(recorder, "KNOWN_LIMIT", 1)
         for on in (True, False):
-            await house.record(
+            await filled_store.record(
                 [Report(HOUSE.id, LAMP.id, NOW, LightState(on=on)), Report(HOUSE.id, PLUG.id, NOW, PlugState(on=on))]
             )
-        assert await state_of(house, LAMP.id) == StoredState(LightState(on=False), True, NOW)
-        assert await state_of(house, PLUG.id) == StoredState(PlugState(on=False), True, NOW)
+        assert await state_of(filled_store, LAMP.id) == StoredState(LightState(on=False), True, NOW)
+        assert await state_of(filled_store, PLUG.id) == StoredState(PlugState(on=False), True, NOW)
 
 
 class TestAbsence:
     GONE = Absence(AbsenceReason.SILENT, NOW - 60, "zigbee2mqtt/lamp")
 
-    async def test_why_a_module_is_away_is_kept_and_told(self, house: SqlStore) -> None:
+    async def test_why_a_module_is_away_is_kept_and_told(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
-        house.listen(recorded)
-        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
-        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW, self.GONE)
+        filled_store.listen(recorded)
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
+        assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW, self.GONE)
         assert [event.absence for event in recorded.events if isinstance(event, StateChanged)] == [self.GONE]
 
-    async def test_another_reason_is_news_and_the_same_or_none_is_not(self, house: SqlStore) -> None:
+    async def test_another_reason_is_news_and_the_same_or_none_is_not(self, filled_store: SqlStore) -> None:
         recorded = ChangeRecorder()
         lost = Absence(AbsenceReason.CONNECTION_LOST, NOW, "broker gone")
-        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
-        house.listen(recorded)
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
+        filled_store.listen(recorded)
         for absence in (self.GONE, None, lost, lost):
-            await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, reachable=False, absence=absence)])
+            await filled_store.record([Report(HOUSE.id, LAMP.id, NOW + 1, reachable=False, absence=absence)])
         assert [event.absence for event in recorded.events if isinstance(event, StateChanged)] == [lost]
-        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW + 1, lost)
+        assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, False, NOW + 1, lost)
 
-    async def test_a_module_that_was_never_heard_of_is_away_without_a_state(self, house: SqlStore) -> None:
+    async def test_a_module_that_was_never_heard_of_is_away_without_a_state(self, filled_store: SqlStore) -> None:
         never = Absence(AbsenceReason.NEVER_SEEN, NOW)
-        await house.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False, absence=never)])
-        assert await state_of(house, PLUG.id) == StoredState(None, False, NOW, never)
+        await filled_store.record([Report(HOUSE.id, PLUG.id, NOW, reachable=False, absence=never)])
+        assert await state_of(filled_store, PLUG.id) == StoredState(None, False, NOW, never)
 
-    async def test_it_ends_when_the_module_is_back(self, house: SqlStore) -> None:
-        await house.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
-        await house.record([Report(HOUSE.id, LAMP.id, NOW + 1, absence=self.GONE)])
-        assert await state_of(house, LAMP.id) == StoredState(LAMP_IS_ON, True, NOW + 1)
+    async def test_it_ends_when_the_module_is_back(self, filled_store: SqlStore) -> None:
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=self.GONE)])
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW + 1, absence=self.GONE)])
+        assert await state_of(filled_store, LAMP.id) == StoredState(LAMP_IS_ON, True, NOW + 1)
 
-    async def test_one_since_no_time_at_all_is_refused(self, house: SqlStore) -> None:
+    async def test_one_since_no_time_at_all_is_refused(self, filled_store: SqlStore) -> None:
         with pytest.raises(ValueError, match="not finite"):
-            await house.record(
+            await filled_store.record(
                 [Report(HOUSE.id, LAMP.id, NOW, reachable=False, absence=Absence(AbsenceReason.SILENT, float("nan")))]
             )
 
 
 class TestPrune:
-    async def test_old_changes_go_and_new_ones_stay(self, house: SqlStore, clock: HandClock) -> None:
+    async def test_old_changes_go_and_new_ones_stay(self, filled_store: SqlStore, clock: ManualClock) -> None:
         clock.at = NOW + 100
-        await house.record([Report(HOUSE.id, LAMP.id, NOW + 100, LightState(on=False))])
-        newest = await house.newest_cursor()
-        await house.prune_changes(NOW + 50)
-        assert [change.cursor for change in await house.list_changes(0, 100)] == [newest]
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW + 100, LightState(on=False))])
+        newest = await filled_store.newest_cursor()
+        await filled_store.prune_changes(NOW + 50)
+        assert [change.cursor for change in await filled_store.list_changes(0, 100)] == [newest]
 
-    async def test_the_newest_change_always_stays_so_that_cursors_go_on(self, house: SqlStore) -> None:
-        newest = await house.newest_cursor()
-        await house.prune_changes(NOW * 2)
-        assert [change.cursor for change in await house.list_changes(0, 100)] == [newest]
-        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
-        assert await house.newest_cursor() == newest + 1
+    async def test_the_newest_change_always_stays_so_that_cursors_go_on(self, filled_store: SqlStore) -> None:
+        newest = await filled_store.newest_cursor()
+        await filled_store.prune_changes(NOW * 2)
+        assert [change.cursor for change in await filled_store.list_changes(0, 100)] == [newest]
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=False))])
+        assert await filled_store.newest_cursor() == newest + 1
 
-    async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(self, house: SqlStore) -> None:
+    async def test_it_goes_on_until_all_is_gone_in_bounded_pieces(self, filled_store: SqlStore) -> None:
         count = changes.PRUNE_CHUNK * 2 + 7
-        await house.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100)) for n in range(count)])
-        before = house.commits
-        await house.prune_changes(NOW + 1)
-        assert len(await house.list_changes(0, 10_000)) == 1
-        assert house.commits - before >= 3
+        await filled_store.record([Report(HOUSE.id, LAMP.id, NOW, LightState(on=True, level=n % 100)) for n in range(count)])
+        before = filled_store.commits
+        await filled_store.prune_changes(NOW + 1)
+        assert len(await filled_store.list_changes(0, 10_000)) == 1
+        assert filled_store.commits - before >= 3
 
     async def test_an_empty_store_has_nothing_to_prune(self, store: SqlStore) -> None:
         await store.prune_changes(NOW)

@@ -4,7 +4,8 @@ import asyncio
 from collections import Counter
 
 from domogate.stores import SqlStore
-from support.stores import NOW, OpenStore
+from support.clocks import NOW
+from support.stores import OpenStore
 
 
 class TestUsingATicket:

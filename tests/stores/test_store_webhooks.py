@@ -14,7 +14,8 @@ from domogate.domain.states import LightState
 from domogate.domain.webhooks import PendingDelivery, TooManyWebhooks, Webhook, WebhookFormat
 from domogate.stores import SqlStore
 from domogate.stores.codec import decode_event, to_json
-from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, NOW, PLUG, SMALL, OpenStore, an_id
+from support.clocks import NOW
+from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE, LAMP, PLUG, SMALL, OpenStore, an_id
 
 URL = "https://receiver.example/hook"
 
@@ -35,23 +36,23 @@ def a_parked(cursor: int, webhook: Webhook, **fields: Any) -> PendingDelivery:
 
 
 @pytest.fixture
-async def hooked(house: SqlStore) -> SqlStore:
-    assert await house.add_webhook(a_webhook())
-    return house
+async def hooked(filled_store: SqlStore) -> SqlStore:
+    assert await filled_store.add_webhook(a_webhook())
+    return filled_store
 
 
 class TestAdding:
-    async def test_what_was_added_is_found_as_it_was(self, house: SqlStore) -> None:
+    async def test_what_was_added_is_found_as_it_was(self, filled_store: SqlStore) -> None:
         full = a_webhook(kinds=(NoticeKind.STATE, NoticeKind.SAFETY), form=WebhookFormat.THERMOSTAT)
-        assert await house.add_webhook(full)
-        assert await house.find_webhook(full.id) == full
+        assert await filled_store.add_webhook(full)
+        assert await filled_store.find_webhook(full.id) == full
 
     async def test_a_second_one_for_the_same_address_is_not_added(self, hooked: SqlStore) -> None:
         assert not await hooked.add_webhook(a_webhook(701))
         assert await hooked.find_webhook(an_id(701)) is None
 
-    async def test_of_many_at_once_exactly_one_is_added(self, house: SqlStore) -> None:
-        added = await asyncio.gather(*(house.add_webhook(a_webhook(700 + n)) for n in range(20)))
+    async def test_of_many_at_once_exactly_one_is_added(self, filled_store: SqlStore) -> None:
+        added = await asyncio.gather(*(filled_store.add_webhook(a_webhook(700 + n)) for n in range(20)))
         assert added.count(True) == 1
 
     @pytest.mark.parametrize(
@@ -71,24 +72,24 @@ class TestAdding:
         assert [one.id for one in await hooked.list_webhooks()] == [an_id(701)]
 
     async def test_there_are_at_most_so_many_that_have_not_ended_however_many_processes_add_them(
-        self, open_store: OpenStore, house: SqlStore, database_url: str
+        self, open_store: OpenStore, filled_store: SqlStore, database_url: str
     ) -> None:
-        both = [house, await open_store(database_url)]
+        both = [filled_store, await open_store(database_url)]
         wanted = [a_webhook(700 + n, url=f"{URL}/{n}") for n in range(8)]
         added = await asyncio.gather(
             *(both[n % 2].add_webhook(webhook, most=3) for n, webhook in enumerate(wanted)), return_exceptions=True
         )
         assert added.count(True) == 3
         assert sum(isinstance(one, TooManyWebhooks) for one in added) == 5
-        assert await house.add_webhook(a_webhook(720, client_id="other"), most=3)
-        living = next(one.id for one in await house.list_webhooks(client_id=a_webhook().client_id))
-        await house.end_webhook(living, "gone", NOW)
-        assert await house.add_webhook(a_webhook(721, url=f"{URL}/again"), most=3)
+        assert await filled_store.add_webhook(a_webhook(720, client_id="other"), most=3)
+        living = next(one.id for one in await filled_store.list_webhooks(client_id=a_webhook().client_id))
+        await filled_store.end_webhook(living, "gone", NOW)
+        assert await filled_store.add_webhook(a_webhook(721, url=f"{URL}/again"), most=3)
 
     @pytest.mark.parametrize("nobody", [{"user_id": an_id(999)}, {"plant_id": an_id(999)}])
-    async def test_nobody_and_nowhere_have_none(self, house: SqlStore, nobody: dict[str, Any]) -> None:
+    async def test_nobody_and_nowhere_have_none(self, filled_store: SqlStore, nobody: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match="no row with the id"):
-            await house.add_webhook(a_webhook(**nobody))
+            await filled_store.add_webhook(a_webhook(**nobody))
 
 
 class TestListing:
@@ -258,9 +259,9 @@ class TestParking:
         assert await hooked.list_pending(an_id(700), dead=False, limit=9) == []
         assert await hooked.list_pending(an_id(700), dead=True, limit=9) == [dead]
 
-    async def test_what_is_parked_for_nobody_is_not_kept(self, house: SqlStore) -> None:
-        await house.save_pending(a_parked(4, a_webhook(999)))
-        assert await house.list_pending(an_id(999), dead=False, limit=9) == []
+    async def test_what_is_parked_for_nobody_is_not_kept(self, filled_store: SqlStore) -> None:
+        await filled_store.save_pending(a_parked(4, a_webhook(999)))
+        assert await filled_store.list_pending(an_id(999), dead=False, limit=9) == []
 
     async def test_dead_letters_past_keeping_are_pruned(self, hooked: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("domogate.stores.webhooks.PRUNE_CHUNK", 2)

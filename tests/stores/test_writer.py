@@ -11,8 +11,10 @@ from domogate.domain.people import User
 from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.stores import SqlStore, sqlite_url, writer
 from domogate.stores.engine import Transaction
+from domogate.stores.subject import writes
+from support.clocks import NOW
 from support.postgres import PostgresServer
-from support.stores import ANNA, HOUSE, LAMP, NOW, PLUG, SMALL, ChangeRecorder, HeldStore, OpenStore, an_id
+from support.stores import ANNA, HOUSE, LAMP, PLUG, SMALL, ChangeRecorder, HeldStore, OpenStore, an_id
 
 
 def on(level: int, at: float = NOW) -> Report:
@@ -51,13 +53,15 @@ class TestGroupCommit:
         await asyncio.gather(*(caller() for _ in range(32)))
         assert (store.commits - before) / (32 * 20) <= 0.1
 
-    async def test_a_lone_caller_does_not_wait_for_others(self, house: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        await asyncio.gather(*(house.record([on(level)]) for level in range(8)))
+    async def test_a_lone_caller_does_not_wait_for_others(
+        self, filled_store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await asyncio.gather(*(filled_store.record([on(level)]) for level in range(8)))
         for level in range(3):
-            await house.record([on(level)])
+            await filled_store.record([on(level)])
         monkeypatch.setattr(writer, "QUIET", 60.0)
         monkeypatch.setattr(writer, "LONGEST", 60.0)
-        await asyncio.wait_for(house.record([on(9)]), 20)
+        await asyncio.wait_for(filled_store.record([on(9)]), 20)
 
     async def test_a_batch_of_one_is_a_commit_each(self, open_store: OpenStore, database_url: str) -> None:
         store = await open_store(database_url, gateway=False, max_batch=1)
@@ -115,30 +119,30 @@ class TestFailures:
         assert len(recorded.events) == 3
         assert recorded.cursors == list(range(recorded.cursors[0], recorded.cursors[0] + 3))
 
-    async def test_half_of_a_failing_unit_is_undone(self, house: SqlStore) -> None:
+    async def test_half_of_a_failing_unit_is_undone(self, filled_store: SqlStore) -> None:
         def half(tx: Transaction) -> None:
             tx.connection.execute(text("UPDATE plants SET name = 'half'"))
             raise RuntimeError("and no further")
 
-        others = [house.record([on(level)]) for level in range(3)]
-        results = await asyncio.gather(house._write(half), *others, return_exceptions=True)
+        others = [filled_store.record([on(level)]) for level in range(3)]
+        results = await asyncio.gather(writes(half)(filled_store), *others, return_exceptions=True)
         assert isinstance(results[0], RuntimeError)
         assert results[1:] == [None, None, None]
-        stored = await house.find_plant(HOUSE.id)
+        stored = await filled_store.find_plant(HOUSE.id)
         assert stored is not None
         assert stored.plant.name == HOUSE.name
 
-    async def test_a_report_that_could_not_be_read_back_fails_alone(self, house: SqlStore) -> None:
+    async def test_a_report_that_could_not_be_read_back_fails_alone(self, filled_store: SqlStore) -> None:
         nan = float("nan")
         unreadable = PlugState(on=True, power=Reading(nan, Unit.WATT, NOW))
         results = await asyncio.gather(
-            house.record([on(7)]),
-            house.record([Report(HOUSE.id, PLUG.id, NOW, unreadable)]),
-            house.record([Report(HOUSE.id, PLUG.id, NOW, readings=(("power", Reading(nan, Unit.WATT, NOW)),))]),
+            filled_store.record([on(7)]),
+            filled_store.record([Report(HOUSE.id, PLUG.id, NOW, unreadable)]),
+            filled_store.record([Report(HOUSE.id, PLUG.id, NOW, readings=(("power", Reading(nan, Unit.WATT, NOW)),))]),
             return_exceptions=True,
         )
         assert [type(result) for result in results] == [type(None), ValueError, ValueError]
-        stored = await house.find_plant(HOUSE.id)
+        stored = await filled_store.find_plant(HOUSE.id)
         assert stored is not None
         assert stored.states[LAMP.id].state == LightState(on=True, level=7)
         assert PLUG.id not in stored.states
@@ -146,7 +150,7 @@ class TestFailures:
     async def test_a_commit_that_fails_fails_every_caller_and_the_store_goes_on(
         self, open_store: OpenStore, database_url: str
     ) -> None:
-        class Failing(SqlStore):
+        class FailingStore(SqlStore):
             fail = False
 
             def commit(self, connection: Connection) -> None:
@@ -154,8 +158,8 @@ class TestFailures:
                     raise OSError("disk full")
                 super().commit(connection)
 
-        store = await open_store(database_url, Failing)
-        assert isinstance(store, Failing)
+        store = await open_store(database_url, FailingStore)
+        assert isinstance(store, FailingStore)
         await store.import_estate(SMALL, prune=False)
         recorded = ChangeRecorder()
         store.listen(recorded)
@@ -181,8 +185,10 @@ class TestFailures:
         def fill(tx: Transaction) -> None:
             tx.connection.execute(text("UPDATE plants SET address = :much"), {"much": "x" * 1_000_000})
 
-        await store._write(limit)
-        results = await asyncio.gather(store.record([on(1)]), store._write(fill), store.record([on(2)]), return_exceptions=True)
+        await writes(limit)(store)
+        results = await asyncio.gather(
+            store.record([on(1)]), writes(fill)(store), store.record([on(2)]), return_exceptions=True
+        )
         assert "full" in str(results[1])
         await asyncio.wait_for(store.record([on(3)]), 30)
         stored = await store.find_plant(HOUSE.id)
@@ -238,26 +244,26 @@ class TestStopping:
 
 
 class TestThreads:
-    async def test_a_write_is_answered_after_the_listeners_on_the_loops_thread(self, house: SqlStore) -> None:
+    async def test_a_write_is_answered_after_the_listeners_on_the_loops_thread(self, filled_store: SqlStore) -> None:
         order: list[object] = []
-        house.listen(lambda changes: order.append(threading.current_thread()))
-        await house.record([on(5)])
+        filled_store.listen(lambda changes: order.append(threading.current_thread()))
+        await filled_store.record([on(5)])
         order.append("answered")
         assert order == [threading.current_thread(), "answered"]
 
-    async def test_a_listener_that_fails_does_not_keep_others_from_hearing(self, house: SqlStore) -> None:
+    async def test_a_listener_that_fails_does_not_keep_others_from_hearing(self, filled_store: SqlStore) -> None:
         def fails(_: object) -> None:
             raise RuntimeError("deaf")
 
         recorded = ChangeRecorder()
-        house.listen(fails)
-        house.listen(recorded)
-        await house.record([on(5)])
+        filled_store.listen(fails)
+        filled_store.listen(recorded)
+        await filled_store.record([on(5)])
         assert len(recorded.events) == 1
 
-    async def test_the_loop_goes_on_while_a_write_takes_long(self, house: SqlStore) -> None:
+    async def test_the_loop_goes_on_while_a_write_takes_long(self, filled_store: SqlStore) -> None:
         ticked = threading.Event()
-        writing = asyncio.ensure_future(house._write(lambda tx: ticked.wait(30)))
+        writing = asyncio.ensure_future(writes(lambda tx: ticked.wait(30))(filled_store))
         for _ in range(5):
             await asyncio.sleep(0.001)
         assert not writing.done()

@@ -89,7 +89,7 @@ GRACE = 8.0
 
 
 def identity_gateway(request: pytest.FixtureRequest) -> Gateway:
-    """With the implicit flow, and a shorter grace for refreshes: long enough for a busy machine, short enough to wait for."""
+    """With the implicit flow. The grace period of refresh tokens is short, because tests wait for its end."""
     return provider(
         request,
         "identity",

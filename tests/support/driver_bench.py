@@ -54,7 +54,7 @@ class ReportRecorder:
         try:
             async with asyncio.timeout(PATIENCE):
                 while not (waiting.done() or holds()):
-                    # Also from time to time: the condition may become true without a report.
+                    # Check regularly too: the condition may become true without a report.
                     await asyncio.wait((waiting,), timeout=0.02)
         finally:
             del self._waiting[waiting]

@@ -96,7 +96,7 @@ class OrderSuite:
         await bench.stop_answering(lamp)
         within, orders = bench.short, 0
         while orders == 0 or (bench.counts_commands_to_silent_lamps and not bench.count_commands(lamp)):
-            # More than one only where the machine stalls until the time is up: rightly the device is not told then.
+            # If the machine pauses until the deadline, the driver correctly sends nothing. Then the test tries again.
             within, orders = within * 2, orders + 1
             with pytest.raises(DeviceTimeout):
                 await bench.tell(lamp, SetLight(on=True), within=within)

@@ -17,7 +17,7 @@ QUICK = Limits(max_header=2048, header_deadline=0.4, body_deadline=0.6, keep_ali
 PATIENT = Limits(max_header=2048, header_deadline=20, body_deadline=20, keep_alive=20)
 
 _LONG = 30.0
-"""Seconds until a test fails; a passing test does not wait so long."""
+"""Seconds until a test fails. A passing test is faster."""
 
 GET = b"GET /x HTTP/1.1\r\nHost: gateway\r\n\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: gateway\r\n"
@@ -48,7 +48,7 @@ async def serving(
             await asyncio.wait_for(running, _LONG)
 
 
-class Wire:
+class RawConnection:
     """One connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -60,7 +60,7 @@ class Wire:
         await self.writer.drain()
 
     async def read_answer(self) -> tuple[int, str, dict[str, str], bytes]:
-        """Status, reason, headers (lower case; doubled ones joined) and body of the next answer."""
+        """Status, reason, headers (lower case; repeated ones joined) and body of the next answer."""
         head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), _LONG)).decode("latin-1")
         first, *lines = head.strip().split("\r\n")
         _, status, reason = first.split(" ", 2)
@@ -83,10 +83,10 @@ class Wire:
 
 
 @asynccontextmanager
-async def wire(port: int, context: ssl.SSLContext | None = None, **options: Any) -> AsyncIterator[Wire]:
+async def raw_connection(port: int, context: ssl.SSLContext | None = None, **options: Any) -> AsyncIterator[RawConnection]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, **options)
     try:
-        yield Wire(reader, writer)
+        yield RawConnection(reader, writer)
     finally:
         writer.close()
         try:
@@ -97,7 +97,7 @@ async def wire(port: int, context: ssl.SSLContext | None = None, **options: Any)
 
 async def exchange(port: int, data: bytes) -> tuple[int, str, dict[str, str], bytes]:
     """Send a request on a new connection and read its answer."""
-    async with wire(port) as connection:
+    async with raw_connection(port) as connection:
         await connection.send(data)
         return await connection.read_answer()
 

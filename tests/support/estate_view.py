@@ -1,4 +1,4 @@
-"""An exported estate, for tests that must know the truth without the operations under test."""
+"""An exported estate, for tests that must know its content without the operations under test."""
 
 import re
 from collections.abc import Callable, Iterator

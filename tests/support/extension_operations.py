@@ -5,8 +5,9 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
+from support.schema_types import HEX32, TEXT, UUID, Schema, listing, one_of, record
 from support.spec_operations import BY_NAME, E1, E8, E12, E14, OPERATIONS, Operation
-from support.spec_schemas import HEX32, TEXT, UUID, Schema, listing, measures, one_of, record
+from support.spec_schemas import measures
 
 MANUAL = b'{"function": "heating", "mode": "manual", "setPoint": {"value": "20", "unit": "C"}}'
 DIM = b'{"status": "on", "level": 40}'

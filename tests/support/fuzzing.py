@@ -1,7 +1,7 @@
 """Schemathesis with the OpenAPI documents of a running gateway: valid and invalid requests.
 
 All of its checks are on: no 5xx, only described statuses and media types, bodies by their schemas, valid data accepted, invalid
-data refused, credentials demanded, other methods 405 with Allow. What is excepted is said in `_checks` and `_is_excused`.
+data refused, credentials demanded, other methods 405 with Allow. Exceptions are in `_checks` and `_is_excused`.
 """
 
 import re
@@ -29,7 +29,7 @@ ROLES = {"plantid": "plant", "siteid": "plant", "ambientid": "ambient", "modulei
 _NO_SUBSCRIPTION = "7d9d3c1e-2f0a-4c55-9b1a-6d1f0a3b5c78"
 _BEYOND_SCHEMAS = ("activationTime", "programs", "setPoint")
 _UNTOUCHED = 4
-"""One of so many generated ids is not replaced, so that it belongs to nothing."""
+"""One in this many generated ids is not replaced by an existing id."""
 # XML 1.0 §2.2
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -142,7 +142,10 @@ def _checks(operation: Operation) -> dict[str, Any]:
     if operation.name == "E5":
         refused.append("442")  # a value outside its enumeration (Spec 4, E5)
     if operation.name == "X6":
-        accepted += ["400", "409"]  # for the schema any text is a URL, but few can be called; a plant has one subscription
+        accepted += [
+            "400",
+            "409",
+        ]  # the schema accepts any text as a URL, but few texts can be called; a plant has one subscription
     if operation.name in ("E18", "E19"):
         accepted.append("400")  # a site or reference that does not exist: they list no 404 (Spec 4)
     return {

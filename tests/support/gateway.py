@@ -19,7 +19,7 @@ import yaml
 
 from support.estate_view import EstateView, PlantView, asked_of, read_yaml, targets_in
 from support.http import PATIENCE, Api, client
-from support.launching import Process, launch, run
+from support.processes import Process, launch, run
 from support.spec_operations import E1, E2, E4, E12, E16, Operation, Target
 
 START_DEADLINE = 100.0
@@ -124,7 +124,9 @@ class Gateway:
 
     @cached_property
     def good_people(self) -> list[str]:
-        return [email for email in self.people if self.estate.standing(email) == "good"]
+        good = [email for email in self.people if self.estate.standing(email) == "good"]
+        assert good, "the estate has no user in good standing"
+        return good
 
     @property
     def anyone(self) -> str:
@@ -143,11 +145,14 @@ class Gateway:
         strangers = [mail for mail in self.good_people if mail not in plant.people]
         return next((mail for mail in strangers if self.estate.active_plants_of(mail)), strangers[0])
 
-    def cases(self, operation: Operation) -> Iterator[tuple[str, Target]]:
-        """All users and targets for which the operation answers.
+    def cases(self, operation: Operation) -> list[tuple[str, Target]]:
+        """All users and targets for which the operation answers. At least one must exist, or a test would check nothing."""
+        found = list(self._find_cases(operation))
+        assert found, f"the estate has no case of {operation}"
+        return found
 
-        E2 answers for remotes out of reach too: they come last.
-        """
+    def _find_cases(self, operation: Operation) -> Iterator[tuple[str, Target]]:
+        """E2 also answers for remotes that cannot be reached: they come last."""
         if operation.name == "E19":
             for reference in self.estate.references():
                 yield self.anyone, {"reference": reference}
@@ -176,7 +181,7 @@ class Gateway:
                 for mail, target in self.cases(operation)
                 if self.estate.plant(target["plant"]).modules("emergency controller")
             )
-        return next(self.cases(operation))
+        return self.cases(operation)[0]
 
     def stop(self) -> None:
         if "api" in self.__dict__:
@@ -204,7 +209,7 @@ def _wait_until_ready(process: Process, ready_file: Path, log_file: Path) -> dic
             try:
                 ready: dict[str, Any] = json.loads(ready_file.read_text())
             except json.JSONDecodeError:
-                pass  # still being written
+                pass  # the gateway is still writing it
             else:
                 return ready
         if process.poll() is not None:
@@ -216,11 +221,16 @@ def _wait_until_ready(process: Process, ready_file: Path, log_file: Path) -> dic
 
 
 def start(
-    command: str, directory: Path, settings: Mapping[str, str] | None = None, *, anew: bool = False, own_data: bool = True
+    command: str,
+    directory: Path,
+    settings: Mapping[str, str] | None = None,
+    *,
+    new_interpreter: bool = False,
+    own_data: bool = True,
 ) -> Gateway:
-    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`; `anew` as in `launch`.
+    """`domogate demo` or `domogate serve` on a free port, with its data and its log in `directory`.
 
-    Without `own_data` the demo keeps its data in a temporary folder.
+    `new_interpreter` as in `launch`. Without `own_data` the demo keeps its data in a temporary folder.
     """
     directory.mkdir(parents=True, exist_ok=True)
     data, log_file, ready_file = directory / "data", directory / "gateway.log", directory / "ready.json"
@@ -229,7 +239,7 @@ def start(
     # Standard output can have credentials of the demo, so it does not go into the log file.
     with log_file.open("ab") as log, (directory / "greeting.txt").open("ab") as greeting:
         arguments = [command, "--port", "0", "--ready-file", str(ready_file), *(["--data", str(data)] if own_data else [])]
-        process = launch(arguments, environment, greeting, log, new_interpreter=anew)
+        process = launch(arguments, environment, greeting, log, new_interpreter=new_interpreter)
     ready = _wait_until_ready(process, ready_file, log_file)
     return Gateway(process, data, log_file, ready, environment, is_demo=command == "demo")
 

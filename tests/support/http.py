@@ -1,6 +1,6 @@
 """Two HTTP clients: `Api`, an ordinary client, and `raw_exchange`, which sends any bytes.
 
-httpx tidies up what it sends (paths, doubled headers, Host); where that matters, use the raw one.
+httpx normalises its requests (paths, repeated headers, Host). Use `raw_exchange` where that matters.
 """
 
 import http.client
@@ -68,7 +68,7 @@ class Api:
 
 @contextmanager
 def case(what: object) -> Iterator[None]:
-    """Adds the name of the case to a failure. For hundreds of cases this is faster than a test for each."""
+    """Adds the name of the case to a failure. For hundreds of cases this is faster than one test for each case."""
     try:
         yield
     except Exception as failure:

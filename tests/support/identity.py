@@ -25,23 +25,13 @@ from domogate.domain.people import Client, Grant, Principal, Scope, Subscription
 from domogate.identity.signing import KeyRing, TokenSigner
 from domogate.identity.tokens import TokenVerifier
 from domogate.ports import Listener, SigningKey, Usage
+from support.clocks import ManualClock
 
 ISSUER = "https://gateway.example/auth"
 AUDIENCE = "https://gateway.example"
 NOW = 1_800_000_000.25
 
 T = TypeVar("T")
-
-
-class ManualClock:
-    def __init__(self, now: float = NOW) -> None:
-        self.time = now
-
-    def now(self) -> float:
-        return self.time
-
-    def advance(self, seconds: float) -> None:
-        self.time += seconds
 
 
 class MemoryStore:
@@ -165,7 +155,7 @@ class Identity:
     """The identity leaf on one memory store, with Anna, her application and her grant."""
 
     def __init__(self, *, algorithm: str = "ES256", **verifier_options: Any) -> None:
-        self.clock = ManualClock()
+        self.clock = ManualClock(NOW)
         self.store = MemoryStore(self.clock)
         self.keyring = KeyRing(self.store, self.clock, algorithm=algorithm)
         self.signer = TokenSigner(self.keyring, self.clock, ISSUER, AUDIENCE, access_lifetime=3600.0, id_lifetime=3600.0)

@@ -7,7 +7,8 @@ import pytest
 from domogate.domain.faults import TokenRefused
 from domogate.domain.people import Client, Principal
 from domogate.identity.external import ExternalIssuer, IssuerProfile
-from support.identity import AUDIENCE, Identity, ManualClock, new_identity, new_verifier
+from support.clocks import ManualClock
+from support.identity import AUDIENCE, Identity, new_identity, new_verifier
 from support.issuer import FakeIssuer, IssuerKey
 
 URL = "https://id.example"

@@ -1,7 +1,7 @@
 """`domogate` with simulated devices that write every order to a file before they execute it. Run it as a module.
 
-The journal is what really reached a device. A line is written in one piece, before anything is done or answered, so what a
-killed process had sent is in it.
+The journal lists the orders that really reached a device. A line is written in one piece, before the order is executed or
+answered. So the journal also has the orders of a killed process.
 """
 
 import asyncio

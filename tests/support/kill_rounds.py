@@ -1,6 +1,6 @@
 """kill -9 during commands, any number of times: no acknowledged command is lost, the database is intact.
 
-The tests do a few rounds, the soak hundreds; both call `Rounds.run_one`.
+The tests do a few rounds, the soak hundreds; both call `KillRounds.run_one`.
 """
 
 import json
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from support.backstage import let_in
 from support.estate_view import EstateView
 from support.gateway import Gateway, import_estate
-from support.hammer import Room, hammering, rooms_of, wait_for_orders
+from support.order_clients import Room, rooms_of, sending_orders, wait_for_orders
 from support.plug_estate import KEY, OWNER, plug_estate
-from support.restarting import Lives, clean_environment, kill
+from support.restartable import RestartableGateway, clean_environment, kill
 from support.spec_operations import E16
+from support.store_access import add_credentials
 
 CLIENTS = 6
 LONGEST = 0.45
@@ -50,7 +50,7 @@ def read_only(path: Path) -> sqlite3.Connection:
 
 
 def turns_in_history(path: Path) -> dict[str, int]:
-    """How often each plug was toggled, according to the changes. All were off at the start."""
+    """How often each plug was toggled, according to the changes. All plugs were off at the start."""
     turns: dict[str, int] = {}
     last: dict[str, bool] = {}
     with closing(read_only(path)) as connection:
@@ -65,10 +65,10 @@ def turns_in_history(path: Path) -> dict[str, int]:
 
 
 @dataclass
-class Rounds:
+class KillRounds:
     """A gateway that is killed repeatedly, and the answers that its clients got."""
 
-    lives: Lives
+    restartable: RestartableGateway
     rooms: list[Room]
     chance: random.Random
     gateway: Gateway
@@ -82,7 +82,7 @@ class Rounds:
     def run_one(self, before_kill: Callable[[], None] = lambda: None) -> None:
         """Send orders, kill, restart, and check everything."""
         person = self.gateway.people[OWNER]
-        with hammering(self.lives.base_url, KEY, person.access_token, self.rooms, CLIENTS, self.chance) as clients:
+        with sending_orders(self.restartable.base_url, KEY, person.access_token, self.rooms, CLIENTS, self.chance) as clients:
             wait_for_orders(clients, CLIENTS)
             time.sleep(self.chance.uniform(0, LONGEST))
             before_kill()
@@ -92,13 +92,13 @@ class Rounds:
         self.gateway.stop()
         if self.chance.random() < KILLS_WHILE_STARTING:
             self._kill_while_starting()
-        self.gateway = self.lives.start()
+        self.gateway = self.restartable.start()
         self._check()
         self.done += 1
 
     def _kill_while_starting(self) -> None:
         """The recovery may be killed too."""
-        process = self.lives.spawn()
+        process = self.restartable.spawn()
         time.sleep(self.chance.uniform(0.2, 1.0))
         kill(process)
         self.killed_while_starting += 1
@@ -107,13 +107,13 @@ class Rounds:
         seen = all_plugs(self.gateway)
         for room in self.rooms:
             room.reconcile(seen)
-        newest = check_database(self.lives.database)
+        newest = check_database(self.restartable.database)
         assert newest >= self.newest, f"the cursor went back from {self.newest} to {newest}"
         self.newest = newest
 
     def check_history(self) -> None:
         """Every acknowledged order has its change, and no plug was toggled without an order."""
-        turns = turns_in_history(self.lives.database)
+        turns = turns_in_history(self.restartable.database)
         for room in self.rooms:
             for name, plug in room.plugs.items():
                 counted = turns.get(name, 0)
@@ -123,7 +123,7 @@ class Rounds:
 
     @property
     def summary(self) -> str:
-        starts = self.lives.start_times
+        starts = self.restartable.start_times
         return (
             f"{self.done} kills ({self.killed_while_starting} more while starting), {self.acknowledged} orders acknowledged, "
             f"{self.cut_off} cut off; ready again after {median(starts):.2f} s (median), {max(starts):.2f} s (longest)"
@@ -141,15 +141,15 @@ def all_plugs(gateway: Gateway) -> dict[str, list[bool]]:
 
 
 @contextmanager
-def killing(directory: Path, seed: int, settings: Mapping[str, str] | None = None) -> Iterator[Rounds]:
+def open_kill_rounds(directory: Path, seed: int, settings: Mapping[str, str] | None = None) -> Iterator[KillRounds]:
     """A new gateway with an estate of plugs, ready for its first round. `settings` are added to the usual ones."""
-    lives = Lives(directory, clean_environment({**SETTINGS, **(settings or {})}))
-    import_estate(plug_estate(), directory, lives.data, lives.environment)
-    gateway = lives.start()
+    restartable = RestartableGateway(directory, clean_environment({**SETTINGS, **(settings or {})}))
+    import_estate(plug_estate(), directory, restartable.data, restartable.environment)
+    gateway = restartable.start()
     try:
-        lives.known = {name: let_in(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
+        restartable.known = {name: add_credentials(gateway, KEY).ready[name] for name in ("subscription_key", "users")}
         rooms = rooms_of(EstateView(plug_estate()).plants, all_plugs(gateway))
-        rounds = Rounds(lives, rooms, random.Random(seed), gateway, check_database(lives.database))
+        rounds = KillRounds(restartable, rooms, random.Random(seed), gateway, check_database(restartable.database))
     except BaseException:
         gateway.stop()
         raise

@@ -1,4 +1,4 @@
-"""A real mosquitto on a free port, as secure as a test wants it, and an independent client (paho) to play devices with."""
+"""A real mosquitto on a free port, and an independent client (paho) that simulates devices."""
 
 import base64
 import hashlib
@@ -53,7 +53,7 @@ class Mosquitto:
             (folder / "passwords").write_text("".join(f"{name}:{hashed(word)}\n" for name, word in users.items()))
             config += ["allow_anonymous false", f"password_file {folder / 'passwords'}"]
         if os.geteuid() == 0:
-            config.append("user root")  # else it cannot read the folder of the test
+            config.append("user root")  # otherwise it cannot read the folder of the test
         self._config.write_text("\n".join(config) + "\n")
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -102,7 +102,7 @@ class DeviceClient:
         self._client.on_message = self._take
         self._client.on_connect = lambda *_: self._is_connected()
         self._client.on_subscribe = lambda client, userdata, number, *_: self._is_granted(number)
-        self._client.reconnect_delay_set(0.1, 1)  # type: ignore[arg-type]  # it takes fractions of a second
+        self._client.reconnect_delay_set(0.1, 1)  # type: ignore[arg-type]  # fractions of a second work too
         self._topics: list[str] = []
         self._connected = threading.Event()
         self._granted: set[int] = set()
@@ -114,7 +114,7 @@ class DeviceClient:
             self._client.will_set(will[0], will[1], qos=1, retain=True)
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
-        # A topic subscribed earlier would be subscribed twice, and the second grant taken for that of another topic.
+        # Subscribe each topic once: a second SUBACK for a topic would be taken for the one of another topic.
         assert self._connected.wait(PATIENCE), "the broker does not answer"
 
     def _is_connected(self) -> None:

@@ -12,20 +12,20 @@ from domogate.drivers.mqtt.options import find_option_problems, read_options
 from domogate.drivers.mqtt.properties import Codec, Properties
 
 
-def speak(kind: Kind, **options: Any) -> Codec:
+def make_codec(kind: Kind, **options: Any) -> Codec:
     assert not list(find_option_problems(kind, options))
     return read_options(options).codec_for(kind)
 
 
-def zigbee(kind: Kind, **options: Any) -> Codec:
-    return speak(kind, dialect="zigbee2mqtt", **({"name": "it"} | options))
+def zigbee_codec(kind: Kind, **options: Any) -> Codec:
+    return make_codec(kind, dialect="zigbee2mqtt", **({"name": "it"} | options))
 
 
-def tasmo(kind: Kind, **options: Any) -> Codec:
-    return speak(kind, dialect="tasmota", topic="it", **options)
+def tasmota_codec(kind: Kind, **options: Any) -> Codec:
+    return make_codec(kind, dialect="tasmota", topic="it", **options)
 
 
-def said(codec: Codec, kind: Kind, command: Command) -> list[tuple[str, Any]]:
+def messages_of(codec: Codec, kind: Kind, command: Command) -> list[tuple[str, Any]]:
     wanted = wanted_light(command) if isinstance(command, SetLight) else properties_for(kind, command, codec.always)
     spoken = [(one.topic, one.payload.decode()) for one in codec.encode(wanted)]
     return [(topic, json.loads(text) if text.startswith("{") else text) for topic, text in spoken]

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from support.backstage import let_in
 from support.gateway import Gateway, running, serve_estate
 from support.http import KEY_HEADER
 from support.mosquitto import Mosquitto, flood, mosquitto
 from support.spec_operations import ALL_SCOPES, E8
+from support.store_access import add_credentials
 
 KEY = "mqtt-estate-only-0123456789"
 OWNER = "mqtt@example.com"
@@ -74,7 +74,7 @@ def messages_for(lamps: int, count: int, chance: random.Random) -> list[tuple[st
 
 
 @dataclass
-class Flooded:
+class FloodedGateway:
     """A gateway, its broker, and the number of lamps."""
 
     gateway: Gateway
@@ -121,13 +121,13 @@ class Flooded:
             assert sender.exitcode == 0, "the sender failed"
 
     def warm_up(self, chance: random.Random) -> None:
-        """Until every lamp has reported: nothing is retained, and the gateway must have subscribed."""
+        """Wait until every lamp has reported. Messages are not retained, so the gateway must subscribe first."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             messages = messages_for(self.lamps, self.lamps, chance)
             flood(self.broker.port, messages, 2_000)
             for _ in range(10):
-                time.sleep(0.3)  # a lamp that has just reported is not reported again within a second (Decision 0038)
+                time.sleep(0.3)  # the gateway reports a lamp at most once a second (Decision 0038)
                 with suppress(AssertionError):
                     if not self.find_stale(messages):
                         return
@@ -147,9 +147,9 @@ class Flooded:
 
 
 @contextmanager
-def flooded_gateway(directory: Path, lamps: int) -> Iterator[Flooded]:
+def flooded_gateway(directory: Path, lamps: int) -> Iterator[FloodedGateway]:
     with behind_broker(directory, mqtt_estate(lamps)) as (gateway, broker):
-        yield Flooded(gateway, broker, lamps)
+        yield FloodedGateway(gateway, broker, lamps)
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def behind_broker(directory: Path, estate: dict[str, Any]) -> Iterator[tuple[Gat
             "DOMOGATE_STREAMS_MOST_PER_USER": "2500",
         }
         with running(serve_estate(estate, directory, settings)) as gateway:
-            yield let_in(gateway, KEY), broker
+            yield add_credentials(gateway, KEY), broker
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -28,7 +28,8 @@ from domogate.services.authorization import Authorization
 from domogate.services.people import LoggedIn, LoginComplete, LoginThrottle, Sessions
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
-from support.identity import AUDIENCE, ISSUER, ManualClock
+from support.clocks import ManualClock
+from support.identity import AUDIENCE, ISSUER, NOW
 from support.pkce import challenge_of
 
 PASSWORD = "correct horse battery staple"
@@ -51,7 +52,7 @@ DESK = Client("desk", "Operator's desk", hash_secret(SECRET), ("https://desk.exa
 EVERY_CLIENT = (WEB, CLASSIC, PAGE, NATIVE, DESK)
 
 _NEVER = 3600.0
-"""Nobody else writes to the store of a test, so polling is not needed."""
+"""No other process writes to the store of a test, so polling is not needed."""
 
 
 class PlainPages:
@@ -210,7 +211,9 @@ class Browser:
         form = [*shown["fields"].items(), *(("scope", scope) for scope in ticked), ("decision", decision)]
         return await self.post_form("/auth/authorize", [*form, ("csrf", shown["csrf"] if csrf is None else csrf)])
 
-    async def let_in(self, client: Client = WEB, scopes: Sequence[str] | None = None, **changed: str | None) -> dict[str, str]:
+    async def grant_access(
+        self, client: Client = WEB, scopes: Sequence[str] | None = None, **changed: str | None
+    ) -> dict[str, str]:
         """Log in, allow, and return the parameters that the application gets."""
         await self.log_in()
         answer = await self.authorize(client, **changed)
@@ -234,7 +237,7 @@ class Browser:
         return await self.post_form("/auth/token", present(form))
 
     async def get_tokens(self, client: Client = WEB, **changed: str | None) -> dict[str, Any]:
-        code = (await self.let_in(client, **changed))["code"]
+        code = (await self.grant_access(client, **changed))["code"]
         answer = await self.redeem(code, client)
         assert answer.status_code == 200, answer.text
         tokens: dict[str, Any] = answer.json()
@@ -288,7 +291,7 @@ def is_back_at(answer: httpx.Response, uri: str) -> bool:
 @asynccontextmanager
 async def open_provider(folder: Path, template: Path | None = None, **options: Any) -> AsyncIterator[Provider]:
     """`template`: the folder of a closed provider to copy, which is faster than creating the tables."""
-    clock = ManualClock()
+    clock = ManualClock(NOW)
     if template is not None:
         shutil.copy(template / "domogate.db", folder)
     store = SqlStore(sqlite_url(folder / "domogate.db"), clock=clock, poll=_NEVER)

@@ -27,7 +27,7 @@ class BusDevice:
         raise NotImplementedError
 
     def read(self, dimension: str) -> list[str] | None:
-        """None: it does not have this dimension."""
+        """Returns None if the device does not have this dimension."""
         return None
 
     def write(self, dimension: str, values: list[str]) -> list[str] | None:

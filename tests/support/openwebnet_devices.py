@@ -1,4 +1,4 @@
-"""Frames to a device, and the frames that it makes from commands and reads."""
+"""Gives frames to a device, and reads the frames that it makes from commands and reads."""
 
 from domogate.domain.commands import Command
 from domogate.domain.states import State
@@ -18,9 +18,9 @@ def receive(device: Device, *written: str, at: float = NOW) -> State | None:
     return device.state
 
 
-def told(device: Device, command: Command) -> list[str]:
+def command_frames(device: Device, command: Command) -> list[str]:
     return [request.to_frame() for request in device.plan(command).requests]
 
 
-def asked(device: Device) -> list[str]:
+def read_frames(device: Device) -> list[str]:
     return [question.to_frame() for question in device.read_requests]

@@ -1,7 +1,7 @@
 """A simulated gateway with a bus: sessions, the three proofs of the password, devices, and faults on demand.
 
-It reads and writes frames as plain text, without the code of the driver: so it does not share its errors. Its answers follow
-the published tables of WHO 0, 1, 2, 4, 13 and 18.
+It reads and writes frames as plain text, without the code of the driver, so it does not share the driver's errors. Its
+answers follow the published tables of WHO 0, 1, 2, 4, 13 and 18.
 """
 
 import asyncio
@@ -49,9 +49,9 @@ class BusGateway:
         self.proves_itself_with: str | None = None
         self.hangs_up_before_answering = False
         self.full = False
-        """Opens no more sessions."""
+        """The gateway opens no more sessions."""
         self._server: asyncio.Server | None = None
-        self._connections: dict[asyncio.StreamWriter, str] = {}
+        self.connections: dict[asyncio.StreamWriter, str] = {}
         self._handlers: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
@@ -76,17 +76,17 @@ class BusGateway:
         await asyncio.gather(*handlers, return_exceptions=True)
 
     async def drop_connections(self) -> None:
-        for writer in tuple(self._connections):
+        for writer in tuple(self.connections):
             writer.close()
         await asyncio.sleep(0)
 
     @property
     def listeners(self) -> int:
-        return sum(kind == "1" for kind in self._connections.values())
+        return sum(kind == "1" for kind in self.connections.values())
 
     async def happen(self, *frames: str) -> None:
         """Send these events to all event sessions."""
-        for writer, kind in tuple(self._connections.items()):
+        for writer, kind in tuple(self.connections.items()):
             if kind == "1" and not writer.is_closing():
                 writer.write("".join(frames).encode("latin-1"))
                 with suppress(ConnectionError):
@@ -94,7 +94,7 @@ class BusGateway:
 
     def say(self, frame: str) -> None:
         """Send a frame in each command session, without a request."""
-        for writer, kind in self._connections.items():
+        for writer, kind in self.connections.items():
             if kind == "0":
                 writer.write(frame.encode())
 
@@ -107,16 +107,16 @@ class BusGateway:
         task = asyncio.current_task()
         assert task is not None
         self._handlers.add(task)
-        self._connections[writer] = ""
+        self.connections[writer] = ""
         try:
             if (kind := await self._greet(reader, writer)) is not None:
                 self.sessions[kind] += 1
-                self._connections[writer] = kind
+                self.connections[writer] = kind
                 await self._converse(reader, writer, kind)
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.LimitOverrunError, asyncio.CancelledError):
             pass  # the client disconnected, or the test is over
         finally:
-            del self._connections[writer]
+            del self.connections[writer]
             self._handlers.discard(task)
             writer.close()
 

@@ -18,8 +18,9 @@ from domogate.auth.pages.rendering import Renderer
 from domogate.domain.authorization import LinkPurpose
 from domogate.domain.ids import new_id
 from domogate.domain.people import Standing, User
-from support.pages import ANNA, BRUNO, CARLA, HOUSE, PASSWORD, SCOPES, SECRET, House
-from support.people import LINK_LIFETIME
+from support.auth_setup import PASSWORD, SCOPES, SECRET, AuthSetup
+from support.people_setup import LINK_LIFETIME
+from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 Look = Callable[[str], Awaitable[None]]
 """Called at each stop with its name."""
@@ -35,7 +36,7 @@ _NAMED = re.compile(r't\(\s*"([a-z_]+\.[a-z_]+)"')
 _NAMED_EITHER_WAY = re.compile(r'"([a-z_]+\.[a-z_]+)" if [^%{}]*? else "([a-z_]+\.[a-z_]+)"')
 _COMPOSED = re.compile(r't\("([a-z_]+\.[a-z_]*)" ~ \w+(?:\.\w+)?(?: ~ "([a-z_]*)")?')
 _NOT_VISITED = frozenset(("plant_type.hotel", "plant_type.office", "plant_type.hospital"))
-"""Alternatives of a word that is visited."""
+"""Texts that differ from a visited text by one word only."""
 
 
 def all_templates() -> set[str]:
@@ -86,9 +87,9 @@ class SeenPages:
 class PageWalk:
     """Visits all pages with one tab. At first nobody is logged in."""
 
-    def __init__(self, page: Page, home: House, look: Look, language: str = "en") -> None:
+    def __init__(self, page: Page, setup: AuthSetup, look: Look, language: str = "en") -> None:
         self.page = page
-        self.home = home
+        self.setup = setup
         self._look = look
         self.say = LANGUAGES[language].say
 
@@ -119,7 +120,7 @@ class PageWalk:
 
     async def guess_often(self, email: str) -> None:
         """Until the next attempt from this browser is throttled."""
-        while await self.home.throttle.admit(email, "127.0.0.1") == 0:
+        while await self.setup.throttle.admit(email, "127.0.0.1") == 0:
             pass
 
     # --- stops ------------------------------------------------------------------------------------------------------
@@ -143,21 +144,21 @@ class PageWalk:
         await self.stop("forgotten-without-mail", "forgotten.title")
         await self.open("/auth/password/used-up")
         await self.stop("link-used-without-mail", "link.used_title")
-        await self.home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+        await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.log_in(ANNA.email)
         await self.stop("account-terms-without-link", "account.greeting", name="Anna")
 
     async def prepare(self) -> None:
-        home = self.home
-        await home.let_in(ANNA, *SCOPES)
-        await home.add_webhook(ANNA)
-        await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
-        await home.set_standing(BRUNO, Standing.GOOD)
-        await home.change(BRUNO, totp_secret=SECRET)
-        await home.store.save_user(msgspec.structs.replace(DORA, password_hash=await home.env.hasher.hash_password(PASSWORD)))
-        await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "")
+        setup = self.setup
+        await setup.grant_access(ANNA, *SCOPES)
+        await setup.add_webhook(ANNA)
+        await setup.set_standing(ANNA, Standing.BOTH_EXPIRED)
+        await setup.set_standing(BRUNO, Standing.GOOD)
+        await setup.change(BRUNO, totp_secret=SECRET)
+        await setup.store.save_user(msgspec.structs.replace(DORA, password_hash=await setup.env.hasher.hash_password(PASSWORD)))
+        await setup.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "")
         firefox = "Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0"
-        await home.sessions.log_in(ANNA.email, PASSWORD, None, "2001:db8:85a3:1234:5678:8a2e:370:7334", firefox)
+        await setup.sessions.log_in(ANNA.email, PASSWORD, None, "2001:db8:85a3:1234:5678:8a2e:370:7334", firefox)
 
     async def logging_in(self) -> None:
         await self.open("/auth/login")
@@ -172,7 +173,7 @@ class PageWalk:
         await self.guess_often("guessed@example.com")
         await self.send(email="guessed@example.com", password="not it")
         await self.stop("login-throttled", "login.title")
-        await self.open(self.home.authorize_path())
+        await self.open(self.setup.authorize_path())
         await self.stop("login-for-an-application", "login.title")
         await self.open("/auth/authorize?client_id=unknown")
         await self.stop("error", "error.title")
@@ -194,9 +195,9 @@ class PageWalk:
             (CARLA, LinkPurpose.OPERATOR, "link.operator_title"),
             (ANNA, LinkPurpose.PASSWORD, "link.renew_title"),
         ):
-            await self.open(await self.home.link(user, purpose))
+            await self.open(await self.setup.link(user, purpose))
             await self.stop(title.removesuffix("_title").replace(".", "-"), title)
-        link = await self.home.link(CARLA)
+        link = await self.setup.link(CARLA)
         await self.open(link)
         await self.stop("link-first", "link.first_title")
         await self.send(password="password1234", repeated="password1234")
@@ -207,8 +208,8 @@ class PageWalk:
         await self.stop("link-password-is-set", "link.set_title")
         await self.open(link)
         await self.stop("link-used", "link.used_title")
-        old = await self.home.link(ANNA)
-        self.home.clock.at += LINK_LIFETIME
+        old = await self.setup.link(ANNA)
+        self.setup.clock.at += LINK_LIFETIME
         await self.open(old)
         await self.stop("link-expired", "link.expired_title")
 
@@ -217,13 +218,13 @@ class PageWalk:
         await self.log_in(ANNA.email)
         await self.page.locator("summary").click()
         await self.stop("account-everything-due", hello, name="Anna")
-        await self.home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+        await self.setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await self.open("/auth/account")
         await self.stop("account-terms-due", hello, name="Anna")
-        await self.home.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
+        await self.setup.set_standing(ANNA, Standing.PASSWORD_EXPIRED)
         await self.open("/auth/account")
         await self.stop("account-password-due", hello, name="Anna")
-        await self.home.set_standing(ANNA, Standing.GOOD)
+        await self.setup.set_standing(ANNA, Standing.GOOD)
         for notice in sorted(NOTICES):
             await self.open(f"/auth/account?done={notice}")
             await self.stop(f"account-notice-{notice}", hello, name="Anna")
@@ -236,7 +237,7 @@ class PageWalk:
         await self.guess_often(ANNA.email)
         await self.send(current="not it", password=NEW, repeated=NEW)
         await self.stop("password-throttled", "password.title")
-        self.home.clock.at += 3600
+        self.setup.clock.at += 3600
         await self.open("/auth/account/second-factor")
         await self.stop("second-factor-set-up", "set_up.title")
         await self.send(code="000000", current=PASSWORD)
@@ -257,36 +258,36 @@ class PageWalk:
         await self.stop("limits", "guests.limits_title", email="guest@example.com")
         await self.send(f"{path}/limits", begin="2099-01-02T10:00", end="2099-01-01T10:00")
         await self.stop("limits-wrong-period", "guests.limits_title", email="guest@example.com")
-        stored = await self.home.store.find_plant(HOUSE.id)
+        stored = await self.setup.store.find_plant(HOUSE.id)
         assert stored is not None
         for each in stored.plant.invited:
-            await self.home.store.withdraw_invitation(HOUSE.id, each.email)
+            await self.setup.store.withdraw_invitation(HOUSE.id, each.email)
         for member in stored.plant.allowed:
-            await self.home.store.withdraw_user(HOUSE.id, member.user_id)
+            await self.setup.store.withdraw_user(HOUSE.id, member.user_id)
         await self.open(f"{path}?plant={HOUSE.id}")
         await self.stop("people-nobody", "guests.title", **title)
-        await self.home.store.allow_user(HOUSE.id, BRUNO.id)
+        await self.setup.store.allow_user(HOUSE.id, BRUNO.id)
 
     async def consent(self) -> None:
-        home = self.home
-        client = home.client.name
-        await self.open(home.authorize_path(scope=" ".join(SCOPES), prompt="consent"))
+        setup = self.setup
+        client = setup.client.name
+        await self.open(setup.authorize_path(scope=" ".join(SCOPES), prompt="consent"))
         await self.stop("consent-all-scopes", "consent.title", client=client)
-        await self.open(home.authorize_path(prompt="consent"))
+        await self.open(setup.authorize_path(prompt="consent"))
         await self.stop("consent", "consent.title", client=client)
         await self.page.locator('input[value="plug.write"]').uncheck()
         await self.stop("consent-fewer-scopes", "consent.title", client=client)
         await self.send("/auth/authorize", '[value="deny"]')
         await self.page.wait_for_url("**/back?*error=access_denied*")
-        await self.open(home.authorize_path(prompt="login"))
+        await self.open(setup.authorize_path(prompt="login"))
         await self.stop("login-again", "login.again_title")
-        await self.open(f"/auth/logout?client_id={home.client.id}")
+        await self.open(f"/auth/logout?client_id={setup.client.id}")
         await self.stop("logout-for-an-application", "logout.title")
         await self.open("/auth/logout")
         await self.stop("logout", "logout.title")
         await self.send("/auth/logout", '[value="logout"]')
         await self.stop("logged-out", "logout.done_title")
-        await self.open(f"/auth/logout?client_id={home.client.id}")
+        await self.open(f"/auth/logout?client_id={setup.client.id}")
         await self.stop("logged-out-for-an-application", "logout.done_title")
 
     async def second_factor(self) -> None:
@@ -297,12 +298,12 @@ class PageWalk:
         for _ in range(6):
             await self.send(code="000000")
         await self.stop("code-throttled", "code.title")
-        self.home.clock.at += 300
-        await self.send(code=self.home.code())
+        self.setup.clock.at += 300
+        await self.send(code=self.setup.code())
         await self.stop("account-shared-plant", "account.greeting", name="Bruno")
         await self.open(f"/auth/account/plants/leave?plant={HOUSE.id}")
         await self.stop("leave-plant", "leave.title", plant=HOUSE.name)
-        self.home.clock.at += 300
+        self.setup.clock.at += 300
         await self.open("/auth/account/second-factor")
         await self.stop("second-factor-switch-off", "switch_off.title")
         await self.send(current="not it")
@@ -313,20 +314,20 @@ class PageWalk:
         await self.stop("account-nothing-yet", "account.title")
 
     async def demanded_second_factor(self) -> None:
-        self.home.sessions.second_factor_required = True
+        self.setup.sessions.second_factor_required = True
         await self.log_in(DORA.email)
         await self.stop("demanded-set-up", "set_up.title")
         await self.send(code="000000")
         await self.stop("demanded-set-up-wrong", "set_up.title")
         secret = await self.page.locator('[name="secret"]').input_value()
-        await self.send(code=self.home.code(secret))
+        await self.send(code=self.setup.code(secret))
         await self.stop("recovery-codes", "recovery.title")
         await self.page.locator("main a.primary").click()
         await self.stop("demanded-account", "account.title")
         await self.open("/auth/account/second-factor")
         await self.stop("demanded-switch-off", "switch_off.title")
-        self.home.clock.at += 60
+        self.setup.clock.at += 60
         await self.log_in(DORA.email)
         await self.stop("demanded-code", "code.title")
-        await self.send(code=self.home.code(secret))
+        await self.send(code=self.setup.code(secret))
         await self.stop("demanded-account-again", "account.title")

@@ -32,7 +32,7 @@ class ReceivedRequest(msgspec.Struct):
         return msgspec.json.decode(self.body)
 
     def verify(self, secret: str) -> Any:
-        """With the library of the standard, which raises for a wrong or old signature."""
+        """Verify with the library of the standard, which raises for a wrong or old signature."""
         return StandardWebhook(secret).verify(self.body, self.headers)
 
 
@@ -66,7 +66,7 @@ class Receiver:
         return web.Response(status=answer) if isinstance(answer, int) else answer
 
     async def wait_for(self, count: int) -> list[ReceivedRequest]:
-        """Wait for so many requests."""
+        """Wait for this many requests."""
         async with asyncio.timeout(PATIENCE), self._arrived:
             await self._arrived.wait_for(lambda: len(self.got) >= count)
         return self.got

@@ -83,7 +83,7 @@ class PersonBrowser:
     def submit(self, action: str, pairs: Pairs) -> httpx.Response:
         return self._follow(self.http.post(action, content=urlencode(pairs), headers=_FORM))
 
-    def let_in(self, authorization_url: str, *, only: Sequence[str] | None = None, decision: str = "allow") -> str:
+    def grant_access(self, authorization_url: str, *, only: Sequence[str] | None = None, decision: str = "allow") -> str:
         """Log in and decide. Returns the URL of the redirect to the application.
 
         `only`: the scopes that stay ticked; None for all.
@@ -251,7 +251,7 @@ class PlainApp:
 
     def get_tokens(self, visitor: PersonBrowser, *, only: Sequence[str] | None = None, **request: str) -> dict[str, Any]:
         """The whole flow: the person gives access, and the application redeems the code."""
-        answer = self.ask_token(self.redeem_form(visitor.let_in(self.authorization_url(**request), only=only)))
+        answer = self.ask_token(self.redeem_form(visitor.grant_access(self.authorization_url(**request), only=only)))
         assert answer.status_code == 200, answer.text
         tokens: dict[str, Any] = answer.json()
         return tokens

@@ -19,7 +19,8 @@ from domogate.domain.safety import (
     SparePartType,
 )
 from domogate.domain.states import EmergencyState
-from support.stores import NOW, an_id
+from support.clocks import NOW
+from support.stores import an_id
 
 DAY = 86_400.0
 OWNER = User(an_id(8999), "elena@example.com", "Elena", "hash")

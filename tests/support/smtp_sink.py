@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-class Sink:
+class SmtpSink:
     """Supports the needed parts of RFC 5321, STARTTLS (RFC 3207) and AUTH PLAIN (RFC 4954). `refuses`: a command to refuse."""
 
     def __init__(self, trust: ssl.SSLContext | None = None, refuses: str = "") -> None:
@@ -77,9 +77,9 @@ class Sink:
 
 
 @asynccontextmanager
-async def smtp_sink(trust: ssl.SSLContext | None = None, *, tls: bool = False, refuses: str = "") -> AsyncIterator[Sink]:
+async def smtp_sink(trust: ssl.SSLContext | None = None, *, tls: bool = False, refuses: str = "") -> AsyncIterator[SmtpSink]:
     """With `tls`, encrypted from the first byte. Otherwise it offers STARTTLS if a context is given."""
-    sink = Sink(None if tls else trust, refuses)
+    sink = SmtpSink(None if tls else trust, refuses)
     server = await asyncio.start_server(sink.serve, "127.0.0.1", 0, ssl=trust if tls else None)
     sink.port = server.sockets[0].getsockname()[1]
     try:

@@ -1,158 +1,35 @@
-"""JSON Schemas (Draft 2020-12) of every 200 body and of both error shapes, written by hand from the specification.
+"""JSON Schemas (Draft 2020-12) of each 200 body and of both error shapes, written by hand from the specification.
 
-Nothing here comes from the gateway's own models: this is the second opinion. Sections are cited as in the specification;
-where it says "not shown" or marks nothing as required, the recorded decisions apply: known values are always printed.
+Nothing here comes from the gateway's own models, so an error in a model is found. Sections are cited as in the
+specification. Where the specification does not say which values are required, the decision records apply: known values are
+always printed.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-Schema = dict[str, Any]
-
-# In Python `$` also matches before a final newline. This matches only at the end, and it is a valid ECMA pattern too.
-END = r"(?![\s\S])"
-UUID: Schema = {"type": "string", "pattern": f"^[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}}{END}"}
-HEX32: Schema = {"type": "string", "pattern": f"^[0-9a-f]{{32}}{END}"}
-TEXT: Schema = {"type": "string"}
-BOOLEAN: Schema = {"type": "boolean"}
-INT32: Schema = {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
-EMAIL: Schema = {"type": "string", "pattern": f"^[^@\\s]+@[^@\\s]+{END}"}
-WORDS = f"^[\\w\\s:.,_-]*{END}"
-DIGITS = f"^[0-9]*{END}"
-DECIMAL: Schema = {"type": "string", "pattern": f"^-?[0-9]+(\\.[0-9]+)?{END}"}
-LOCAL_TIME: Schema = {
-    "type": "string",
-    "format": "local-time",
-    "pattern": f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}{END}",
-}
-OFFSET_TIME: Schema = {
-    "type": "string",
-    "format": "local-time",
-    "pattern": f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[+-][0-9]{{2}}:[0-9]{{2}}{END}",
-}
-DATE_TIME: Schema = {"type": "string", "format": "date-time"}
-PLANT_TYPES = ["Hotel", "House", "Office", "Hospital"]
-
-
-def record(required: Schema, optional: Schema | None = None) -> Schema:
-    """An object with these required and these optional properties, and no others."""
-    return {
-        "type": "object",
-        "properties": {**required, **(optional or {})},
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def listing(item: Schema, **bounds: int) -> Schema:
-    return {"type": "array", "items": item, **bounds}
-
-
-def one_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def text(longest: int, pattern: str | None = None) -> Schema:
-    return {"type": "string", "minLength": 0, "maxLength": longest, **({"pattern": pattern} if pattern else {})}
-
-
-def number(lowest: float, highest: float) -> Schema:
-    return {"type": "number", "minimum": lowest, "maximum": highest}
-
-
-def integer(lowest: int, highest: int) -> Schema:
-    return {"type": "integer", "minimum": lowest, "maximum": highest}
-
-
-# Spec 2.1, 2.2, 2.3 ----------------------------------------------------------------------------------------------------
-
-_PEOPLE = {"allowedUsers": listing(record({"id": TEXT, "email": EMAIL})), "invitedUsers": listing(record({"email": EMAIL}))}
-
-PLANT_2_1 = record(
-    {
-        "id": UUID,
-        "ownerId": TEXT,
-        "ownerEmail": EMAIL,
-        "name": text(50, WORDS),
-        "type": one_of("hotel", "house", "office", "hospital"),
-        "status": one_of("active"),
-        **_PEOPLE,
-    },
-    {"country": text(50, WORDS), "zipCode": text(20, DIGITS), "address": text(500, WORDS)},
+from support.schema_types import (
+    BOOLEAN,
+    DATE_TIME,
+    DECIMAL,
+    END,
+    HEX32,
+    INT32,
+    LOCAL_TIME,
+    OFFSET_TIME,
+    TEXT,
+    UUID,
+    Schema,
+    integer,
+    listing,
+    number,
+    one_of,
+    record,
+    text,
 )
-PLANT_2_2 = record(
-    {
-        "id": UUID,
-        "ownerId": TEXT,
-        "name": text(50),
-        "type": one_of(*PLANT_TYPES),
-        "status": one_of("Active", "Removed"),
-        **_PEOPLE,
-    },
-    {"country": text(50), "zipCode": text(20, DIGITS), "address": text(500)},
-)
-PLANT_2_3 = record({"id": UUID, "name": TEXT, "type": TEXT})
-
-# Spec 2.4, 2.5, 2.6 ----------------------------------------------------------------------------------------------------
-
-_MODULE_2_4 = {
-    **record(
-        {
-            "device": one_of("Light", "Automation", "Scene"),
-            "system": one_of("Lighting", "Automation", "Scene"),
-            "id": UUID,
-            "internalId": UUID,
-            "name": TEXT,
-            "deviceType": TEXT,
-            "metrics": listing(record({"label": TEXT, "metricType": one_of("Text", "Number", "Object")})),
-        }
-    ),
-    "oneOf": [
-        {"properties": {"device": {"const": device}, "system": {"const": system}}}
-        for device, system in (("Light", "Lighting"), ("Automation", "Automation"), ("Scene", "Scene"))
-    ],
-}
-_AMBIENT_2_4 = record({"id": UUID, "internalId": UUID, "name": TEXT, "modules": listing(_MODULE_2_4)})
-_FLOOR_2_4 = record({"id": UUID, "internalId": UUID, "name": TEXT, "ambients": listing(_AMBIENT_2_4)})
-TOPOLOGY_2_4 = record(
-    {
-        "id": UUID,
-        "internalId": UUID,
-        "name": TEXT,
-        "type": one_of(*PLANT_TYPES),
-        "floors": listing(_FLOOR_2_4),
-        "ambients": listing(_AMBIENT_2_4),
-        "modules": listing(_MODULE_2_4),
-    }
-)
-
-_DO = record({"do": BOOLEAN})
-_MODULE_2_5 = record(
-    {
-        "device": one_of("audiovideo unit", "gateway", "light", "lock", "activation"),
-        "id": UUID,
-        "name": TEXT,
-        "capabilities": listing(
-            record({"capability": TEXT, "canDo": record({"command": _DO, "request": _DO, "notification": _DO})})
-        ),
-    }
-)
-TOPOLOGY_2_5 = record({"id": UUID, "name": TEXT, "modules": listing(_MODULE_2_5)})
-
-_MODULE_2_6 = record(
-    {
-        "id": HEX32,
-        "name": TEXT,
-        "hw_type": TEXT,
-        "device": one_of("plug", "heater", "light", "automation", "energymeter", "remote"),
-    },
-    {"type": TEXT},
-)
-_AMBIENT_2_6 = record({"id": HEX32, "name": TEXT, "type": TEXT, "modules": listing(_MODULE_2_6)})
-TOPOLOGY_2_6 = record({"id": HEX32, "ambients": listing(_AMBIENT_2_6), "modules": listing(_MODULE_2_6)})
+from support.spec_plants import PLANT_2_1, PLANT_2_2, PLANT_2_3, TOPOLOGY_2_4, TOPOLOGY_2_5, TOPOLOGY_2_6
 
 # Spec 2.7, 2.8, 2.9, 2.10 ----------------------------------------------------------------------------------------------
 
@@ -334,7 +211,7 @@ _formats = FormatChecker(["date-time"])
 
 
 @_formats.checks("local-time", raises=ValueError)
-def _is_a_real_moment(value: object) -> bool:
+def _is_a_real_time(value: object) -> bool:
     return not isinstance(value, str) or bool(datetime.fromisoformat(value))
 
 

@@ -15,7 +15,7 @@ _STATEMENTS_KEPT = 5_000
 
 
 def compile_statements_once() -> Callable[[], None]:
-    """Share compiled statements in this process from now on. The result undoes it."""
+    """Share compiled statements in this process from now on. Call the result to undo it."""
     shared = create_engine("sqlite://")
     shared.connect().close()  # the dialect initialises itself at the first connection
     shared.dispose()

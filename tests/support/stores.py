@@ -1,4 +1,4 @@
-"""Shared by tests of the store: a clock to set, a small house, generated estates, and a recorder of changes."""
+"""For tests of the store: a small house, generated estates, and a recorder of changes."""
 
 import asyncio
 import threading
@@ -38,23 +38,12 @@ from domogate.domain.plants import (
 from domogate.domain.safety import SparePart, SpareParts, SparePartType
 from domogate.domain.states import LightState, PlugState, Reading, State, Unit
 from domogate.stores import SqlStore
+from support.clocks import NOW
 
 OpenStore = Callable[..., Awaitable[SqlStore]]
 """The type of the fixture `open_store`: it takes a URL and the arguments of a SqlStore, and starts the store."""
 
 T = TypeVar("T")
-
-NOW = 1_800_000_000.0
-
-
-class HandClock:
-    """A clock that the test sets."""
-
-    def __init__(self, at: float = NOW) -> None:
-        self.at = at
-
-    def now(self) -> float:
-        return self.at
 
 
 class ChangeRecorder:
@@ -99,18 +88,18 @@ class HeldStore(SqlStore):
 
 
 @contextmanager
-def record_statements(engine: Engine) -> Iterator[list[str]]:
-    """Record the statements that are executed in the context."""
+def record_statements() -> Iterator[list[str]]:
+    """Record the statements of all engines of this process that are executed in the context."""
     statements: list[str] = []
 
-    def hear(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+    def record(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         statements.append(statement)
 
-    event.listen(engine, "before_cursor_execute", hear)
+    event.listen(Engine, "before_cursor_execute", record)
     try:
         yield statements
     finally:
-        event.remove(engine, "before_cursor_execute", hear)
+        event.remove(Engine, "before_cursor_execute", record)
 
 
 def an_id(number: int) -> Id:
@@ -262,7 +251,7 @@ def _estate_plants(draw: st.DrawFn, users: Sequence[User]) -> EstatePlant:
 
 @st.composite
 def estates(draw: st.DrawFn) -> Estate:
-    """Sound estates: every reference resolves, every e-mail and id is one person's or thing's."""
+    """Correct estates: every reference resolves, and every e-mail and id is unique."""
     users = tuple(
         User(
             draw(_ids()),

@@ -37,7 +37,7 @@ def _make_tables(connection: Connection, revision: str = "head") -> None:
 
 
 def make_tables_at_once(*, prepared: bool = False) -> Callable[[], None]:
-    """Make tables at once in this process and its forks. The result undoes it. `prepared`: compute the statements now."""
+    """Make tables at once in this process and its forks. Call the result to undo it. `prepared`: compute the statements now."""
     if prepared:
         _statements()
     migrate.upgrade = _make_tables

@@ -1,6 +1,7 @@
-"""kill -9 with webhooks in flight, as often as wanted: each receiver gets every event, each module's in order, told by ids.
+"""kill -9 during deliveries, any number of times: each receiver gets every event, in order for each module; ids show
+duplicates.
 
-The tests do a few rounds with a few receivers, the soak many with hundreds; both call `Deliveries.check`.
+The tests do a few rounds with a few receivers, the soak many with hundreds; both call `WebhookRounds.check`.
 """
 
 import asyncio
@@ -14,23 +15,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from domogate.app.parts import SystemClock
 from domogate.domain.ids import Id, new_id
 from domogate.domain.webhooks import Webhook
 from domogate.identity.secret_keys import SecretKeys
 from domogate.services.webhooks.signing import new_webhook_secret
 from domogate.stores import SqlStore, sqlite_url
 from support.estate_view import EstateView
-from support.kill_rounds import Rounds, killing, read_only
+from support.kill_rounds import KillRounds, open_kill_rounds, read_only
 from support.plug_estate import OWNER, plug_estate
 from support.receivers import ReceivedRequest, ThreadedReceiver
 
 SETTINGS = {"DOMOGATE_WEBHOOK_NETWORKS": "127.0.0.0/8"}
 PATIENCE = 60.0
-
-
-class _Clock:
-    def now(self) -> float:
-        return time.time()
 
 
 @dataclass
@@ -46,16 +43,16 @@ class Subscriber:
 
 
 @dataclass
-class Deliveries:
+class WebhookRounds:
     """Kill rounds with one receiver that runs all the time."""
 
-    rounds: Rounds
+    rounds: KillRounds
     receiver: ThreadedReceiver
     subscribers: list[Subscriber] = field(default_factory=list)
     repeated: int = 0
 
     def register(self, each: int) -> None:
-        """Register so many for each plant, over HTTP."""
+        """Register `each` webhooks for each plant, over HTTP."""
         gateway = self.rounds.gateway
         person = gateway.people[OWNER]
         headers = {"Ocp-Apim-Subscription-Key": gateway.subscription_key, "Authorization": f"Bearer {person.id_token}"}
@@ -69,12 +66,12 @@ class Deliveries:
                 self.subscribers.append(Subscriber(told["id"], plant.id, path, told["secret"], int(told["lastCursor"])))
 
     def add(self, each: int) -> None:
-        """Add so many for each plant directly to the store, because one application may not register that many."""
+        """Add `each` webhooks for each plant directly to the store, because one application may not register that many."""
         asyncio.run(self._add(each))
 
     async def _add(self, each: int) -> None:
-        database = self.rounds.lives.database
-        store = SqlStore(sqlite_url(database), clock=_Clock(), gateway=False, sealer=SecretKeys(database.parent))
+        database = self.rounds.restartable.database
+        store = SqlStore(sqlite_url(database), clock=SystemClock(), gateway=False, sealer=SecretKeys(database.parent))
         await store.start()
         try:
             user = await store.find_user_by_email(OWNER)
@@ -102,7 +99,7 @@ class Deliveries:
     def expected(self) -> dict[str, list[tuple[int, str | None]]]:
         """The changes of each plant: cursor and module."""
         found: dict[str, list[tuple[int, str | None]]] = defaultdict(list)
-        with closing(read_only(self.rounds.lives.database)) as connection:
+        with closing(read_only(self.rounds.restartable.database)) as connection:
             for cursor, plant, text in connection.execute("SELECT cursor, plant_id, event FROM changes ORDER BY cursor"):
                 event = json.loads(text)
                 if event["was"] == "state" or (event["was"] == "plant" and event["aspect"] != "faults"):
@@ -156,11 +153,11 @@ def _first_fall(cursors: Sequence[int]) -> Any:
 
 
 @contextmanager
-def delivering(directory: Path, seed: int) -> Iterator[Deliveries]:
+def open_webhook_rounds(directory: Path, seed: int) -> Iterator[WebhookRounds]:
     """A gateway with an estate of plugs, and a receiver. No webhook is registered yet."""
     receiver = ThreadedReceiver()
     try:
-        with killing(directory, seed, SETTINGS) as rounds:
-            yield Deliveries(rounds, receiver)
+        with open_kill_rounds(directory, seed, SETTINGS) as rounds:
+            yield WebhookRounds(rounds, receiver)
     finally:
         receiver.close()

@@ -9,12 +9,12 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from domogate.services.tickets import Reason
 from domogate.services.tickets.permits import TicketAction
 from domogate.tickets.problems import KINDS, TYPE_PREFIX
-from support.entrance import Entrance
+from support.ticket_setup import TicketSetup
 
 
 @pytest.fixture
-async def document(entrance: Entrance) -> dict[str, Any]:
-    answer = await entrance.http.get("/tickets/openapi.json")
+async def document(setup: TicketSetup) -> dict[str, Any]:
+    answer = await setup.http.get("/tickets/openapi.json")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     described: dict[str, Any] = answer.json()
@@ -34,9 +34,9 @@ async def test_is_valid_and_has_every_reason(document: dict[str, Any]) -> None:
     assert responses.keys() >= {str(kind.status) for reason, kind in KINDS.items() if reason is not Reason.CAMERA_OFF}
 
 
-async def test_answers_match_the_document(entrance: Entrance, document: dict[str, Any]) -> None:
+async def test_answers_match_the_document(setup: TicketSetup, document: dict[str, Any]) -> None:
     for action in TicketAction:
-        ticket = await entrance.mint(action)
+        ticket = await setup.mint(action)
         check(document, "RedemptionRequest", {"ticket": ticket})
-        check(document, "Redemption", (await entrance.redeem(ticket)).json())
-        check(document, "ProblemDetails", (await entrance.redeem(ticket)).json())
+        check(document, "Redemption", (await setup.redeem(ticket)).json())
+        check(document, "ProblemDetails", (await setup.redeem(ticket)).json())

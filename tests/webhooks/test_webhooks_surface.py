@@ -19,7 +19,18 @@ from domogate.domain.people import Principal, Scope, Standing
 from domogate.http_api.credentials import KeyAndToken
 from domogate.ports import Admitted, Undelivered
 from domogate.services.webhooks.registration import TESTS
-from support.deliveries import GIVEN_UP, GUEST, HOME, LAMPS, OTHER, DeliverySetup, RecordingSender, copied, migrated, open_house
+from support.delivery_setup import (
+    GIVEN_UP,
+    GUEST,
+    HOME,
+    LAMPS,
+    OTHER,
+    DeliverySetup,
+    RecordingSender,
+    copied,
+    migrated,
+    open_delivery_setup,
+)
 
 URL = "https://receiver.example/hook"
 
@@ -51,10 +62,10 @@ class KnownCredentials:
 class App:
     """An application with the key, for one user or another."""
 
-    def __init__(self, house: DeliverySetup, sender: RecordingSender) -> None:
-        self.house, self.sender, self.credentials = house, sender, KnownCredentials()
-        credentials = KeyAndToken(self.credentials, self.credentials, house.notes)
-        surface = webhooks.build(house.webhooks, credentials, base_url="https://gateway.example", version="1")
+    def __init__(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        self.setup, self.sender, self.credentials = setup, sender, KnownCredentials()
+        credentials = KeyAndToken(self.credentials, self.credentials, setup.notes)
+        surface = webhooks.build(setup.webhooks, credentials, base_url="https://gateway.example", version="1")
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(surface), base_url="https://gateway.example")
         self.document: Any = None
 
@@ -77,13 +88,13 @@ def migrated_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def app(migrated_database: Path, tmp_path: Path) -> AsyncIterator[App]:
     sender = RecordingSender()
-    async with open_house(copied(migrated_database, tmp_path), sender) as house:
-        one = App(house, sender)
+    async with open_delivery_setup(copied(migrated_database, tmp_path), sender) as setup:
+        one = App(setup, sender)
         one.credentials.principals = {
-            b"owner": await house.let_in(),
-            b"guest": await house.let_in(GUEST),
-            b"other": await house.let_in(client=OTHER),
-            b"actor": await house.let_in(scopes=(Scope.LIGHT_WRITE,)),
+            b"owner": await setup.grant_access(),
+            b"guest": await setup.grant_access(GUEST),
+            b"other": await setup.grant_access(client=OTHER),
+            b"actor": await setup.grant_access(scopes=(Scope.LIGHT_WRITE,)),
         }
         async with one.http:
             yield one
@@ -110,7 +121,7 @@ class TestRegistering:
         assert (made["failingSince"], made["nextAttemptAt"], made["problem"], made["endedAt"]) == (None, None, "", None)
         assert (await app.call("GET", f"/webhooks/{made['id']}")).json() == made
         assert (await app.call("GET", "/webhooks")).json() == {"items": [made]}
-        assert ("webhook added", app.credentials.principals[b"owner"].user_id) in app.house.notes.entries
+        assert ("webhook added", app.credentials.principals[b"owner"].user_id) in app.setup.notes.entries
 
     async def test_the_same_again_is_409_until_it_is_removed(self, app: App) -> None:
         first = (await app.register()).json()
@@ -130,9 +141,9 @@ class TestRegistering:
         assert expect_problem(await app.register(), 422) == "The URL must not be called: it is private."
 
     async def test_the_plant_of_another_user_is_403_and_an_unknown_plant_404(self, app: App) -> None:
-        await app.house.store.withdraw_user(HOME, GUEST.id)
+        await app.setup.store.withdraw_user(HOME, GUEST.id)
         expect_problem(await app.register(who="guest"), 403)
-        assert app.house.notes.entries[-1][0] == "refusal"
+        assert app.setup.notes.entries[-1][0] == "refusal"
         expect_problem(await app.register(plantId=new_id()), 404)
 
     async def test_without_a_scope_that_shows_anything_it_is_401(self, app: App) -> None:
@@ -165,7 +176,7 @@ class TestRegistering:
         )
         for body in bodies:
             expect_problem(await app.call("POST", "/webhooks", body=body), 400)
-            assert await app.house.store.list_webhooks() == [], body
+            assert await app.setup.store.list_webhooks() == [], body
 
     async def test_a_too_large_body_is_413_and_another_type_415(self, app: App) -> None:
         expect_problem(await app.call("POST", "/webhooks", body=b" " * 70_000), 413)
@@ -220,12 +231,12 @@ class TestCredentials:
 class TestManaging:
     async def test_a_new_secret_counts_from_the_next_delivery_on(self, app: App) -> None:
         made = (await app.register()).json()
-        await app.house.report(LAMPS[0], 1)
-        await app.house.settle()
+        await app.setup.report(LAMPS[0], 1)
+        await app.setup.settle()
         renewed = (await app.call("POST", f"/webhooks/{made['id']}/secret")).json()["secret"]
         assert renewed != made["secret"]
-        await app.house.report(LAMPS[0], 2)
-        await app.house.settle()
+        await app.setup.report(LAMPS[0], 2)
+        await app.setup.settle()
         (_, first, of_first), (_, second, of_second) = app.sender.got
         assert _signature(made["secret"], dict(of_first), first) == of_first["webhook-signature"]
         assert _signature(renewed, dict(of_second), second) == of_second["webhook-signature"]
@@ -249,19 +260,19 @@ class TestManaging:
         tests = [f"/webhooks/{(await app.register(url=f'{URL}/{number}')).json()['id']}/test" for number in range(2)]
         for number in range(TESTS):
             assert (await app.call("POST", tests[number % 2])).status_code == 200
-        app.house.clock.at += 20.5
+        app.setup.clock.at += 20.5
         answer = await app.call("POST", tests[0])
         expect_problem(answer, 429)
         assert answer.headers["retry-after"] == "40"
         assert len(app.sender.got) == TESTS
-        app.house.clock.at += 39.5
+        app.setup.clock.at += 39.5
         assert (await app.call("POST", tests[0])).status_code == 200
 
     async def test_its_health_is_shown(self, app: App) -> None:
         app.sender.answer = Undelivered("The receiver did not answer within 15 s.")
         made = (await app.register()).json()
-        await app.house.report()
-        await app.house.settle()
+        await app.setup.report()
+        await app.setup.settle()
         shown = (await app.call("GET", f"/webhooks/{made['id']}")).json()
         assert (shown["failures"], shown["problem"]) == (1, "The receiver did not answer within 15 s.")
         assert shown["failingSince"] < shown["nextAttemptAt"]
@@ -269,10 +280,10 @@ class TestManaging:
     async def test_dead_letters_are_listed_in_pages_and_replayed(self, app: App) -> None:
         app.sender.answer = Undelivered("away")
         made = (await app.register()).json()
-        old = [str(await app.house.report(LAMPS[n], 1)) for n in range(3)]
-        await app.house.settle()
-        await app.house.pass_time(GIVEN_UP)
-        await app.house.pass_time(3600)
+        old = [str(await app.setup.report(LAMPS[n], 1)) for n in range(3)]
+        await app.setup.settle()
+        await app.setup.pass_time(GIVEN_UP)
+        await app.setup.pass_time(3600)
         at = f"/webhooks/{made['id']}/dead-letters"
         page = (await app.call("GET", at, params={"limit": 2})).json()
         assert [item["id"] for item in page["items"]] == old[:2]
@@ -283,8 +294,8 @@ class TestManaging:
         app.sender.answer = 200
         assert (await app.call("POST", f"{at}/replay", body={"ids": [old[0], "99999"]})).json() == {"replayed": 1}
         assert (await app.call("POST", f"{at}/replay", body={})).json() == {"replayed": 2}
-        await app.house.until(lambda: len(app.sender.got) == 3)
-        await app.house.settle()
+        await app.setup.until(lambda: len(app.sender.got) == 3)
+        await app.setup.settle()
         assert (await app.call("GET", at)).json() == {"items": [], "next": None}
 
     async def test_malformed_ids_are_400(self, app: App) -> None:
@@ -294,8 +305,8 @@ class TestManaging:
 
     async def test_a_webhook_that_has_ended_is_shown_with_the_reason_and_cannot_be_used(self, app: App) -> None:
         made = (await app.register(who="guest")).json()
-        await app.house.store.withdraw_user(HOME, GUEST.id)
-        await app.house.settle()
+        await app.setup.store.withdraw_user(HOME, GUEST.id)
+        await app.setup.settle()
         at = f"/webhooks/{made['id']}"
         shown = (await app.call("GET", at, who="guest")).json()
         assert shown["endedAt"] is not None
@@ -334,7 +345,7 @@ class TestRoutes:
         async def fail(*_: Any, **__: Any) -> Any:
             raise OSError("secret path")
 
-        monkeypatch.setattr(app.house.store, "list_webhooks", fail)
+        monkeypatch.setattr(app.setup.store, "list_webhooks", fail)
         assert "secret" not in expect_problem(await app.call("GET", "/webhooks"), 500)
 
 

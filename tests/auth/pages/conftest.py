@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from support.pages import House, PageBrowser, house
+from support.auth_setup import AuthSetup, PageBrowser, open_auth_setup
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path) as built:
+async def setup(tmp_path: Path) -> AsyncIterator[AuthSetup]:
+    async with open_auth_setup(tmp_path) as built:
         yield built
 
 
 @pytest.fixture
-async def browser(home: House) -> AsyncIterator[PageBrowser]:
-    browser = PageBrowser(home.app(), home.base_url)
+async def browser(setup: AuthSetup) -> AsyncIterator[PageBrowser]:
+    browser = PageBrowser(setup.app(), setup.base_url)
     async with browser.http:
         yield browser

@@ -6,7 +6,9 @@ import pytest
 
 from domogate.domain.people import Standing
 from domogate.services.people import LINK_PATH
-from support.pages import ANNA, APP_NAME, BRUNO, HOUSE, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
+from support.auth_setup import APP_NAME, PASSWORD, SECRET, AuthSetup, PageBrowser, heading_of, open_auth_setup
+from support.forms import forms_of
+from support.stores import ANNA, BRUNO, HOUSE
 
 pytestmark = pytest.mark.slow
 
@@ -43,16 +45,16 @@ class TestTheAccount:
         assert 'class="notice"' not in (await browser.get("/auth/account?done=%3Cb%3E")).text
 
     @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
-    async def test_nothing_is_done_for_a_form_of_another_site(self, browser: PageBrowser, home: House, path: str) -> None:
-        await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
-        grant = await home.let_in(ANNA)
+    async def test_nothing_is_done_for_a_form_of_another_site(self, browser: PageBrowser, setup: AuthSetup, path: str) -> None:
+        await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
+        grant = await setup.grant_access(ANNA)
         await browser.log_in()
-        fields = {"client_id": home.client.id, "others": "yes", "plant": HOUSE.id, "accept": "yes", "csrf": "wrong"}
+        fields = {"client_id": setup.client.id, "others": "yes", "plant": HOUSE.id, "accept": "yes", "csrf": "wrong"}
         answer = await browser.http.post(path, data=fields)
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account?done=stale")
-        assert [it.id for it in await home.store.list_grants(ANNA.id)] == [grant.id]
-        assert (await home.user(ANNA)).standing is Standing.TERMS_EXPIRED
-        assert await home.sessions.find(browser.cookie) is not None
+        assert [it.id for it in await setup.store.list_grants(ANNA.id)] == [grant.id]
+        assert (await setup.user(ANNA)).standing is Standing.TERMS_EXPIRED
+        assert await setup.sessions.find(browser.cookie) is not None
 
     @pytest.mark.parametrize("path", [REVOKE, END, LEAVE, "/auth/account/terms", "/auth/account/logout"])
     async def test_without_a_login_nothing_is_done(self, browser: PageBrowser, path: str) -> None:
@@ -61,44 +63,44 @@ class TestTheAccount:
 
 
 class TestApplications:
-    async def test_are_shown_once_with_all_they_may_do(self, browser: PageBrowser, home: House) -> None:
-        await home.let_in(ANNA, "light.read")
-        await home.let_in(ANNA, "plug.write", "light.read")
+    async def test_are_shown_once_with_all_they_may_do(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.grant_access(ANNA, "light.read")
+        await setup.grant_access(ANNA, "plug.write", "light.read")
         page = await open_account(browser)
         assert page.count(REVOKE) == 1
         assert page.count("See your lights") == 1
         assert page.count("Switch your plugs") == 1
         assert "Access given 2 hours ago" in page
 
-    async def test_a_name_is_never_markup(self, browser: PageBrowser, home: House) -> None:
-        await home.let_in(ANNA)
+    async def test_a_name_is_never_markup(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.grant_access(ANNA)
         page = await open_account(browser)
         assert APP_NAME not in page
         assert "Sunrise &lt;b&gt;lights" in page
 
-    async def test_removed_they_have_no_access_any_more(self, browser: PageBrowser, home: House) -> None:
-        await home.let_in(ANNA, "light.read")
-        await home.let_in(ANNA, "plug.write")
-        kept = await home.let_in(BRUNO)
+    async def test_removed_they_have_no_access_any_more(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.grant_access(ANNA, "light.read")
+        await setup.grant_access(ANNA, "plug.write")
+        kept = await setup.grant_access(BRUNO)
         await open_account(browser)
         await browser.send(REVOKE)
         page = (await browser.follow()).text
         assert "It has no access any more." in page
         assert REVOKE not in page
-        assert await home.store.list_grants(ANNA.id) == []
-        assert [it.id for it in await home.store.list_grants(BRUNO.id)] == [kept.id]
+        assert await setup.store.list_grants(ANNA.id) == []
+        assert [it.id for it in await setup.store.list_grants(BRUNO.id)] == [kept.id]
 
-    async def test_without_a_client_id_no_application_is_removed(self, browser: PageBrowser, home: House) -> None:
-        grant = await home.let_in(ANNA)
+    async def test_without_a_client_id_no_application_is_removed(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        grant = await setup.grant_access(ANNA)
         await open_account(browser)
         await browser.send(REVOKE, client_id="")
-        assert [it.id for it in await home.store.list_grants(ANNA.id)] == [grant.id]
+        assert [it.id for it in await setup.store.list_grants(ANNA.id)] == [grant.id]
 
-    async def test_one_that_is_registered_no_longer_is_shown_by_its_id(self, browser: PageBrowser, home: House) -> None:
-        await home.let_in(ANNA, "a.scope.of.old")
-        await home.store.save_client(type(home.client)(home.client.id, ""))
+    async def test_one_that_is_registered_no_longer_is_shown_by_its_id(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.grant_access(ANNA, "a.scope.of.old")
+        await setup.store.save_client(type(setup.client)(setup.client.id, ""))
         page = await open_account(browser)
-        assert home.client.id in page
+        assert setup.client.id in page
         assert "a.scope.of.old" in page
 
 
@@ -108,8 +110,8 @@ class TestSessions:
         assert page.count("this browser") == 1
         assert END not in page
 
-    async def test_another_can_be_ended(self, browser: PageBrowser, home: House) -> None:
-        other = PageBrowser(home.app(), home.base_url)
+    async def test_another_can_be_ended(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        other = PageBrowser(setup.app(), setup.base_url)
         async with other.http:
             await other.log_in()
             await open_account(browser)
@@ -117,49 +119,49 @@ class TestSessions:
             assert "You are logged out there." in (await browser.follow()).text
             assert (await other.get("/auth/account")).status_code == 303
 
-    async def test_all_others_can_be_ended_at_once(self, browser: PageBrowser, home: House) -> None:
+    async def test_all_others_can_be_ended_at_once(self, browser: PageBrowser, setup: AuthSetup) -> None:
         for _ in range(3):
-            await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "x")
+            await setup.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "x")
         await open_account(browser)
         token = forms_of(browser.answer.text)[0].fields["csrf"]
         await browser.http.post(END, data={"csrf": token, "others": "yes"})
-        assert len(await home.store.list_sessions(ANNA.id)) == 1
-        assert await home.sessions.find(browser.cookie) is not None
+        assert len(await setup.store.list_sessions(ANNA.id)) == 1
+        assert await setup.sessions.find(browser.cookie) is not None
 
-    async def test_somebody_elses_cannot_be_ended(self, browser: PageBrowser, home: House) -> None:
-        await home.sessions.log_in(BRUNO.email, PASSWORD, None, "192.0.2.8", "x")
-        (brunos,) = await home.store.list_sessions(BRUNO.id)
+    async def test_somebody_elses_cannot_be_ended(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.sessions.log_in(BRUNO.email, PASSWORD, None, "192.0.2.8", "x")
+        (brunos,) = await setup.store.list_sessions(BRUNO.id)
         await open_account(browser)
         token = forms_of(browser.answer.text)[0].fields["csrf"]
         await browser.http.post(END, data={"csrf": token, "session_id": brunos.id})
-        assert len(await home.store.list_sessions(BRUNO.id)) == 1
+        assert len(await setup.store.list_sessions(BRUNO.id)) == 1
 
-    async def test_logging_out_ends_it_and_takes_the_cookie_away(self, browser: PageBrowser, home: House) -> None:
+    async def test_logging_out_ends_it_and_takes_the_cookie_away(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await open_account(browser)
         cookie = browser.cookie
         page = await browser.send("/auth/account/logout")
         assert heading_of(page.text) == "You are logged out"
-        assert await home.sessions.find(cookie) is None
+        assert await setup.sessions.find(cookie) is None
         assert not browser.cookie
 
 
 class TestPlants:
-    async def test_leaving_one_is_asked_first_and_done_then(self, browser: PageBrowser, home: House) -> None:
+    async def test_leaving_one_is_asked_first_and_done_then(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await open_account(browser, BRUNO.email)
         page = await browser.get(f"{LEAVE}?plant={HOUSE.id}")
         assert heading_of(page.text) == f"Leave {HOUSE.name}?"
-        assert (await home.store.list_plants_of(BRUNO.id))[0] != ()
+        assert (await setup.store.list_plants_of(BRUNO.id))[0] != ()
         await browser.send(LEAVE)
         assert "You have left the home." in (await browser.follow()).text
-        assert (await home.store.list_plants_of(BRUNO.id))[0] == ()
+        assert (await setup.store.list_plants_of(BRUNO.id))[0] == ()
 
     @pytest.mark.parametrize("plant", ["", "x", HOUSE.id])
-    async def test_ones_own_cannot_be_left(self, browser: PageBrowser, home: House, plant: str) -> None:
+    async def test_ones_own_cannot_be_left(self, browser: PageBrowser, setup: AuthSetup, plant: str) -> None:
         await open_account(browser)
         assert (await browser.get(f"{LEAVE}?plant={plant}")).status_code == 303
         token = forms_of((await browser.get("/auth/account")).text)[0].fields["csrf"]
         await browser.http.post(LEAVE, data={"csrf": token, "plant": plant})
-        assert (await home.store.list_plants_of(ANNA.id))[0] != ()
+        assert (await setup.store.list_plants_of(ANNA.id))[0] != ()
 
 
 class TestStanding:
@@ -173,71 +175,71 @@ class TestStanding:
         ],
     )
     async def test_says_what_is_due(
-        self, browser: PageBrowser, home: House, standing: Standing, password: bool, terms: bool
+        self, browser: PageBrowser, setup: AuthSetup, standing: Standing, password: bool, terms: bool
     ) -> None:
-        await home.set_standing(ANNA, standing)
+        await setup.set_standing(ANNA, standing)
         page = await open_account(browser)
         assert ("You need a new password" in page) is password
         assert ("The terms of use have changed" in page) is terms
 
     @pytest.mark.parametrize("terms_url", [None, "https://terms.example/2027?for=homes&lang=en#top"])
     async def test_links_to_the_terms_where_they_can_be_read(self, tmp_path: Path, terms_url: str | None) -> None:
-        async with house(tmp_path, terms_url=terms_url) as home:
-            await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
-            browser = PageBrowser(home.app(), home.base_url)
+        async with open_auth_setup(tmp_path, terms_url=terms_url) as setup:
+            await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
+            browser = PageBrowser(setup.app(), setup.base_url)
             async with browser.http:
                 page = await open_account(browser)
         links = re.findall(r'<a href="([^"]+)" rel="noreferrer">Read the terms</a>', page)
         assert [html.unescape(link) for link in links] == ([] if terms_url is None else [terms_url])
 
-    async def test_accepting_the_terms_mends_it(self, browser: PageBrowser, home: House) -> None:
-        await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+    async def test_accepting_the_terms_mends_it(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await open_account(browser)
         await browser.send("/auth/account/terms", accept="yes")
         assert "The terms are accepted." in (await browser.follow()).text
-        assert (await home.user(ANNA)).standing is Standing.GOOD
+        assert (await setup.user(ANNA)).standing is Standing.GOOD
 
-    async def test_terms_are_not_accepted_without_the_tick(self, browser: PageBrowser, home: House) -> None:
-        await home.set_standing(ANNA, Standing.TERMS_EXPIRED)
+    async def test_terms_are_not_accepted_without_the_tick(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.set_standing(ANNA, Standing.TERMS_EXPIRED)
         await open_account(browser)
         await browser.send("/auth/account/terms")
-        assert (await home.user(ANNA)).standing is Standing.TERMS_EXPIRED
+        assert (await setup.user(ANNA)).standing is Standing.TERMS_EXPIRED
 
-    async def test_changing_the_password_mends_the_other(self, browser: PageBrowser, home: House) -> None:
-        await home.set_standing(ANNA, Standing.BOTH_EXPIRED)
+    async def test_changing_the_password_mends_the_other(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.set_standing(ANNA, Standing.BOTH_EXPIRED)
         await browser.log_in()
         await browser.get("/auth/account/password")
         await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
-        assert (await home.user(ANNA)).standing is Standing.TERMS_EXPIRED
+        assert (await setup.user(ANNA)).standing is Standing.TERMS_EXPIRED
 
 
 class TestChangingThePassword:
-    async def test_ends_all_other_sessions_and_keeps_this_one(self, browser: PageBrowser, home: House) -> None:
-        await home.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "x")
+    async def test_ends_all_other_sessions_and_keeps_this_one(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.sessions.log_in(ANNA.email, PASSWORD, None, "192.0.2.8", "x")
         await browser.log_in()
         await browser.get("/auth/account/password")
         await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
         assert "Your password is changed." in (await browser.follow()).text
-        assert len(await home.store.list_sessions(ANNA.id)) == 1
+        assert len(await setup.store.list_sessions(ANNA.id)) == 1
         browser.http.cookies.clear()
         assert (await browser.log_in(password=PASSWORD)).status_code == 403
         assert (await browser.log_in(password=NEW)).status_code == 303
 
     async def test_does_not_replace_one_that_was_renewed_by_a_link_meanwhile(
-        self, browser: PageBrowser, home: House, monkeypatch: pytest.MonkeyPatch
+        self, browser: PageBrowser, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Somebody who knows the old password and has a browser open must not get the account back."""
         await browser.log_in()
         await browser.get("/auth/account/password")
-        link = (await home.link(ANNA)).removeprefix(LINK_PATH)
-        verify = home.env.hasher.verify_password
+        link = (await setup.link(ANNA)).removeprefix(LINK_PATH)
+        verify = setup.env.hasher.verify_password
 
         async def verify_slowly(password: str, password_hash: str | None) -> bool:
             right = await verify(password, password_hash)
-            await home.people.redeem_link(link, "four green kites")
+            await setup.people.redeem_link(link, "four green kites")
             return right
 
-        monkeypatch.setattr(home.env.hasher, "verify_password", verify_slowly)
+        monkeypatch.setattr(setup.env.hasher, "verify_password", verify_slowly)
         answer = await browser.send(current=PASSWORD, password=NEW, repeated=NEW)
         monkeypatch.undo()
         assert answer.headers["location"].startswith("/auth/login")
@@ -257,16 +259,16 @@ class TestChangingThePassword:
         ],
     )
     async def test_says_what_is_wrong_and_changes_nothing(
-        self, browser: PageBrowser, home: House, current: str, password: str, repeated: str, status: int, words: str
+        self, browser: PageBrowser, setup: AuthSetup, current: str, password: str, repeated: str, status: int, words: str
     ) -> None:
-        before = (await home.user(ANNA)).password_hash
+        before = (await setup.user(ANNA)).password_hash
         await browser.log_in()
         await browser.get("/auth/account/password")
         answer = await browser.send(current=current, password=password, repeated=repeated)
         assert answer.status_code == status
         assert words in answer.text
         assert 'aria-invalid="true"' in answer.text
-        assert (await home.user(ANNA)).password_hash == before
+        assert (await setup.user(ANNA)).password_hash == before
 
     async def test_guessing_the_current_one_is_slowed_down(self, browser: PageBrowser) -> None:
         await browser.log_in()
@@ -288,66 +290,66 @@ class TestChangingThePassword:
 
 
 class TestTheSecondFactor:
-    async def test_is_switched_on_with_a_code_and_off_with_the_password(self, browser: PageBrowser, home: House) -> None:
+    async def test_is_switched_on_with_a_code_and_off_with_the_password(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         page = await browser.get("/auth/account/second-factor")
         secret = forms_of(page.text)[0].fields["secret"]
-        done = await browser.send(code=home.code(secret))
+        done = await browser.send(code=setup.code(secret))
         assert heading_of(done.text) == "Recovery codes"
         assert "The second step is on." in (await browser.get("/auth/account?done=second_factor_on")).text
-        assert (await home.user(ANNA)).totp_secret == secret
+        assert (await setup.user(ANNA)).totp_secret == secret
         page = await browser.get("/auth/account/second-factor")
         assert secret not in page.text
         assert (await browser.send(current="not it")).status_code == 403
-        assert (await home.user(ANNA)).totp_secret == secret
+        assert (await setup.user(ANNA)).totp_secret == secret
         await browser.send(current=PASSWORD)
         assert "The second step is off." in (await browser.follow()).text
-        assert (await home.user(ANNA)).totp_secret is None
+        assert (await setup.user(ANNA)).totp_secret is None
 
     @pytest.mark.parametrize("after", [299, 300])
     async def test_is_switched_on_with_the_password_five_minutes_after_the_login(
-        self, browser: PageBrowser, home: House, after: int
+        self, browser: PageBrowser, setup: AuthSetup, after: int
     ) -> None:
         await browser.log_in()
-        home.clock.at += after
+        setup.clock.at += after
         page = await browser.get("/auth/account/second-factor")
         asked = after == 300
         assert ('name="current"' in page.text) is asked
         secret = forms_of(page.text)[0].fields["secret"]
         if asked:
             for wrong in ("", "not it"):
-                again = await browser.send(code=home.code(secret), current=wrong)
-                assert (again.status_code, (await home.user(ANNA)).totp_secret) == (403, None)
+                again = await browser.send(code=setup.code(secret), current=wrong)
+                assert (again.status_code, (await setup.user(ANNA)).totp_secret) == (403, None)
                 assert "This is not your current password." in again.text
-        await browser.send(code=home.code(secret), current=PASSWORD if asked else "")
-        assert (await home.user(ANNA)).totp_secret == secret
+        await browser.send(code=setup.code(secret), current=PASSWORD if asked else "")
+        assert (await setup.user(ANNA)).totp_secret == secret
 
     @pytest.mark.parametrize("after", [299, 300])
     async def test_is_switched_off_with_the_password_five_minutes_after_the_login(
-        self, browser: PageBrowser, home: House, after: int
+        self, browser: PageBrowser, setup: AuthSetup, after: int
     ) -> None:
-        await home.change(ANNA, totp_secret=SECRET)
+        await setup.change(ANNA, totp_secret=SECRET)
         await browser.log_in()
         await browser.follow()
-        await browser.send(code=home.code())
-        home.clock.at += after
+        await browser.send(code=setup.code())
+        setup.clock.at += after
         asked = after == 300
         assert ('name="current"' in (await browser.get("/auth/account/second-factor")).text) is asked
         assert (await browser.send()).status_code == (403 if asked else 303)
-        assert ((await home.user(ANNA)).totp_secret is not None) is asked
+        assert ((await setup.user(ANNA)).totp_secret is not None) is asked
 
-    async def test_recovery_codes_are_shown_once_and_renewed_on_demand(self, browser: PageBrowser, home: House) -> None:
+    async def test_recovery_codes_are_shown_once_and_renewed_on_demand(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         page = await browser.get("/auth/account/second-factor")
         secret = forms_of(page.text)[0].fields["secret"]
-        shown = await browser.send(code=home.code(secret))
+        shown = await browser.send(code=setup.code(secret))
         first = CODE_SHOWN.findall(shown.text)
         assert len(set(first)) == 10
         assert shown.headers["cache-control"] == "no-store"
         page = await browser.get("/auth/account/second-factor")
         assert "Unused recovery codes: 10." in page.text
         assert CODE_SHOWN.findall(page.text) == []
-        home.clock.at += 300
+        setup.clock.at += 300
         token = forms_of(page.text)[0].fields["csrf"]
         path = "/auth/account/second-factor/recovery-codes"
         for refused in ({"csrf": token}, {"csrf": token, "current": "not it"}, {"csrf": "wrong", "current": PASSWORD}):
@@ -362,34 +364,34 @@ class TestTheSecondFactor:
         assert (await browser.send(recovery=second[0])).status_code == 303
         assert browser.cookie
 
-    async def test_a_wrong_code_switches_nothing_on(self, browser: PageBrowser, home: House) -> None:
+    async def test_a_wrong_code_switches_nothing_on(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         await browser.get("/auth/account/second-factor")
         assert (await browser.send(code="000000")).status_code == 403
-        assert (await home.user(ANNA)).totp_secret is None
+        assert (await setup.user(ANNA)).totp_secret is None
 
-    async def test_forms_of_another_site_switch_nothing(self, browser: PageBrowser, home: House) -> None:
+    async def test_forms_of_another_site_switch_nothing(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         page = await browser.get("/auth/account/second-factor")
         secret = forms_of(page.text)[0].fields["secret"]
-        assert (await browser.send(code=home.code(secret), csrf="wrong")).status_code == 400
-        assert (await home.user(ANNA)).totp_secret is None
-        await home.change(ANNA, totp_secret=SECRET)
+        assert (await browser.send(code=setup.code(secret), csrf="wrong")).status_code == 400
+        assert (await setup.user(ANNA)).totp_secret is None
+        await setup.change(ANNA, totp_secret=SECRET)
         answer = await browser.http.post("/auth/account/second-factor/off", data={"current": PASSWORD})
-        assert (await home.user(ANNA)).totp_secret == SECRET
+        assert (await setup.user(ANNA)).totp_secret == SECRET
         assert answer.status_code in (303, 400)
 
-    async def test_one_that_is_demanded_cannot_be_switched_off(self, browser: PageBrowser, home: House) -> None:
-        await home.change(ANNA, totp_secret=SECRET)
+    async def test_one_that_is_demanded_cannot_be_switched_off(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.change(ANNA, totp_secret=SECRET)
         await browser.log_in()
         await browser.follow()
-        await browser.send(code=home.code())
-        home.sessions.second_factor_required = True
+        await browser.send(code=setup.code())
+        setup.sessions.second_factor_required = True
         page = await browser.get("/auth/account/second-factor")
         assert "cannot be switched off" in page.text
-        person = await home.sessions.find(browser.cookie)
+        person = await setup.sessions.find(browser.cookie)
         assert person is not None
         token = person.form_token
         data = {"csrf": token, "current": PASSWORD}
         assert (await browser.http.post("/auth/account/second-factor/off", data=data)).status_code == 403
-        assert (await home.user(ANNA)).totp_secret == SECRET
+        assert (await setup.user(ANNA)).totp_secret == SECRET

@@ -10,9 +10,11 @@ import httpx
 import pytest
 
 from domogate.domain.people import User
+from support.auth_setup import ADDRESS, PASSWORD, SECRET, AuthSetup, PageBrowser, heading_of, open_auth_setup
 from support.edge_server import serving
-from support.pages import ADDRESS, ANNA, BRUNO, CARLA, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
-from support.people import LINK_LIFETIME
+from support.forms import forms_of
+from support.people_setup import LINK_LIFETIME
+from support.stores import ANNA, BRUNO, CARLA
 
 pytestmark = pytest.mark.slow
 
@@ -22,8 +24,8 @@ NEW = "three purple umbrellas"
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path, mails_links=True) as built:
+async def setup(tmp_path: Path) -> AsyncIterator[AuthSetup]:
+    async with open_auth_setup(tmp_path, mails_links=True) as built:
         yield built
 
 
@@ -32,30 +34,32 @@ async def ask(browser: PageBrowser, email: str = ANNA.email) -> httpx.Response:
     return await browser.send(FORGOTTEN, email=email)
 
 
-def mailed_path(home: House) -> str:
+def mailed_path(setup: AuthSetup) -> str:
     """The link of the last mail, as the browser opens it."""
-    link = home.mail.sent[-1][2]
+    link = setup.mail.sent[-1][2]
     assert link is not None
     parts = urlsplit(link)
     return f"{parts.path}?{parts.query}"
 
 
-async def audited(home: House) -> list[tuple[str, str, str]]:
+async def audited(setup: AuthSetup) -> list[tuple[str, str, str]]:
     """Actor, result and address of the audit entries about links, the oldest first."""
-    await home.audit.flush()
-    entries = [record.entry for record in await home.audit.list(limit=100)]
+    await setup.audit.flush()
+    entries = [record.entry for record in await setup.audit.list(limit=100)]
     return [(entry.who, entry.result, entry.address) for entry in entries if entry.action == "link issued"]
 
 
 class TestTheWayThere:
-    async def test_is_on_the_login_page_and_keeps_where_the_person_was_going(self, browser: PageBrowser, home: House) -> None:
-        await browser.get(home.authorize_path())
+    async def test_is_on_the_login_page_and_keeps_where_the_person_was_going(
+        self, browser: PageBrowser, setup: AuthSetup
+    ) -> None:
+        await browser.get(setup.authorize_path())
         login = (await browser.follow()).text
-        path = httpx.QueryParams({"return_to": home.authorize_path()})
+        path = httpx.QueryParams({"return_to": setup.authorize_path()})
         assert f'href="{FORGOTTEN}?return_to=' in login
         page = await browser.get(f"{FORGOTTEN}?{path}")
         assert heading_of(page.text) == "Forgotten your password?"
-        assert forms_of(page.text)[0].fields["return_to"] == home.authorize_path()
+        assert forms_of(page.text)[0].fields["return_to"] == setup.authorize_path()
         sent = await browser.send(FORGOTTEN, email=ANNA.email)
         assert 'href="/auth/login?return_to=%2Fauth%2Fauthorize' in sent.text
 
@@ -68,68 +72,70 @@ class TestTheWayThere:
         ("language", "title"),
         [("it", "Hai dimenticato la password?"), ("de", "Passwort vergessen?"), ("fr", "Mot de passe oublié ?")],
     )
-    async def test_speaks_the_persons_language(self, home: House, language: str, title: str) -> None:
-        browser = PageBrowser(home.app(), home.base_url, **{"accept-language": language})
+    async def test_speaks_the_persons_language(self, setup: AuthSetup, language: str, title: str) -> None:
+        browser = PageBrowser(setup.app(), setup.base_url, **{"accept-language": language})
         async with browser.http:
             assert heading_of((await browser.get(FORGOTTEN)).text) == title
             sent = await browser.send(FORGOTTEN, email=ANNA.email)
             assert f'<html lang="{language}">' in sent.text
 
-    async def test_a_link_that_is_too_old_leads_there_too(self, browser: PageBrowser, home: House) -> None:
+    async def test_a_link_that_is_too_old_leads_there_too(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await ask(browser)
-        home.clock.at += LINK_LIFETIME
-        dead = await browser.get(mailed_path(home))
+        setup.clock.at += LINK_LIFETIME
+        dead = await browser.get(mailed_path(setup))
         assert dead.status_code == 410
         assert f'href="{FORGOTTEN}"' in dead.text
 
 
 class TestTheLink:
-    async def test_is_mailed_and_sets_a_new_password(self, browser: PageBrowser, home: House) -> None:
+    async def test_is_mailed_and_sets_a_new_password(self, browser: PageBrowser, setup: AuthSetup) -> None:
         sent = await ask(browser)
         assert (sent.status_code, heading_of(sent.text)) == (200, "Check your mailbox")
-        assert [(what, email) for what, email, _ in home.mail.sent] == [("password", ANNA.email)]
-        page = await browser.get(mailed_path(home))
+        assert [(what, email) for what, email, _ in setup.mail.sent] == [("password", ANNA.email)]
+        page = await browser.get(mailed_path(setup))
         assert heading_of(page.text) == "Choose a new password"
         await browser.send(password=NEW, repeated=NEW)
         assert (await browser.log_in(password=PASSWORD)).status_code == 403
         assert (await browser.log_in(password=NEW)).status_code == 303
 
-    async def test_is_not_shown_to_who_asks(self, browser: PageBrowser, home: House) -> None:
+    async def test_is_not_shown_to_who_asks(self, browser: PageBrowser, setup: AuthSetup) -> None:
         sent = await ask(browser)
-        assert mailed_path(home).partition("token=")[2] not in sent.text
+        assert mailed_path(setup).partition("token=")[2] not in sent.text
 
     async def test_changes_nothing_until_it_is_used(self, browser: PageBrowser) -> None:
         await ask(browser)
         assert (await browser.log_in()).status_code == 303
 
-    async def test_does_not_get_around_the_second_factor(self, browser: PageBrowser, home: House) -> None:
-        await home.change(ANNA, totp_secret=SECRET)
+    async def test_does_not_get_around_the_second_factor(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        await setup.change(ANNA, totp_secret=SECRET)
         await ask(browser)
-        await browser.get(mailed_path(home))
+        await browser.get(mailed_path(setup))
         await browser.send(password=NEW, repeated=NEW)
         answer = await browser.log_in(password=NEW)
         assert urlsplit(answer.headers["location"]).path == "/auth/login/code"
         assert not browser.cookie
 
     @pytest.mark.parametrize("email", [NOBODY, CARLA.email])
-    async def test_is_not_made_for_who_has_no_password_to_forget(self, browser: PageBrowser, home: House, email: str) -> None:
+    async def test_is_not_made_for_who_has_no_password_to_forget(
+        self, browser: PageBrowser, setup: AuthSetup, email: str
+    ) -> None:
         assert (await ask(browser, email)).status_code == 200
-        assert home.mail.sent == []
-        assert not (await home.user(CARLA)).active
+        assert setup.mail.sent == []
+        assert not (await setup.user(CARLA)).active
 
-    async def test_is_found_by_the_email_in_any_case(self, browser: PageBrowser, home: House) -> None:
+    async def test_is_found_by_the_email_in_any_case(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await ask(browser, f" {ANNA.email.upper()} ")
-        assert [email for _, email, _ in home.mail.sent] == [ANNA.email]
+        assert [email for _, email, _ in setup.mail.sent] == [ANNA.email]
 
 
-class Ledger:
+class CallRecorder:
     """Records the calls of the store, the hasher and the mail, and when the response was sent."""
 
     ANSWERED = "answered"
 
-    def __init__(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch) -> None:
         self.lines: list[str] = []
-        for part in (home.store, home.env.hasher, home.mail):
+        for part in (setup.store, setup.env.hasher, setup.mail):
             for name in dir(part):
                 if not name.startswith("_") and asyncio.iscoroutinefunction(getattr(part, name)):
                     monkeypatch.setattr(part, name, self._noting(name, getattr(part, name)))
@@ -169,22 +175,22 @@ class TestNobodyLearnsWhoHasAnAccount:
             answers.append((answer.status_code, headers, answer.text.replace(email, "EMAIL")))
         assert all(answer == answers[0] for answer in answers)
 
-    async def test_it_is_given_before_anybody_is_looked_up(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The work before every response is the same, the counting of attempts. So it takes the same time."""
-        ledger = Ledger(home, monkeypatch)
-        browser = PageBrowser(ledger.watch(home.app()), home.base_url)
+    async def test_it_is_given_before_anybody_is_looked_up(self, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Before every response the gateway does the same work: it counts attempts. So every response takes the same time."""
+        calls = CallRecorder(setup, monkeypatch)
+        browser = PageBrowser(calls.watch(setup.app()), setup.base_url)
         work: dict[str, tuple[list[str], list[str]]] = {}
         async with browser.http:
             for email in (ANNA.email, NOBODY, CARLA.email):
                 await browser.get(FORGOTTEN)
-                ledger.lines.clear()
+                calls.lines.clear()
                 await browser.send(FORGOTTEN, email=email)
-                work[email] = ledger.take()
+                work[email] = calls.take()
         assert [before for before, _ in work.values()] == [["admit_attempt"]] * 3
-        assert "send_password_link" in work[ANNA.email][1]  # the ledger does see what is done
+        assert "send_password_link" in work[ANNA.email][1]  # the recorder does see the calls
         assert work[NOBODY][1] == work[CARLA.email][1] == ["find_user_by_email"]
 
-    async def test_a_slow_mail_server_keeps_no_answer_back(self, home: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_slow_mail_server_keeps_no_answer_back(self, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch) -> None:
         """Over a real socket: if the mail were sent first, the response would never arrive."""
         answered, delivered = asyncio.Event(), asyncio.Event()
 
@@ -193,8 +199,8 @@ class TestNobodyLearnsWhoHasAnAccount:
             delivered.set()
             return True
 
-        monkeypatch.setattr(home.mail, "send_password_link", wait_for_the_answer)
-        async with serving(home.app()) as gateway:
+        monkeypatch.setattr(setup.mail, "send_password_link", wait_for_the_answer)
+        async with serving(setup.app()) as gateway:
             http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{gateway.port}", trust_env=False, timeout=30)
             async with http:
                 page = await http.get(FORGOTTEN)
@@ -213,17 +219,17 @@ class TestNobodyLearnsWhoHasAnAccount:
 class TestAskingTooOften:
     @pytest.mark.parametrize("email", [ANNA.email, NOBODY])
     async def test_about_one_account_is_slowed_down_whether_or_not_there_is_one(
-        self, browser: PageBrowser, home: House, email: str
+        self, browser: PageBrowser, setup: AuthSetup, email: str
     ) -> None:
         assert [(await ask(browser, email)).status_code for _ in range(4)] == [200, 200, 200, 429]
         assert browser.answer.headers["retry-after"] == "60"
         assert "Too many attempts. Try again in 60 seconds." in browser.answer.text
         assert forms_of(browser.answer.text)[0].fields["email"] == email
-        assert len(home.mail.sent) == (3 if email == ANNA.email else 0)
-        home.clock.at += 60
+        assert len(setup.mail.sent) == (3 if email == ANNA.email else 0)
+        setup.clock.at += 60
         assert (await ask(browser, email)).status_code == 200
 
-    async def test_from_one_address_is_slowed_down(self, browser: PageBrowser, home: House) -> None:
+    async def test_from_one_address_is_slowed_down(self, browser: PageBrowser, setup: AuthSetup) -> None:
         statuses = [(await ask(browser, f"person{number}@example.com")).status_code for number in range(102)]
         assert statuses == [200] * 101 + [429]
 
@@ -242,11 +248,11 @@ class TestAskingTooOften:
 class TestRefusals:
     @pytest.mark.parametrize("token", ["", "wrong", None])
     async def test_a_form_that_another_site_made_comes_to_nothing(
-        self, browser: PageBrowser, home: House, token: str | None
+        self, browser: PageBrowser, setup: AuthSetup, token: str | None
     ) -> None:
         await browser.get(FORGOTTEN)
         assert (await browser.send(FORGOTTEN, email=ANNA.email, csrf=token)).status_code == 400
-        assert home.mail.sent == []
+        assert setup.mail.sent == []
 
     @pytest.mark.parametrize("email", ["", "   "])
     async def test_an_email_must_be_there(self, browser: PageBrowser, email: str) -> None:
@@ -263,8 +269,8 @@ class TestRefusals:
 
 class TestWithoutMail:
     @pytest.fixture
-    async def home(self, tmp_path: Path) -> AsyncIterator[House]:
-        async with house(tmp_path) as built:
+    async def setup(self, tmp_path: Path) -> AsyncIterator[AuthSetup]:
+        async with open_auth_setup(tmp_path) as built:
             yield built
 
     async def test_the_page_says_whom_to_ask_and_has_no_form(self, browser: PageBrowser) -> None:
@@ -274,14 +280,14 @@ class TestWithoutMail:
         assert forms_of(page.text) == []
 
     async def test_a_form_that_is_sent_all_the_same_makes_no_link(
-        self, browser: PageBrowser, home: House, monkeypatch: pytest.MonkeyPatch
+        self, browser: PageBrowser, setup: AuthSetup, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         token = forms_of((await browser.get("/auth/login")).text)[0].fields["csrf"]
-        ledger = Ledger(home, monkeypatch)
+        calls = CallRecorder(setup, monkeypatch)
         answer = await browser.http.post(FORGOTTEN, data={"csrf": token, "email": ANNA.email})
         assert answer.status_code == 403
         assert "Ask the operator of this gateway" in answer.text
-        assert ledger.lines == []
+        assert calls.lines == []
 
     async def test_a_dead_link_leads_to_the_operator(self, browser: PageBrowser) -> None:
         page = await browser.get("/auth/password/unknown")
@@ -290,26 +296,26 @@ class TestWithoutMail:
 
 
 class TestAudit:
-    async def who_is(self, home: House, user: User) -> str:
-        return f"user:{await home.audit.find_pseudonym(user.id)}"
+    async def who_is(self, setup: AuthSetup, user: User) -> str:
+        return f"user:{await setup.audit.find_pseudonym(user.id)}"
 
     async def test_says_for_whom_and_from_where_and_not_that_they_proved_who_they_are(
-        self, browser: PageBrowser, home: House
+        self, browser: PageBrowser, setup: AuthSetup
     ) -> None:
         await ask(browser)
-        assert await audited(home) == [("nobody", "ok", ADDRESS)]
-        (record,) = [it for it in await home.audit.list(limit=100) if it.entry.action == "link issued"]
-        assert (record.entry.what, record.entry.detail) == (await self.who_is(home, ANNA), {"mailed": "yes"})
+        assert await audited(setup) == [("nobody", "ok", ADDRESS)]
+        (record,) = [it for it in await setup.audit.list(limit=100) if it.entry.action == "link issued"]
+        assert (record.entry.what, record.entry.detail) == (await self.who_is(setup, ANNA), {"mailed": "yes"})
 
-    async def test_has_what_was_refused(self, browser: PageBrowser, home: House) -> None:
+    async def test_has_what_was_refused(self, browser: PageBrowser, setup: AuthSetup) -> None:
         for email in (NOBODY, CARLA.email, BRUNO.email, BRUNO.email, BRUNO.email, BRUNO.email):
             await ask(browser, email)
-        results = [result for _, result, _ in await audited(home)]
+        results = [result for _, result, _ in await audited(setup)]
         assert results == ["wrong", "refused", "ok", "ok", "ok", "slowed"]
-        texts = [str(record) for record in await home.audit.list(limit=100)]
+        texts = [str(record) for record in await setup.audit.list(limit=100)]
         assert not any("@" in text for text in texts)
 
-    async def test_has_a_mail_that_could_not_be_sent(self, browser: PageBrowser, home: House) -> None:
-        home.mail.failure = OSError(f"{ANNA.email} is not known here")
+    async def test_has_a_mail_that_could_not_be_sent(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        setup.mail.failure = OSError(f"{ANNA.email} is not known here")
         assert (await ask(browser)).status_code == 200
-        assert await audited(home) == [("nobody", "failed", ADDRESS)]
+        assert await audited(setup) == [("nobody", "failed", ADDRESS)]

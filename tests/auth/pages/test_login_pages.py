@@ -5,7 +5,9 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from support.pages import ANNA, BRUNO, CARLA, LIFETIME, PASSWORD, SECRET, House, PageBrowser, forms_of, heading_of, house
+from support.auth_setup import LIFETIME, PASSWORD, SECRET, AuthSetup, PageBrowser, heading_of, open_auth_setup
+from support.forms import forms_of
+from support.stores import ANNA, BRUNO, CARLA
 
 pytestmark = pytest.mark.slow
 
@@ -19,8 +21,8 @@ class TestTheLoginPage:
         assert (form.method, form.action) == ("post", "/auth/login")
         assert {"csrf", "email", "password"} <= set(form.fields)
 
-    async def test_speaks_of_an_application_only_to_who_comes_from_one(self, browser: PageBrowser, home: House) -> None:
-        from_an_application = await browser.get("/auth/login?return_to=" + quote(home.authorize_path(), safe=""))
+    async def test_speaks_of_an_application_only_to_who_comes_from_one(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        from_an_application = await browser.get("/auth/login?return_to=" + quote(setup.authorize_path(), safe=""))
         assert "Log in to continue to the application." in from_an_application.text
         assert "application" not in (await browser.get("/auth/login?return_to=/auth/account/password")).text
 
@@ -52,8 +54,8 @@ class TestLoggingIn:
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/account")
         assert heading_of((await browser.follow()).text) == "Hello, Anna"
 
-    async def test_leads_on_to_where_the_person_was_going(self, browser: PageBrowser, home: House) -> None:
-        path = home.authorize_path()
+    async def test_leads_on_to_where_the_person_was_going(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        path = setup.authorize_path()
         answer = await browser.log_in(return_to=path)
         assert (answer.status_code, answer.headers["location"]) == (303, path)
 
@@ -70,19 +72,19 @@ class TestLoggingIn:
         assert parts == {"httponly", "secure", "samesite=lax", "path=/auth", f"max-age={int(LIFETIME)}"}
 
     async def test_over_http_the_cookie_is_not_marked_secure(self, tmp_path: Path) -> None:
-        async with house(tmp_path, "http://localhost:8080") as home:
-            browser = PageBrowser(home.app(), home.base_url)
+        async with open_auth_setup(tmp_path, "http://localhost:8080") as setup:
+            browser = PageBrowser(setup.app(), setup.base_url)
             answer = await browser.log_in()
             await browser.http.aclose()
         assert "secure" not in ";".join(answer.headers.get_list("set-cookie")).lower()
         assert browser.cookie
 
-    async def test_gives_another_cookie_every_time(self, browser: PageBrowser, home: House) -> None:
+    async def test_gives_another_cookie_every_time(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         before = browser.cookie
         await browser.log_in(return_to="/auth/account")
         assert browser.cookie != before
-        assert await home.sessions.find(before) is None
+        assert await setup.sessions.find(before) is None
 
     async def test_unknown_user_inactive_user_and_wrong_password_get_the_same_page(self, browser: PageBrowser) -> None:
         pages = []
@@ -104,14 +106,14 @@ class TestLoggingIn:
         assert '<a href="#email">' in answer.text
         assert "<title>Error: " in answer.text
 
-    async def test_after_several_failures_one_has_to_wait(self, browser: PageBrowser, home: House) -> None:
+    async def test_after_several_failures_one_has_to_wait(self, browser: PageBrowser, setup: AuthSetup) -> None:
         for _ in range(6):
             assert (await browser.log_in(password="not it")).status_code == 403
         answer = await browser.log_in()
         assert answer.status_code == 429
         assert answer.headers["retry-after"] == "1"
         assert "Try again in one second." in answer.text
-        home.clock.at += 1
+        setup.clock.at += 1
         assert (await browser.log_in()).status_code == 303
 
     @pytest.mark.parametrize(("email", "password"), [("", PASSWORD), (ANNA.email, ""), ("  ", PASSWORD)])
@@ -127,10 +129,10 @@ class TestLoggingIn:
         assert answer.status_code == 400
         assert not browser.cookie
 
-    async def test_the_token_of_one_browser_is_of_no_use_in_another(self, browser: PageBrowser, home: House) -> None:
+    async def test_the_token_of_one_browser_is_of_no_use_in_another(self, browser: PageBrowser, setup: AuthSetup) -> None:
         page = await browser.get("/auth/login")
         token = forms_of(page.text)[0].fields["csrf"]
-        other = PageBrowser(home.app(), home.base_url)
+        other = PageBrowser(setup.app(), setup.base_url)
         async with other.http:
             await other.get("/auth/login")
             assert (await other.send(email=ANNA.email, password=PASSWORD, csrf=token)).status_code == 400
@@ -149,11 +151,11 @@ class TestLoggingIn:
 
 class TestTheCodePage:
     @pytest.fixture(autouse=True)
-    async def secured(self, home: House) -> None:
-        await home.change(ANNA, totp_secret=SECRET)
+    async def secured(self, setup: AuthSetup) -> None:
+        await setup.change(ANNA, totp_secret=SECRET)
 
-    async def test_follows_the_password(self, browser: PageBrowser, home: House) -> None:
-        path = home.authorize_path()
+    async def test_follows_the_password(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        path = setup.authorize_path()
         answer = await browser.log_in(return_to=path)
         location = urlsplit(answer.headers["location"])
         assert location.path == "/auth/login/code"
@@ -161,9 +163,9 @@ class TestTheCodePage:
         assert not browser.cookie
         page = await browser.follow()
         assert heading_of(page.text) == "Enter your code"
-        done = await browser.send(code=home.code())
+        done = await browser.send(code=setup.code())
         assert (done.status_code, done.headers["location"]) == (303, path)
-        assert await home.sessions.find(browser.cookie) is not None
+        assert await setup.sessions.find(browser.cookie) is not None
 
     async def test_opens_no_page_of_the_account_before_the_code(self, browser: PageBrowser) -> None:
         await browser.log_in()
@@ -171,20 +173,20 @@ class TestTheCodePage:
         assert answer.status_code == 303
         assert answer.headers["location"].startswith("/auth/login")
 
-    async def test_says_when_the_code_is_wrong(self, browser: PageBrowser, home: House) -> None:
+    async def test_says_when_the_code_is_wrong(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         await browser.follow()
         answer = await browser.send(code="000000")
         assert answer.status_code == 403
         assert "This code is wrong" in answer.text
-        assert (await browser.send(code=home.code())).status_code == 303
+        assert (await browser.send(code=setup.code())).status_code == 303
 
-    async def test_takes_no_code_twice(self, browser: PageBrowser, home: House) -> None:
+    async def test_takes_no_code_twice(self, browser: PageBrowser, setup: AuthSetup) -> None:
         for status in (303, 403):
             browser.http.cookies.clear()
             await browser.log_in()
             await browser.follow()
-            assert (await browser.send(code=home.code())).status_code == status
+            assert (await browser.send(code=setup.code())).status_code == status
 
     async def test_slows_guessing_down(self, browser: PageBrowser) -> None:
         await browser.log_in()
@@ -192,55 +194,55 @@ class TestTheCodePage:
         statuses = [(await browser.send(code="000000")).status_code for _ in range(7)]
         assert statuses == [403] * 6 + [429]
 
-    async def test_wants_its_own_form(self, browser: PageBrowser, home: House) -> None:
+    async def test_wants_its_own_form(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         await browser.follow()
-        assert (await browser.send(code=home.code(), csrf="wrong")).status_code == 400
+        assert (await browser.send(code=setup.code(), csrf="wrong")).status_code == 400
         assert not browser.cookie
 
     async def test_without_a_password_before_it_leads_to_the_login(self, browser: PageBrowser) -> None:
         answer = await browser.get("/auth/login/code")
         assert (answer.status_code, answer.headers["location"]) == (303, "/auth/login")
 
-    async def test_is_too_late_after_ten_minutes(self, browser: PageBrowser, home: House) -> None:
+    async def test_is_too_late_after_ten_minutes(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         await browser.follow()
-        home.clock.at += 600
-        answer = await browser.send(code=home.code())
+        setup.clock.at += 600
+        answer = await browser.send(code=setup.code())
         assert answer.status_code == 400
         assert heading_of(answer.text) == "Log in"
 
-    async def test_an_earlier_session_stays_until_the_code_is_right(self, browser: PageBrowser, home: House) -> None:
+    async def test_an_earlier_session_stays_until_the_code_is_right(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in(email=BRUNO.email)
         bruno = browser.cookie
         await browser.log_in(return_to="/auth/account")
         assert browser.cookie == bruno
         await browser.follow()
-        await browser.send(code=home.code())
+        await browser.send(code=setup.code())
         assert browser.cookie != bruno
-        assert await home.sessions.find(bruno) is None
+        assert await setup.sessions.find(bruno) is None
 
 
 class TestASecondFactorThatIsDemanded:
     @pytest.fixture
-    async def home(self, tmp_path: Path) -> AsyncIterator[House]:
-        async with house(tmp_path, second_factor_required=True) as built:
+    async def setup(self, tmp_path: Path) -> AsyncIterator[AuthSetup]:
+        async with open_auth_setup(tmp_path, second_factor_required=True) as built:
             yield built
 
-    async def test_is_set_up_after_the_password(self, browser: PageBrowser, home: House) -> None:
-        answer = await browser.log_in(return_to=home.authorize_path())
+    async def test_is_set_up_after_the_password(self, browser: PageBrowser, setup: AuthSetup) -> None:
+        answer = await browser.log_in(return_to=setup.authorize_path())
         assert urlsplit(answer.headers["location"]).path == "/auth/login/set-up"
         page = await browser.follow()
         secret = forms_of(page.text)[0].fields["secret"]
         assert "data:image/svg+xml" in page.text
         assert secret[:4] in page.text
-        done = await browser.send(code=home.code(secret))
+        done = await browser.send(code=setup.code(secret))
         assert heading_of(done.text) == "Recovery codes"
-        assert f'href="{html.escape(home.authorize_path())}"' in done.text
+        assert f'href="{html.escape(setup.authorize_path())}"' in done.text
         assert browser.cookie
-        assert (await home.user(ANNA)).totp_secret == secret
+        assert (await setup.user(ANNA)).totp_secret == secret
 
-    async def test_a_wrong_code_keeps_the_key_that_was_scanned(self, browser: PageBrowser, home: House) -> None:
+    async def test_a_wrong_code_keeps_the_key_that_was_scanned(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         page = await browser.follow()
         secret = forms_of(page.text)[0].fields["secret"]
@@ -248,9 +250,9 @@ class TestASecondFactorThatIsDemanded:
         assert again.status_code == 403
         assert forms_of(again.text)[0].fields["secret"] == secret
 
-    async def test_a_key_of_ones_own_making_must_be_as_long(self, browser: PageBrowser, home: House) -> None:
+    async def test_a_key_of_ones_own_making_must_be_as_long(self, browser: PageBrowser, setup: AuthSetup) -> None:
         await browser.log_in()
         await browser.follow()
-        answer = await browser.send(code=home.code("JBSWY3DP"), secret="JBSWY3DP")
+        answer = await browser.send(code=setup.code("JBSWY3DP"), secret="JBSWY3DP")
         assert answer.status_code == 400
-        assert (await home.user(ANNA)).totp_secret is None
+        assert (await setup.user(ANNA)).totp_secret is None

@@ -16,11 +16,11 @@ from domogate.domain.states import LightState, Report
 from domogate.drivers.mqtt import MqttBroker, broker_connection, broker_session, driver
 from domogate.drivers.mqtt.module import DrivenModule
 from domogate.ports import AttachedModule
-from support.devices import StillClock
+from support.clocks import NOON, ManualClock
 from support.driver_bench import PATIENCE, PLANT, is_absent, is_off, is_on
 from support.mosquitto import DeviceClient, Mosquitto, flood, mosquitto
-from support.mqtt_bench import Running, attached, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
+from support.mqtt_setup import MqttSetup, attached_module, running_driver, zigbee_lamp
 
 pytestmark = pytest.mark.slow
 
@@ -33,8 +33,8 @@ def why(report: Report) -> AbsenceReason:
 class TestLastWill:
     async def test_a_device_whose_power_is_cut_is_gone_because_its_last_will_says_so(self, broker: Mosquitto) -> None:
         device = TasmotaRelays(broker.port, "cut_off")
-        plug = attached("cut off", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "cut_off"})
-        async with running(MqttBroker(url=broker.url)) as bench:
+        plug = attached_module("cut off", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "cut_off"})
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(plug)
             await bench.recorder.report_of(plug, is_off)
             device.client.go_offline()
@@ -52,7 +52,7 @@ class TestLastWill:
         bridge.add("one", state="ON")
         bridge.add("two", state="OFF")
         one, two = zigbee_lamp("ending", "one"), zigbee_lamp("ending", "two")
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(one, two)
             await bench.recorder.report_of(one, is_on)
             await bench.recorder.report_of(two, is_off)
@@ -71,7 +71,7 @@ class TestBrokerRestart:
             bridge = ZigbeeBridge(broker.port, "z")
             bridge.add("lamp", state="OFF", brightness=254)
             lamp = zigbee_lamp("z")
-            async with running(MqttBroker(url=broker.url)) as bench:
+            async with running_driver(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
                 await bench.recorder.report_of(lamp, is_off)
                 assert is_on(await bench.driver.execute(bench.order(lamp, SetLight(on=True))))
@@ -94,7 +94,7 @@ class TestBrokerRestart:
     async def test_a_broker_that_is_not_there_at_all_is_said_and_found_once_it_is(self, tmp_path: Path) -> None:
         broker = Mosquitto(tmp_path)
         lamp = zigbee_lamp("z")
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             report = await bench.recorder.report_of(lamp, is_absent)
             assert why(report) is AbsenceReason.CONNECTION_LOST
@@ -111,7 +111,7 @@ class TestBrokerRestart:
             bridge = ZigbeeBridge(broker.port, "z")
             bridge.add("lamp", state="OFF")
             lamp = zigbee_lamp("z")
-            async with running(MqttBroker(url=broker.url)) as bench:
+            async with running_driver(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
                 await bench.recorder.report_of(lamp, is_off)
                 bridge.silent.add("lamp")
@@ -145,14 +145,14 @@ class TestSilence:
     """A clock that the test controls: a slow machine makes no module silent."""
 
     async def test_what_was_never_heard_of_is_said_to_be_so(self, broker: Mosquitto) -> None:
-        lamp, clock = zigbee_lamp("nobody"), StillClock()
-        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
+        lamp, clock = zigbee_lamp("nobody"), ManualClock(NOON)
+        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
-            clock.pass_by(broker_session.NEVER_SEEN_AFTER - 1)
+            clock.advance(broker_session.NEVER_SEEN_AFTER - 1)
             check_modules(bench)
             assert not bench.recorder.reports
-            clock.pass_by(1)
+            clock.advance(1)
             check_modules(bench)
             report = await bench.recorder.report_of(lamp, is_absent)
             assert why(report) is AbsenceReason.NEVER_SEEN
@@ -162,18 +162,18 @@ class TestSilence:
             device.close()
 
     async def test_what_falls_silent_for_too_long_is_away_until_it_speaks(self, broker: Mosquitto) -> None:
-        device, clock = DeviceClient(broker.port), StillClock()
+        device, clock = DeviceClient(broker.port), ManualClock(NOON)
         lamp = zigbee_lamp("quiet", silentAfter=600)
-        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             device.publish("quiet/lamp", '{"state":"ON"}')
             await bench.recorder.report_of(lamp, is_on)
             spoken_at = clock.now()
-            clock.pass_by(599)
+            clock.advance(599)
             check_modules(bench)
             assert all(report.reachable for report in bench.recorder.of(lamp))
-            clock.pass_by(1)
+            clock.advance(1)
             check_modules(bench)
             report = await bench.recorder.report_of(lamp, is_absent)
             assert report.absence is not None
@@ -185,15 +185,15 @@ class TestSilence:
     async def test_what_has_spoken_and_was_not_read_yet_is_not_silent(
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        device, clock = DeviceClient(broker.port), StillClock()
+        device, clock = DeviceClient(broker.port), ManualClock(NOON)
         lamp = zigbee_lamp("unread", silentAfter=600)
-        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
+        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
             monkeypatch.setattr(broker_session, "READ_EVERY", 3600.0)
-            one = bench.driver._sessions["main"]
+            one = bench.driver.sessions["main"]
             received = one.received
-            clock.pass_by(600)
+            clock.advance(600)
             device.publish("unread/lamp", '{"state":"ON"}')
             await bench.recorder.until(lambda: one.received > received)
             check_modules(bench)
@@ -203,22 +203,22 @@ class TestSilence:
 
     async def test_the_driver_checks_modules_by_itself(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(broker_session, "CHECK_EVERY", 0.05)
-        lamp, clock = zigbee_lamp("nobody-else"), StillClock()
-        async with running(MqttBroker(url=broker.url), clock=clock) as bench:
+        lamp, clock = zigbee_lamp("nobody-else"), ManualClock(NOON)
+        async with running_driver(MqttBroker(url=broker.url), clock=clock) as bench:
             await bench.attach(lamp)
             await until_listening(bench, lamp)
-            clock.pass_by(broker_session.NEVER_SEEN_AFTER)
+            clock.advance(broker_session.NEVER_SEEN_AFTER)
             assert why(await bench.recorder.report_of(lamp, is_absent)) is AbsenceReason.NEVER_SEEN
 
 
-async def until_listening(bench: Running, module: AttachedModule) -> None:
+async def until_listening(bench: MqttSetup, module: AttachedModule) -> None:
     driven = bench.driver._plants[PLANT][module.module.id].module
     assert isinstance(driven, DrivenModule)
     await bench.recorder.until(lambda: driven.subscribed_since is not None)
 
 
-def check_modules(bench: Running) -> None:
-    bench.driver._sessions["main"].check_modules()
+def check_modules(bench: MqttSetup) -> None:
+    bench.driver.sessions["main"].check_modules()
 
 
 class TestFlood:
@@ -242,7 +242,7 @@ class TestFlood:
             for number in range(count)
         ]
         newest = {f"lamp_{number % self.LAMPS}": number % 254 + 1 for number in range(count)}
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(calm, *lamps)
             await bench.recorder.report_of(calm, is_off)
             thread = threading.Thread(target=flood, args=(broker.port, messages, 8_000))
@@ -273,9 +273,9 @@ class TestFlood:
         device.publish("junk/lamp", garbage[0], retain=True)
         device.publish("junk/lamp/availability", b"perhaps", retain=True)
         lamp = zigbee_lamp("junk")
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
-            warnings = bench.driver._sessions["main"].warnings
+            warnings = bench.driver.sessions["main"].warnings
             await bench.recorder.until(lambda: warnings.counted >= 2)
             for payload in garbage:
                 device.publish("junk/lamp", payload)
@@ -312,8 +312,8 @@ class TestVersions:
 
         server = await asyncio.start_server(old_broker, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        heater = attached("old", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}})
-        async with server, running(MqttBroker(url=f"mqtt://127.0.0.1:{port}")) as bench:
+        heater = attached_module("old", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}})
+        async with server, running_driver(MqttBroker(url=f"mqtt://127.0.0.1:{port}")) as bench:
             await bench.attach(heater)
             await bench.recorder.report_of(heater, is_on)
             assert recorder[0][6] == 4
@@ -324,7 +324,7 @@ class TestVersions:
             zigbee_lamp("a", "x", broker="two"),
             zigbee_lamp("a", "y", broker="three"),
         )
-        async with running(MqttBroker(url=broker.url, name="one"), MqttBroker(url=broker.url, name="two")) as bench:
+        async with running_driver(MqttBroker(url=broker.url, name="one"), MqttBroker(url=broker.url, name="two")) as bench:
             await bench.attach(lamp, other, unknown)
             missing = await bench.recorder.report_of(lamp, is_absent)
             assert (why(missing), missing.absence and missing.absence.evidence) == (
@@ -336,7 +336,7 @@ class TestVersions:
 
     async def test_without_any_broker_nothing_can_be_driven(self) -> None:
         lamp = zigbee_lamp("a")
-        async with running() as bench:
+        async with running_driver() as bench:
             await bench.attach(lamp)
             assert why(await bench.recorder.report_of(lamp, is_absent)) is AbsenceReason.MISCONFIGURED
 
@@ -345,5 +345,5 @@ class TestVersions:
             raise RuntimeError("oops")
 
         monkeypatch.setattr(broker_connection.BrokerConnection, "run", broken)
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             assert str(await asyncio.wait_for(bench.driver.wait_failed(), PATIENCE)) == "oops"

@@ -17,7 +17,7 @@ from domogate.drivers.mqtt.options import find_option_problems
 from domogate.drivers.mqtt.payloads import Unreadable
 from domogate.drivers.mqtt.properties import Codec, Properties, Unsupported
 from support.examples import examples
-from support.mqtt_dialects import said, speak, tasmo, wanted_light, zigbee
+from support.mqtt_dialects import make_codec, messages_of, tasmota_codec, wanted_light, zigbee_codec
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
@@ -40,7 +40,7 @@ class TestGeneric:
     }
 
     def test_paths_tables_and_scales(self) -> None:
-        codec = speak(Kind.PLUG, **self.PUMP)
+        codec = make_codec(Kind.PLUG, **self.PUMP)
         payload = b'{"relays": [{"state": "open"}], "meter": {"kilowatts": 0.25}}'
         assert codec.decode("garden/pump", payload) == {"on": True, "power": 250.0}
         assert codec.decode("garden/pump", b'{"relays": [], "meter": null}') == {}
@@ -50,7 +50,7 @@ class TestGeneric:
             codec.decode("garden/pump/alive", b"maybe")
 
     def test_a_payload_is_filled(self) -> None:
-        assert said(speak(Kind.PLUG, **self.PUMP), Kind.PLUG, SwitchPlug(on=False)) == [
+        assert messages_of(make_codec(Kind.PLUG, **self.PUMP), Kind.PLUG, SwitchPlug(on=False)) == [
             ("garden/pump/set", {"relay": "closed"})
         ]
 
@@ -58,24 +58,24 @@ class TestGeneric:
         ("payload", "on"), [(b"ON", True), (b"off", False), (b"1", True), (b"true", True), (b"0.0", False)]
     )
     def test_a_bare_payload_is_read_as_what_it_says(self, payload: bytes, on: bool) -> None:
-        codec = speak(Kind.HEATER, dialect="generic", state={"on": {"topic": "heater"}})
+        codec = make_codec(Kind.HEATER, dialect="generic", state={"on": {"topic": "heater"}})
         assert codec.decode("heater", payload) == {"on": on}
         assert codec.decode("heater", b"warm") == {}
 
     def test_numbers_are_scaled_both_ways(self) -> None:
-        lamp = speak(
+        lamp = make_codec(
             Kind.LIGHT,
             dialect="generic",
             state={"on": {"topic": "l/on"}, "level": {"topic": "l/dim", "scale": 0.3921568627}},
             command={"on": {"topic": "l/on/set"}, "level": {"topic": "l/dim/set", "scale": 2.55}},
         )
         assert lamp.decode("l/dim", b"255") == {"level": 100}
-        assert said(lamp, Kind.LIGHT, SetLight(on=True, level=50)) == [("l/on/set", "true"), ("l/dim/set", "127")]
+        assert messages_of(lamp, Kind.LIGHT, SetLight(on=True, level=50)) == [("l/on/set", "true"), ("l/dim/set", "127")]
         with pytest.raises(Unsupported, match="hue"):
-            said(lamp, Kind.LIGHT, SetLight(color=Color(1, 2, 3)))
+            messages_of(lamp, Kind.LIGHT, SetLight(color=Color(1, 2, 3)))
 
     def test_a_thermostat_by_tables(self) -> None:
-        codec = speak(
+        codec = make_codec(
             Kind.CHRONOTHERMOSTAT,
             dialect="generic",
             state={
@@ -88,35 +88,35 @@ class TestGeneric:
         )
         recorder = codec.decode("t", b'{"target": 19, "mode": "eco", "is": 18.2, "valve": true}')
         assert recorder == {"set_point": 19.0, "mode": ThermostatMode.PROTECTION, "temperature": 18.2, "load_active": True}
-        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.PROTECTION)) == [("t/set", "eco")]
+        assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.PROTECTION)) == [("t/set", "eco")]
         with pytest.raises(Unsupported, match="boost"):
-            said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))
+            messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.BOOST))
 
     def test_a_thermostat_without_a_word_for_what_it_always_is(self) -> None:
-        codec = speak(
+        codec = make_codec(
             Kind.CHRONOTHERMOSTAT,
             dialect="generic",
             state={"setPoint": {"topic": "t"}},
             command={"setPoint": {"topic": "t/set"}},
         )
         heating, manual = ThermostatFunction.HEATING, ThermostatMode.MANUAL
-        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating, mode=manual, set_point=21)) == [
+        assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating, mode=manual, set_point=21)) == [
             ("t/set", "21")
         ]
-        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating)) == []
+        assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=heating)) == []
         with pytest.raises(Unsupported, match="function"):
-            said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=ThermostatFunction.COOLING, set_point=21))
+            messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(function=ThermostatFunction.COOLING, set_point=21))
         with pytest.raises(Unsupported, match="mode"):
-            said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.AUTOMATIC))
+            messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(mode=ThermostatMode.AUTOMATIC))
 
 
 EVERY_SPEECH = [
     *(
-        (kind, zigbee(kind, **({"endpoints": ["l1"]} if kind is Kind.MULTISOCKET else {})))
+        (kind, zigbee_codec(kind, **({"endpoints": ["l1"]} if kind is Kind.MULTISOCKET else {})))
         for kind in sorted(zigbee2mqtt.KINDS)
     ),
-    *((kind, tasmo(kind, **({"sockets": 2} if kind is Kind.MULTISOCKET else {}))) for kind in sorted(tasmota.KINDS)),
-    (Kind.PLUG, speak(Kind.PLUG, **TestGeneric.PUMP)),
+    *((kind, tasmota_codec(kind, **({"sockets": 2} if kind is Kind.MULTISOCKET else {}))) for kind in sorted(tasmota.KINDS)),
+    (Kind.PLUG, make_codec(Kind.PLUG, **TestGeneric.PUMP)),
 ]
 WORDS = st.sampled_from(
     [
@@ -184,14 +184,14 @@ class TestAnything:
 class TestConfirming:
     @given(st.integers(1, 100))
     def test_a_level_comes_back_near_enough(self, level: int) -> None:
-        lamp = zigbee(Kind.LIGHT)
+        lamp = zigbee_codec(Kind.LIGHT)
         wanted = wanted_light(SetLight(on=True, level=level))
         payload = lamp.encode(wanted)[0].payload
         assert not unconfirmed(wanted, lamp.decode("zigbee2mqtt/it", payload))
 
     @given(st.floats(0, 360), st.floats(0, 100))
     def test_a_colour_comes_back_near_enough(self, hue: float, saturation: float) -> None:
-        lamp = tasmo(Kind.LIGHT)
+        lamp = tasmota_codec(Kind.LIGHT)
         wanted = wanted_light(SetLight(color=Color(hue, saturation, 80)))
         (told,) = lamp.encode(wanted)
         answer = json.dumps({"POWER": "ON", "Dimmer": 80, "HSBColor": told.payload.decode()})
@@ -251,7 +251,7 @@ class TestOptions:
         self, kind: Kind, options: dict[str, Any], path: tuple[str, ...], words: str
     ) -> None:
         problems = list(find_option_problems(kind, options))
-        assert any(where == path and words in said for where, said in problems), problems
+        assert any(where == path and words in messages_of for where, messages_of in problems), problems
 
     def test_every_kind_that_a_dialect_drives_has_a_state(self) -> None:
         from domogate.drivers.mqtt.kinds import KINDS

@@ -15,8 +15,8 @@ from domogate.drivers.mqtt.broker_session import BrokerSession
 from domogate.drivers.mqtt.properties import Publication
 from support.driver_bench import PATIENCE, PLANT, is_off
 from support.mosquitto import DeviceClient, Mosquitto
-from support.mqtt_bench import attached, running, zigbee_lamp
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
+from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ class TestOrders:
         bridge = ZigbeeBridge(broker.port, "expiring")
         bridge.add("lamp", state="OFF")
         lamp = zigbee_lamp("expiring")
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             await bench.recorder.report_of(lamp, is_off)
             bridge.client.received.clear()
@@ -45,8 +45,8 @@ class TestOrders:
         device.listen("hall/set")
         device.publish("hall/target", "19", retain=True)
         tables = {"state": {"setPoint": {"topic": "hall/target"}}, "command": {"setPoint": {"topic": "hall/set"}}}
-        thermostat = attached("hall", DeviceKind.CHRONOTHERMOSTAT, {"dialect": "generic", **tables})
-        async with running(MqttBroker(url=broker.url)) as bench:
+        thermostat = attached_module("hall", DeviceKind.CHRONOTHERMOSTAT, {"dialect": "generic", **tables})
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(thermostat)
             heating, manual = ThermostatFunction.HEATING, ThermostatMode.MANUAL
             whole = SetThermostat(function=heating, mode=manual, set_point=21.5)
@@ -63,8 +63,8 @@ class TestOrders:
         self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         device = TasmotaRelays(broker.port, "half_told", Dimmer=10)
-        lamp = attached("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
-        async with running(MqttBroker(url=broker.url)) as bench:
+        lamp = attached_module("half told", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "half_told"})
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             await bench.recorder.report_of(lamp, is_off)
             device.silent = True
@@ -85,8 +85,8 @@ class TestOrders:
         device.client.close()
 
     async def test_without_a_subscriber_the_order_fails_at_once(self, broker: Mosquitto) -> None:
-        lamp = attached("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
-        async with running(MqttBroker(url=broker.url)) as bench:
+        lamp = attached_module("deaf", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "deaf", "name": "lamp"}, known=True)
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             with pytest.raises(DeviceOffline, match="no device is subscribed to deaf/lamp/set"):
                 await bench.driver.execute(bench.order(lamp, SetLight(on=True), within=60))
@@ -95,8 +95,8 @@ class TestOrders:
         device = DeviceClient(broker.port)
         device.listen("blind/set")
         options = {"dialect": "generic", "confirm": "broker", "command": {"on": {"topic": "blind/set"}}}
-        lamp = attached("blind", DeviceKind.LIGHT, options, known=True)
-        async with running(MqttBroker(url=broker.url)) as bench:
+        lamp = attached_module("blind", DeviceKind.LIGHT, options, known=True)
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             report = await bench.driver.execute(bench.order(lamp, SetLight(on=True)))
             assert report.reachable
@@ -107,8 +107,8 @@ class TestOrders:
     async def test_parts_of_an_answer_in_one_breath_all_count(self, broker: Mosquitto, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(broker_session, "READ_EVERY", 0.3)
         device = TasmotaRelays(broker.port, "colourful", Dimmer=10, HSBColor="0,0,10")
-        lamp = attached("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
-        async with running(MqttBroker(url=broker.url)) as bench:
+        lamp = attached_module("colourful", DeviceKind.LIGHT, {"dialect": "tasmota", "topic": "colourful"})
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(lamp)
             await bench.recorder.report_of(lamp, is_off)
             report = await bench.driver.execute(bench.order(lamp, SetLight(on=True, level=70)))

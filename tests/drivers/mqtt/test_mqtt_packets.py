@@ -14,7 +14,7 @@ from support.mosquitto import _publication
 TOPICS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0+#"), min_size=1, max_size=40)
 
 
-class Wire(asyncio.Transport):
+class RecordingTransport(asyncio.Transport):
     """A transport that records the written data."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class Wire(asyncio.Transport):
     abort = close
 
 
-class Fed:
+class FedConnection:
     """A connection with such a transport, and the messages that it delivered."""
 
     def __init__(self, version: int = V5, largest_packet: int = 1000) -> None:
@@ -45,13 +45,13 @@ class Fed:
             keepalive=30,
             largest_packet=largest_packet,
         )
-        self.wire = Wire()
+        self.wire = RecordingTransport()
         self.connection.connection_made(self.wire)
 
 
-def feed(pieces: list[bytes], **how: int) -> Fed:
-    async def run() -> Fed:
-        fed = Fed(**how)
+def feed(pieces: list[bytes], **how: int) -> FedConnection:
+    async def run() -> FedConnection:
+        fed = FedConnection(**how)
         for piece in pieces:
             fed.connection.data_received(piece)
         return fed
@@ -133,13 +133,13 @@ class TestLoggingIn:
         ],
     )
     async def test_a_refusal_has_words(self, version: int, connack: bytes, words: str) -> None:
-        fed = Fed(version)
+        fed = FedConnection(version)
         asyncio.get_running_loop().call_soon(fed.connection.data_received, connack)
         with pytest.raises(BrokerRefused, match=words):
             await fed.connection.log_in("me", None, None)
 
     async def test_it_starts_clean_and_its_session_ends_with_the_connection(self) -> None:
-        fed = Fed()
+        fed = FedConnection()
         asyncio.get_running_loop().call_soon(fed.connection.data_received, b"\x20\x03\x00\x00\x00")
         await fed.connection.log_in("me", "anna", "secret")
         flags, properties = fed.wire.written[9], fed.wire.written[12:23]
@@ -148,13 +148,13 @@ class TestLoggingIn:
         fed.connection.close()
 
     async def test_a_goodbye_of_the_broker_says_why(self) -> None:
-        fed = Fed()
+        fed = FedConnection()
         fed.connection.data_received(b"\xe0\x02\x8e\x00")
         fed.connection.connection_lost(None)
         assert "taken over" in await fed.connection.lost
 
     async def test_whoever_waits_for_an_acknowledgement_hears_that_the_connection_is_lost(self) -> None:
-        fed = Fed()
+        fed = FedConnection()
         ack = fed.connection.publish("t", b"p", 5)
         fed.connection.connection_lost(OSError("reset"))
         with pytest.raises(ConnectionLost, match="reset"):

@@ -18,7 +18,7 @@ from domogate.drivers.mqtt.pictures import CameraPictures, read_picture
 from domogate.ports import Picture
 from support.driver_bench import PATIENCE, PLANT
 from support.mosquitto import DeviceClient, Mosquitto
-from support.mqtt_bench import Running, attached, running
+from support.mqtt_setup import MqttSetup, attached_module, running_driver
 
 JPEG, PNG = b"\xff\xd8\xff\xe0" + b"j" * 50, b"\x89PNG\r\n\x1a\n" + b"p" * 50
 
@@ -116,12 +116,12 @@ class TestACameraOnABroker:
         camera.client.close()
 
     async def test_gives_the_newest_picture_while_it_is_on(self, broker: Mosquitto, camera: Camera) -> None:
-        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
+        panel = attached_module(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
 
-        async def check_modules(bench: Running, within: float = PATIENCE) -> Picture:
+        async def check_modules(bench: MqttSetup, within: float = PATIENCE) -> Picture:
             return await bench.driver.take_picture(PLANT, panel.module.id, bench.clock.now() + within)
 
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(False)
             await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=False))
@@ -145,9 +145,9 @@ class TestACameraOnABroker:
                 await check_modules(bench)
 
     async def test_pictures_confirm_no_order(self, broker: Mosquitto, camera: Camera) -> None:
-        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
+        panel = attached_module(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
         camera.client.listen(f"{camera.base}/set")
-        async with running(MqttBroker(url=broker.url)) as bench:
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(False)
             await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=False))
@@ -165,15 +165,15 @@ class TestACameraOnABroker:
     async def test_without_the_option_there_are_none(self, broker: Mosquitto, camera: Camera) -> None:
         without = options(camera.base)
         del without["picture"]
-        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, without)
-        async with running(MqttBroker(url=broker.url)) as bench:
+        panel = attached_module(camera.base, DeviceKind.AUDIOVIDEO_UNIT, without)
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             with pytest.raises(DeviceRefused, match="do not name the topic"):
                 await bench.driver.take_picture(PLANT, panel.module.id, bench.clock.now() + 5.0)
 
     async def test_one_who_waits_is_told_when_the_module_is_driven_no_more(self, broker: Mosquitto, camera: Camera) -> None:
-        panel = attached(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
-        async with running(MqttBroker(url=broker.url)) as bench:
+        panel = attached_module(camera.base, DeviceKind.AUDIOVIDEO_UNIT, options(camera.base))
+        async with running_driver(MqttBroker(url=broker.url)) as bench:
             await bench.attach(panel)
             camera.say(True)
             await bench.recorder.report_of(panel, lambda report: report.state == CameraState(on=True))

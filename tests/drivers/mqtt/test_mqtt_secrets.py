@@ -17,7 +17,7 @@ from domogate.domain.states import Report
 from domogate.drivers.mqtt import MqttBroker
 from support.driver_bench import is_absent
 from support.mosquitto import mosquitto
-from support.mqtt_bench import attached, running, zigbee_lamp
+from support.mqtt_setup import attached_module, running_driver, zigbee_lamp
 
 pytestmark = pytest.mark.slow
 
@@ -36,17 +36,17 @@ class TestSecrets:
             config = MqttBroker(
                 url=broker.url, username="gateway", password_file=str(tmp_path / "secret"), ca_file=str(tmp_path / "cert.pem")
             )
-            heater = attached("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
-            async with running(config) as bench:
+            heater = attached_module("h", DeviceKind.LIGHT, {"dialect": "generic", "state": {"on": {"topic": "h"}}}, known=True)
+            async with running_driver(config) as bench:
                 await bench.attach(heater)
-                await bench.recorder.until(lambda: bench.driver._sessions["main"].connection is not None)
+                await bench.recorder.until(lambda: bench.driver.sessions["main"].connection is not None)
 
     async def test_a_self_signed_certificate_is_not_trusted(self, tmp_path: Path) -> None:
         certificate(tmp_path)
         tls = (f"certfile {tmp_path / 'cert.pem'}", f"keyfile {tmp_path / 'key.pem'}")
         with mosquitto(tmp_path, *tls, tls=True) as broker:
             lamp = zigbee_lamp("z")
-            async with running(MqttBroker(url=broker.url)) as bench:
+            async with running_driver(MqttBroker(url=broker.url)) as bench:
                 await bench.attach(lamp)
                 report = await bench.recorder.report_of(lamp, is_absent)
                 assert why(report) is AbsenceReason.CONNECTION_LOST
@@ -56,7 +56,7 @@ class TestSecrets:
     async def test_a_wrong_password_is_shown_as_a_refusal_and_nowhere_in_words(self, tmp_path: Path) -> None:
         with mosquitto(tmp_path, users={"gateway": "right"}) as broker:
             lamp = zigbee_lamp("z")
-            async with running(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
+            async with running_driver(MqttBroker(url=broker.url, username="gateway", password="wrong-secret")) as bench:
                 await bench.attach(lamp)
                 report = await bench.recorder.report_of(lamp, is_absent)
                 assert why(report) is AbsenceReason.REFUSED
@@ -68,8 +68,8 @@ class TestSecrets:
         (tmp_path / "acl").write_text("user gateway\ntopic read #\ntopic write z/+/get\n\nuser device\ntopic readwrite #\n")
         users = {"gateway": "g", "device": "d"}
         with mosquitto(tmp_path, f"acl_file {tmp_path / 'acl'}", users=users) as broker:
-            lamp = attached("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
-            async with running(MqttBroker(url=broker.url, username="gateway", password="g")) as bench:
+            lamp = attached_module("l", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": "z", "name": "lamp"}, known=True)
+            async with running_driver(MqttBroker(url=broker.url, username="gateway", password="g")) as bench:
                 await bench.attach(lamp)
                 with pytest.raises(DeviceRefused, match="not authorized"):
                     await bench.driver.execute(bench.order(lamp, SetLight(on=True)))

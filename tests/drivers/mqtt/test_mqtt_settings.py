@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from domogate.app.parts import SystemClock
 from domogate.drivers.mqtt import Mqtt, MqttBroker
-from support.mqtt_bench import WallClock
 
 
 class TestMqttBroker:
@@ -50,4 +50,4 @@ class TestMqttBroker:
 
     def test_two_of_the_same_name_are_refused(self) -> None:
         with pytest.raises(ValueError, match="same name"):
-            Mqtt(WallClock(), [MqttBroker(url="mqtt://a"), MqttBroker(url="mqtt://b")])
+            Mqtt(SystemClock(), [MqttBroker(url="mqtt://a"), MqttBroker(url="mqtt://b")])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from domogate.app.parts import SystemClock
 from domogate.domain.commands import Command, SetLight
 from domogate.domain.devices import DeviceKind
 from domogate.drivers.mqtt import Mqtt, MqttBroker
@@ -13,8 +14,8 @@ from domogate.ports import AttachedModule
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
 from support.mosquitto import Mosquitto
-from support.mqtt_bench import WallClock, attached
 from support.mqtt_devices import TasmotaRelays, ZigbeeBridge
+from support.mqtt_setup import attached_module
 
 pytestmark = pytest.mark.slow
 
@@ -22,19 +23,19 @@ _numbers = itertools.count(1)
 
 
 class MqttBench(Bench):
-    """A driver on the broker. Devices are made at their first use."""
+    """A driver on the broker. Devices are created when they are first used."""
 
     short = 0.2
 
     def __init__(self, broker: Mosquitto) -> None:
         super().__init__()
         self.port = broker.port
-        self.clock = WallClock()
+        self.clock = SystemClock()
         self.driver = Mqtt(self.clock, [MqttBroker(url=broker.url)])
         self.world = f"w{next(_numbers)}"
 
     def misconfigured(self) -> AttachedModule:
-        return attached(f"{self.world}-bad", DeviceKind.LIGHT, {"dialect": "tasmota"})
+        return attached_module(f"{self.world}-bad", DeviceKind.LIGHT, {"dialect": "tasmota"})
 
 
 class ZigbeeBench(MqttBench):
@@ -47,11 +48,15 @@ class ZigbeeBench(MqttBench):
     def lamp(self, number: int) -> AttachedModule:
         name = f"lamp_{number}"
         self.bridge.add(name, state="OFF", brightness=127)
-        return attached(f"{self.world}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": self.world, "name": name})
+        return attached_module(
+            f"{self.world}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": self.world, "name": name}
+        )
 
     def meter(self) -> AttachedModule:
         self.bridge.add("plug", state="ON", power=0, energy=1.5)
-        return attached(f"{self.world}-plug", DeviceKind.PLUG, {"dialect": "zigbee2mqtt", "base": self.world, "name": "plug"})
+        return attached_module(
+            f"{self.world}-plug", DeviceKind.PLUG, {"dialect": "zigbee2mqtt", "base": self.world, "name": "plug"}
+        )
 
     def name_of(self, lamp: AttachedModule) -> str:
         return str(lamp.module.options["name"])
@@ -92,7 +97,7 @@ class TasmotaBench(MqttBench):
         if topic not in self.devices:
             self.devices[topic] = TasmotaRelays(self.port, topic, **state)
         kind = DeviceKind.PLUG if name == "plug" else DeviceKind.LIGHT
-        return attached(topic, kind, {"dialect": "tasmota", "topic": topic})
+        return attached_module(topic, kind, {"dialect": "tasmota", "topic": topic})
 
     def lamp(self, number: int) -> AttachedModule:
         return self.device(f"lamp{number}", Dimmer=50)

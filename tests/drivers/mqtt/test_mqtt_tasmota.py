@@ -7,7 +7,7 @@ import pytest
 from domogate.domain.commands import Command, MoveShutter, OpenLock, SetLight, SwitchPlug, SwitchSocket
 from domogate.domain.devices import DeviceKind as Kind
 from domogate.domain.states import Color
-from support.mqtt_dialects import said, tasmo
+from support.mqtt_dialects import messages_of, tasmota_codec
 
 
 class TestTasmota:
@@ -68,17 +68,17 @@ class TestTasmota:
         ],
     )
     def test_a_message_is_read(self, kind: Kind, topic: str, payload: str, properties: dict[str, Any]) -> None:
-        codec = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
+        codec = tasmota_codec(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
         assert topic in codec.topics
         assert codec.decode(topic, payload.encode()) == properties
 
     def test_its_own_words_topics_and_relays(self) -> None:
-        codec = tasmo(
+        codec = tasmota_codec(
             Kind.PLUG, fullTopic="home/%topic%/%prefix%/", prefixes=["do", "is", "info"], relay=3, states=["AUS", "AN"]
         )
         assert codec.decode("home/it/is/POWER3", b"AN") == {"on": True}
         assert codec.decode("home/it/info/STATE", b'{"POWER": "AN", "POWER3": "AUS"}') == {"on": False}
-        assert said(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
+        assert messages_of(codec, Kind.PLUG, SwitchPlug(on=True)) == [("home/it/do/POWER3", "ON")]
 
     @pytest.mark.parametrize(
         ("kind", "command", "told"),
@@ -92,5 +92,5 @@ class TestTasmota:
         ],
     )
     def test_a_command_is_told(self, kind: Kind, command: Command, told: list[tuple[str, str]]) -> None:
-        codec = tasmo(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
-        assert said(codec, kind, command) == told
+        codec = tasmota_codec(kind, **({"sockets": 3} if kind is Kind.MULTISOCKET else {}))
+        assert messages_of(codec, kind, command) == told

@@ -16,17 +16,17 @@ from domogate.drivers.mqtt.module import MisconfiguredModule, PendingCall
 from domogate.drivers.mqtt.packets import V5, V311
 from domogate.drivers.mqtt.properties import Properties
 from domogate.drivers.report_queue import BATCH, LONGEST_SHARE, ReportQueue
-from support.devices import LoopClock, StillClock
+from support.clocks import NOON, LoopClock, ManualClock
 from support.driver_bench import PLANT
-from support.mqtt_bench import zigbee_lamp
-from support.steady import hold_up, steady
+from support.idle_time import skip_time, use_idle_time
+from support.mqtt_setup import zigbee_lamp
 
 BROKER = MqttBroker(url="mqtt://broker.lan")
 
 
 @pytest.mark.parametrize("away", [1.0, 20.0, *(3600.0 + late for late in range(5))])
 async def test_a_broker_that_is_back_is_found_within_ten_seconds(
-    away: float, monkeypatch: pytest.MonkeyPatch, leaping_time: None
+    away: float, monkeypatch: pytest.MonkeyPatch, virtual_time: None
 ) -> None:
     monkeypatch.undo()  # with the real pauses
     loop, next_pause = asyncio.get_running_loop(), backoff.Backoff.next_pause
@@ -54,7 +54,7 @@ async def test_a_broker_that_is_back_is_found_within_ten_seconds(
 
 
 async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
-    monkeypatch: pytest.MonkeyPatch, leaping_time: None
+    monkeypatch: pytest.MonkeyPatch, virtual_time: None
 ) -> None:
     monkeypatch.undo()
     loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ async def test_a_broker_that_cuts_each_connection_is_not_sought_without_pause(
 
 
 async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not_for_ever(
-    monkeypatch: pytest.MonkeyPatch, leaping_time: None
+    monkeypatch: pytest.MonkeyPatch, virtual_time: None
 ) -> None:
     monkeypatch.undo()
     loop = asyncio.get_running_loop()
@@ -90,7 +90,7 @@ async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not
         await asyncio.sleep(600 if not taken else 0)
         taken.append(loop.time())
 
-    queue = ReportQueue(PLANT, take, StillClock(), 1.0)
+    queue = ReportQueue(PLANT, take, ManualClock(NOON), 1.0)
     for number in range(BATCH + 1):
         queue.add(MisconfiguredModule(PLANT, zigbee_lamp("z", f"lamp_{number}"), "a mistake", 0.0))
     while len(taken) < 2:
@@ -101,26 +101,26 @@ async def test_reports_that_were_taken_late_hold_the_next_up_for_a_while_and_not
 
 async def test_an_answer_that_is_there_counts_though_the_gateway_was_held_up_until_the_time_was_over() -> None:
     loop, clock = asyncio.get_running_loop(), LoopClock()
-    steady(loop)
+    use_idle_time(loop)
     session, call = BrokerSession(BROKER, clock, lambda _: None), PendingCall(Properties())
     waiting = asyncio.create_task(calls.wait_answer(session, call, clock.now() + 1))
     await asyncio.sleep(0.01)
     loop.call_soon(call.end)
-    hold_up(loop, 60)
+    skip_time(loop, 60)
     await waiting
 
 
 async def test_an_acknowledgement_that_is_there_counts_though_the_gateway_was_held_up_until_the_time_was_over() -> None:
     loop = asyncio.get_running_loop()
-    steady(loop)
+    use_idle_time(loop)
     connection = Connection(lambda *_: None, version=V311, keepalive=30, largest_packet=1000)
     subscribing = asyncio.create_task(connection.subscribe([("a", 0)]))
     await asyncio.sleep(0.01)
     loop.call_soon(connection.data_received, b"\x90\x03\x00\x01\x00")
-    hold_up(loop, 60)
+    skip_time(loop, 60)
     assert await subscribing == [0]
     subscribing = asyncio.create_task(connection.subscribe([("b", 0)]))
     await asyncio.sleep(0.01)
-    hold_up(loop, 60)
+    skip_time(loop, 60)
     with pytest.raises(ConnectionLost, match="did not acknowledge"):
         await subscribing

@@ -10,7 +10,7 @@ from domogate.domain.devices import DeviceKind as Kind
 from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import Battery, Color, ThermostatFunction, ThermostatMode
 from domogate.drivers.mqtt.properties import Unsupported
-from support.mqtt_dialects import said, zigbee
+from support.mqtt_dialects import messages_of, zigbee_codec
 
 
 class TestZigbee2Mqtt:
@@ -72,36 +72,38 @@ class TestZigbee2Mqtt:
         ],
     )
     def test_a_state_is_read(self, kind: Kind, payload: dict[str, Any], properties: dict[str, Any]) -> None:
-        assert zigbee(kind).decode("zigbee2mqtt/it", json.dumps(payload).encode()) == properties
+        assert zigbee_codec(kind).decode("zigbee2mqtt/it", json.dumps(payload).encode()) == properties
 
     def test_chromaticity_becomes_hue_and_saturation(self) -> None:
-        for x, y, hue in ((0.64, 0.33, 0), (0.30, 0.60, 120), (0.15, 0.06, 240)):  # the corners of sRGB
-            properties = zigbee(Kind.LIGHT).decode("zigbee2mqtt/it", json.dumps({"color": {"x": x, "y": y}}).encode())
+        for x, y, hue in ((0.64, 0.33, 0), (0.30, 0.60, 120), (0.15, 0.06, 240)):  # the limits of sRGB
+            properties = zigbee_codec(Kind.LIGHT).decode("zigbee2mqtt/it", json.dumps({"color": {"x": x, "y": y}}).encode())
             assert properties["hue"] == pytest.approx(hue, abs=2)
             assert properties["saturation"] == pytest.approx(100, abs=2)
-        white = zigbee(Kind.LIGHT).decode("zigbee2mqtt/it", b'{"color": {"x": 0.3127, "y": 0.329}}')
+        white = zigbee_codec(Kind.LIGHT).decode("zigbee2mqtt/it", b'{"color": {"x": 0.3127, "y": 0.329}}')
         assert white["saturation"] == pytest.approx(0, abs=2)
 
     def test_a_thermostat_may_call_its_set_point_otherwise(self) -> None:
-        codec = zigbee(Kind.CHRONOTHERMOSTAT, setPoint="current_heating_setpoint")
+        codec = zigbee_codec(Kind.CHRONOTHERMOSTAT, setPoint="current_heating_setpoint")
         assert codec.decode("zigbee2mqtt/it", b'{"current_heating_setpoint": 19.5}') == {"set_point": 19.5}
-        assert said(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(set_point=22))[0][1] == {"current_heating_setpoint": 22}
+        assert messages_of(codec, Kind.CHRONOTHERMOSTAT, SetThermostat(set_point=22))[0][1] == {"current_heating_setpoint": 22}
 
     def test_endpoints_are_told_apart(self) -> None:
         payload = b'{"state_l1": "ON", "state_l2": "OFF", "state_l3": "ON", "brightness_l2": 254}'
-        sockets = zigbee(Kind.MULTISOCKET, endpoints=["l1", "l2"])
+        sockets = zigbee_codec(Kind.MULTISOCKET, endpoints=["l1", "l2"])
         assert sockets.decode("zigbee2mqtt/it", payload) == {"sockets": {0: True, 1: False}}
-        assert said(sockets, Kind.MULTISOCKET, SwitchSocket(socket=1, on=True)) == [("zigbee2mqtt/it/set", {"state_l2": "ON"})]
+        assert messages_of(sockets, Kind.MULTISOCKET, SwitchSocket(socket=1, on=True)) == [
+            ("zigbee2mqtt/it/set", {"state_l2": "ON"})
+        ]
         with pytest.raises(Unsupported, match="no socket 2"):
-            said(sockets, Kind.MULTISOCKET, SwitchSocket(socket=2, on=True))
-        assert zigbee(Kind.LIGHT, endpoint="l2").decode("zigbee2mqtt/it", payload) == {"on": False, "level": 100}
+            messages_of(sockets, Kind.MULTISOCKET, SwitchSocket(socket=2, on=True))
+        assert zigbee_codec(Kind.LIGHT, endpoint="l2").decode("zigbee2mqtt/it", payload) == {"on": False, "level": 100}
 
     @pytest.mark.parametrize("payload", [b"online", b'{"state":"online"}', b'{"state": "online"}'])
     @pytest.mark.parametrize("topic", ["zigbee2mqtt/it/availability", "zigbee2mqtt/bridge/state"])
     def test_availability_is_read_in_both_ways(self, topic: str, payload: bytes) -> None:
-        assert zigbee(Kind.LIGHT).decode(topic, payload) == {"available": True}
-        assert zigbee(Kind.LIGHT).decode(topic, payload.replace(b"online", b"offline")) == {"available": False}
-        assert zigbee(Kind.LIGHT).decode(topic, b"") == {}
+        assert zigbee_codec(Kind.LIGHT).decode(topic, payload) == {"available": True}
+        assert zigbee_codec(Kind.LIGHT).decode(topic, payload.replace(b"online", b"offline")) == {"available": False}
+        assert zigbee_codec(Kind.LIGHT).decode(topic, b"") == {}
 
     def test_a_refusal_is_found_in_its_log(self) -> None:
         def log(name: str, level: str = "error") -> bytes:
@@ -109,7 +111,7 @@ class TestZigbee2Mqtt:
                 {"level": level, "message": f"z2m: Publish 'set' 'state' to '{name}' failed: 'Error: no'"}
             ).encode()
 
-        lamp = zigbee(Kind.LIGHT)
+        lamp = zigbee_codec(Kind.LIGHT)
         assert lamp.decode("zigbee2mqtt/bridge/logging", log("it")) == {"refusal": "Error: no'"}
         assert lamp.decode("zigbee2mqtt/bridge/logging", log("it too")) == {}
         assert lamp.decode("zigbee2mqtt/bridge/logging", log("it", "info")) == {}
@@ -138,7 +140,7 @@ class TestZigbee2Mqtt:
         ],
     )
     def test_a_command_is_one_message(self, kind: Kind, command: Command, words: dict[str, Any]) -> None:
-        assert said(zigbee(kind), kind, command) == [("zigbee2mqtt/it/set", words)]
+        assert messages_of(zigbee_codec(kind), kind, command) == [("zigbee2mqtt/it/set", words)]
 
     @pytest.mark.parametrize(
         "command",
@@ -153,4 +155,4 @@ class TestZigbee2Mqtt:
     )
     def test_unsupported_commands_are_refused(self, command: Command) -> None:
         with pytest.raises((Unsupported, DeviceRefused)):
-            said(zigbee(Kind.CHRONOTHERMOSTAT), Kind.CHRONOTHERMOSTAT, command)
+            messages_of(zigbee_codec(Kind.CHRONOTHERMOSTAT), Kind.CHRONOTHERMOSTAT, command)

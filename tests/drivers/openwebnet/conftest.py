@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from domogate.drivers.openwebnet import bus, event_session, poller
-from support.steady import steady
+from support.idle_time import use_idle_time
 
 
 @pytest.fixture
 async def steady_time() -> None:
-    steady(asyncio.get_running_loop())
+    use_idle_time(asyncio.get_running_loop())
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from domogate.drivers.openwebnet import OpenWebNetGateway, command_session, sess
 from domogate.drivers.openwebnet.command_session import CommandSession, DeadlinePassed, NoAnswer, NotSent
 from domogate.drivers.openwebnet.frames import Frame, Normal, StatusRequest
 from domogate.drivers.openwebnet.session import SessionKind, SessionLost, SessionRefused, open_session
-from support.devices import LoopClock
+from support.clocks import LoopClock
+from support.idle_time import skip_time
 from support.openwebnet_bus import BusLight
 from support.openwebnet_gateway import ACK, BusGateway
-from support.steady import hold_up
 
 pytestmark = pytest.mark.usefixtures("steady_time")
 
@@ -130,7 +130,7 @@ async def impostor(said: bytes | None) -> AsyncIterator[int]:
         await asyncio.wait(serving)
 
 
-class Line:
+class RecordedSession:
     """A command session, and the frames that it received."""
 
     def __init__(self, gateway: BusGateway, password: str | None = None) -> None:
@@ -146,9 +146,9 @@ class Line:
 
 
 @asynccontextmanager
-async def dialled(*devices: BusLight, **settings: Any) -> AsyncIterator[tuple[BusGateway, Line]]:
+async def dialled(*devices: BusLight, **settings: Any) -> AsyncIterator[tuple[BusGateway, RecordedSession]]:
     async with BusGateway(*devices, **settings) as gateway:
-        dialling = Line(gateway, settings.get("password"))
+        dialling = RecordedSession(gateway, settings.get("password"))
         try:
             yield gateway, dialling
         finally:
@@ -215,7 +215,7 @@ class TestCommandLine:
             exchanging = asyncio.create_task(dialling.send(ON, within=1.0))
             await until(lambda: gateway.told != [])
             gateway.say(ACK)
-            hold_up(asyncio.get_running_loop(), 60)
+            skip_time(asyncio.get_running_loop(), 60)
             assert await exchanging
             gateway.mute = False
             assert await dialling.send(STATUS)
@@ -249,7 +249,7 @@ class TestCommandLine:
         monkeypatch.setattr(command_session, "IDLE_LIMIT", 0.02)
         async with dialled(BusLight("11")) as (gateway, dialling):
             assert await dialling.send(STATUS)
-            await until(lambda: not gateway._connections)
+            await until(lambda: not gateway.connections)
 
     async def test_nothing_is_sent_after_its_deadline(self) -> None:
         async with dialled(BusLight("11")) as (gateway, dialling):

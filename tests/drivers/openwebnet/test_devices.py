@@ -24,13 +24,13 @@ from domogate.drivers.openwebnet.frames import DimensionReading, Normal
 from domogate.drivers.openwebnet.kinds import make_device
 from domogate.services.driving.calls import find_breach
 from support.examples import examples
-from support.openwebnet_devices import NOW, asked, receive, told
+from support.openwebnet_devices import NOW, command_frames, read_frames, receive
 
 
 class TestLoads:
     def test_a_plug_with_a_meter_shows_and_notes_what_it_measures(self) -> None:
         plug = make_device(DeviceKind.PLUG, {"where": "12", "meter": "71"}, None)
-        assert asked(plug) == ["*#1*12##", "*#18*71#0*113##", "*#18*71#0*51##"]
+        assert read_frames(plug) == ["*#1*12##", "*#18*71#0*113##", "*#18*71#0*51##"]
         assert receive(plug, "*#18*71#0*113*230##") is None
         state = receive(plug, "*1*1*12##", "*#18*71#0*51*99999##")
         assert isinstance(state, PlugState)
@@ -59,7 +59,7 @@ class TestLoads:
     def test_a_heater(self) -> None:
         heater = make_device(DeviceKind.HEATER, {"where": "13"}, None)
         assert receive(heater, "*1*1*13##") == HeaterState(on=True)
-        assert told(heater, SwitchHeater(on=False)) == ["*1*0*13##"]
+        assert command_frames(heater, SwitchHeater(on=False)) == ["*1*0*13##"]
 
     @pytest.mark.parametrize(
         ("kind", "command", "active", "resting"),
@@ -70,16 +70,16 @@ class TestLoads:
     )
     def test_relays_close_for_a_moment(self, kind: DeviceKind, command: Command, active: State, resting: State) -> None:
         relay = make_device(kind, {"where": "14", "seconds": 30}, None)
-        assert told(relay, command) == ["*1*17*14##"]
+        assert command_frames(relay, command) == ["*1*17*14##"]
         assert receive(relay, "*1*1*14##") == active
         assert receive(relay, "*1*0*14##") == resting
-        assert told(make_device(kind, {"where": "14"}, None), command) == ["*1*18*14##"]
+        assert command_frames(make_device(kind, {"where": "14"}, None), command) == ["*1*18*14##"]
         with pytest.raises(DeviceRefused):
             relay.plan(SetLight(on=True))
 
     def test_a_scenario_is_started_and_has_nothing_to_ask(self) -> None:
         scenario = make_device(DeviceKind.ACTIVATION, {"who": 0, "where": "01", "scenario": 7}, None)
-        assert told(scenario, Activate()) == ["*0*7*01##"]
+        assert command_frames(scenario, Activate()) == ["*0*7*01##"]
         assert scenario.plan(Activate()).is_confirmed is None
         assert scenario.read_requests == ()
         with pytest.raises(DeviceRefused):
@@ -99,7 +99,7 @@ class TestLoads:
 
     def test_the_gateway_itself(self) -> None:
         gateway = make_device(DeviceKind.GATEWAY, {}, None)
-        assert asked(gateway) == ["*#13**16##"]
+        assert read_frames(gateway) == ["*#13**16##"]
         assert receive(gateway, "*#13**16*3*1*27##") == GatewayState(firmware=30_127)
 
 

@@ -1,4 +1,4 @@
-"""Encoding and decoding of frames, and a reader that any data cannot stop."""
+"""Encoding and decoding of frames. No data stops the reader."""
 
 import pytest
 from hypothesis import given, settings

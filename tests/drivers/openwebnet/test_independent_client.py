@@ -20,7 +20,7 @@ REQUESTS = ["*#1*11##", "*#2*21##", "*#4*3##", "*#18*51*113##"]
 LAST = "*#18*51*113*230##"
 
 
-class House(BusGateway):
+class ReferenceGateway(BusGateway):
     """A gateway with one device of each kind, and a client with the right or a wrong password."""
 
     def __init__(self, password: str, proof: str, guess: str | None = None) -> None:
@@ -34,18 +34,18 @@ class House(BusGateway):
         return {"port": self.port, "password": self.guess, "commands": COMMANDS, "requests": REQUESTS, "last": LAST}
 
 
-async def visit_all(*houses: House) -> list[dict[str, Any]]:
+async def visit_all(*gateways: ReferenceGateway) -> list[dict[str, Any]]:
     """One process for all visits: its start takes the most time."""
     async with AsyncExitStack() as opened:
-        for house in houses:
-            await opened.enter_async_context(house)
+        for gateway in gateways:
+            await opened.enter_async_context(gateway)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", str(CLIENT)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        visits = json.dumps([house.visit() for house in houses]).encode()
+        visits = json.dumps([gateway.visit() for gateway in gateways]).encode()
         out, err = await asyncio.wait_for(process.communicate(visits), 100)
     assert process.returncode == 0, err.decode()
     said: list[dict[str, Any]] = json.loads(out)
@@ -53,23 +53,28 @@ async def visit_all(*houses: House) -> list[dict[str, Any]]:
 
 
 async def test_ownd_connects_commands_and_hears_without_complaint_and_is_refused_with_a_wrong_password() -> None:
-    houses = [House("", "open"), House("12345", "open"), House("abcde123", "sha1"), House("abcde123", "sha256")]
-    strange = [House("12345", "open", guess="999"), House("abcde123", "sha256", guess="999")]
-    said = await visit_all(*houses, *strange)
-    for house, of in zip(houses, said, strict=False):
-        check_welcome(house, of)
-    for house, of in zip(strange, said[len(houses) :], strict=True):
+    gateways = [
+        ReferenceGateway("", "open"),
+        ReferenceGateway("12345", "open"),
+        ReferenceGateway("abcde123", "sha1"),
+        ReferenceGateway("abcde123", "sha256"),
+    ]
+    strange = [ReferenceGateway("12345", "open", guess="999"), ReferenceGateway("abcde123", "sha256", guess="999")]
+    said = await visit_all(*gateways, *strange)
+    for gateway, of in zip(gateways, said, strict=False):
+        check_welcome(gateway, of)
+    for gateway, of in zip(strange, said[len(gateways) :], strict=True):
         assert of["tested"] == {"Success": False, "Message": "password_error"}
-        assert house.sessions == {"0": 0, "1": 0}
+        assert gateway.sessions == {"0": 0, "1": 0}
 
 
-def check_welcome(house: House, said: dict[str, Any]) -> None:
+def check_welcome(gateway: ReferenceGateway, said: dict[str, Any]) -> None:
     assert said["complaints"] == []
     assert said["tested"] == {"Success": True, "Message": None}
     assert said["sessions"] == [{"Success": True, "Message": None}] * 2
-    assert (house.lamp.on, house.dimmer.level, house.shutter.moving, house.zone.set_point) == (True, 55, 1, "0225")
-    assert house.told == COMMANDS
-    assert house.asked == REQUESTS
+    assert (gateway.lamp.on, gateway.dimmer.level, gateway.shutter.moving, gateway.zone.set_point) == (True, 55, 1, "0225")
+    assert gateway.told == COMMANDS
+    assert gateway.asked == REQUESTS
     recorder = {event["frame"]: event["log"] for event in said["events"]}
     assert recorder["*1*1*11##"] == "Light 11 is switched on."
     assert recorder["*#1*12*1*155*255##"] == "Light 12 is switched on at 55%."

@@ -10,7 +10,7 @@ from domogate.domain.faults import CommandNotSupported
 from domogate.domain.states import Color, LightState, LightTarget, State
 from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.kinds import make_device
-from support.openwebnet_devices import asked, receive, told
+from support.openwebnet_devices import command_frames, read_frames, receive
 
 
 def light(**options: Any) -> Device:
@@ -77,12 +77,12 @@ class TestLights:
         ],
     )
     def test_what_they_are_told(self, options: dict[str, Any], command: SetLight, frame: str) -> None:
-        assert told(light(**options), command) == [frame]
+        assert command_frames(light(**options), command) == [frame]
 
     def test_a_coloured_light_keeps_its_colour_when_it_is_dimmed(self) -> None:
         lamp = light(color=True)
         receive(lamp, "*#1*11*12*240*100*50##")
-        assert told(lamp, SetLight(level=20)) == ["*#1*11*#12*240*100*20##"]
+        assert command_frames(lamp, SetLight(level=20)) == ["*#1*11*#12*240*100*20##"]
 
     def test_a_level_ordered_while_the_light_is_off_is_sent_when_it_is_switched_on(self) -> None:
         dimmer = light(levels=10)
@@ -94,7 +94,7 @@ class TestLights:
         assert dimmer.state == LightState(on=False, level=40, target=LightTarget(40, None))
         after_restart = make_device(DeviceKind.LIGHT, {"where": "11", "levels": 10}, dimmer.state)
         assert receive(after_restart, "*1*0*11##") == dimmer.state
-        assert told(after_restart, SetLight(on=True)) == ["*1*4*11##"]
+        assert command_frames(after_restart, SetLight(on=True)) == ["*1*4*11##"]
 
     def test_switched_on_by_hand_a_light_has_the_level_that_the_bus_reports(self) -> None:
         dimmer = light(levels=10)
@@ -103,7 +103,7 @@ class TestLights:
         assert plan.on_done is not None
         plan.on_done(1.0)
         assert receive(dimmer, "*1*7*11##") == LightState(on=True, level=70)
-        assert told(dimmer, SetLight(on=True)) == ["*1*1*11##"]
+        assert command_frames(dimmer, SetLight(on=True)) == ["*1*1*11##"]
 
     @pytest.mark.parametrize(
         ("options", "command"),
@@ -128,7 +128,7 @@ class TestLights:
         [({}, ["*#1*11##"]), ({"levels": 100}, ["*#1*11*1##"]), ({"color": True}, ["*#1*11##", "*#1*11*12##"])],
     )
     def test_what_they_are_asked(self, options: dict[str, Any], read_requests: list[str]) -> None:
-        assert asked(light(**options)) == read_requests
+        assert read_frames(light(**options)) == read_requests
 
     def test_an_order_is_shown_only_by_what_is_heard_after_it(self) -> None:
         lamp = light()

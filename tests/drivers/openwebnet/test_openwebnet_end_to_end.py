@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from support.backstage import let_in
 from support.extension_operations import X1, X2
 from support.gateway import Gateway, running, serve_estate
 from support.openwebnet_bus import BusLight, BusMeter, BusZone
 from support.openwebnet_gateway import BusGateway
 from support.spec_operations import ALL_SCOPES, E1, E4, E8, E12, E13, Operation
+from support.store_access import add_credentials
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def bus_estate() -> dict[str, Any]:
     }
 
 
-class House:
+class ThreadedClient:
     """Calls in a thread, so that the simulated bus can run meanwhile."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -85,43 +85,43 @@ async def test_applications_see_and_move_a_bus(tmp_path: Path) -> None:
         settings = {"DOMOGATE_OPENWEBNET_GATEWAYS": json.dumps([table]), "DOMOGATE_DEVICE_DEADLINE": "30"}
         gateway = await asyncio.to_thread(serve_estate, bus_estate(), tmp_path, settings)
         with running(gateway):
-            await asyncio.to_thread(let_in, gateway, KEY)
-            house = House(gateway)
+            await asyncio.to_thread(add_credentials, gateway, KEY)
+            client = ThreadedClient(gateway)
             # The first state, and a change by the switch on the wall.
-            await house.until(E8, LAMP, lambda answer: answer.status_code == 200 and lights(answer)["status"] == "off")
+            await client.until(E8, LAMP, lambda answer: answer.status_code == 200 and lights(answer)["status"] == "off")
             await bus.happen(*lamp.obey("1"))
-            await house.until(E8, LAMP, lambda answer: lights(answer)["status"] == "on")
+            await client.until(E8, LAMP, lambda answer: lights(answer)["status"] == "on")
             # An order is executed when the application gets its answer.
-            assert (await house.call(E1, PLUG, {"status": "on"})).status_code == 200
+            assert (await client.call(E1, PLUG, {"status": "on"})).status_code == 200
             assert is_on(plug)
-            assert (await house.call(X2, DIMMER, {"status": "on", "level": 37})).status_code == 200
+            assert (await client.call(X2, DIMMER, {"status": "on", "level": 37})).status_code == 200
             assert (dimmer.on, dimmer.level) == (True, 37)
-            assert lights(await house.call(E8, DIMMER))["level"] == 37
-            consumptions = (await house.call(E4, PLUG)).json()["consumptions"]
+            assert lights(await client.call(E8, DIMMER))["level"] == 37
+            consumptions = (await client.call(E4, PLUG)).json()["consumptions"]
             assert {(it["unit"], it["value"]) for it in consumptions} == {("watt", 60), ("watt_hour", 700)}
             manual = {"function": "heating", "mode": "manual", "setPoint": {"value": "22.5", "unit": "C"}}
-            assert (await house.call(X1, ZONE, manual)).status_code == 200
+            assert (await client.call(X1, ZONE, manual)).status_code == 200
             assert (zone.mode, zone.set_point) == ("110", "0225")
-            shown = (await house.call(E12, ZONE)).json()["chronothermostats"][0]
+            shown = (await client.call(E12, ZONE)).json()["chronothermostats"][0]
             assert (shown["mode"], float(shown["setPoint"]["value"])) == ("manual", 22.5)
             # A zone that has told its temperature but no mode can be reached, and its mode can be set.
-            await house.until(E12, NEW_ZONE, lambda answer: answer.status_code == 408)
-            assert "offline" not in (await house.call(E12, NEW_ZONE)).text
-            assert (await house.call(E13, NEW_ZONE)).status_code == 200
-            assert (await house.call(X1, NEW_ZONE, manual)).status_code == 200
-            assert (await house.call(E12, NEW_ZONE)).json()["chronothermostats"][0]["mode"] == "manual"
+            await client.until(E12, NEW_ZONE, lambda answer: answer.status_code == 408)
+            assert "offline" not in (await client.call(E12, NEW_ZONE)).text
+            assert (await client.call(E13, NEW_ZONE)).status_code == 200
+            assert (await client.call(X1, NEW_ZONE, manual)).status_code == 200
+            assert (await client.call(E12, NEW_ZONE)).json()["chronothermostats"][0]["mode"] == "manual"
             # A refused order, and a gateway that is offline.
             bus.disobedient.add("13")
-            assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 500
+            assert (await client.call(E1, PLUG, {"status": "off"})).status_code == 500
             told = len(bus.told)
             await bus.shut()
-            await house.until(E8, LAMP, lambda answer: answer.status_code == 404)
-            assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 404
+            await client.until(E8, LAMP, lambda answer: answer.status_code == 404)
+            assert (await client.call(E1, PLUG, {"status": "off"})).status_code == 404
             assert len(bus.told) == told
             # The gateway comes back.
             await bus.open()
-            await house.until(E8, LAMP, lambda answer: answer.status_code == 200)
+            await client.until(E8, LAMP, lambda answer: answer.status_code == 200)
             bus.disobedient.clear()
-            assert (await house.call(E1, PLUG, {"status": "off"})).status_code == 200
+            assert (await client.call(E1, PLUG, {"status": "off"})).status_code == 200
             assert not is_on(plug)
         assert "abcde123" not in gateway.log

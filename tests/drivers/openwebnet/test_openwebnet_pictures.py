@@ -5,13 +5,14 @@ import pytest
 from domogate.domain.devices import DeviceKind
 from domogate.domain.faults import DeviceOffline, DeviceRefused
 from domogate.drivers.openwebnet import OpenWebNet
-from support.devices import StillClock, make_id, make_placed
+from support.clocks import NOON, ManualClock
+from support.devices import make_attached, make_id
 
 
 async def test_a_module_on_a_bus_refuses_and_one_that_is_not_there_is_offline() -> None:
-    clock = StillClock()
+    clock = ManualClock(NOON)
     driver = OpenWebNet(clock, ())
-    panel = make_placed(DeviceKind.AUDIOVIDEO_UNIT, driver="openwebnet")
+    panel = make_attached(DeviceKind.AUDIOVIDEO_UNIT, driver="openwebnet")
     await driver.attach(make_id(1), [panel])
     with pytest.raises(DeviceRefused, match="no pictures"):
         await driver.take_picture(make_id(1), panel.module.id, clock.now() + 5)

@@ -12,7 +12,7 @@ from domogate.domain.plants import Module
 from domogate.drivers import report_queue
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway, event_session
 from domogate.ports import AttachedModule
-from support.devices import LoopClock
+from support.clocks import LoopClock
 from support.driver_bench import Bench
 from support.driver_suite import DriverSuite
 from support.openwebnet_bus import BusLight, BusMeter

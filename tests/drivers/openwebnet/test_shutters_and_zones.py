@@ -10,7 +10,7 @@ from domogate.domain.faults import DeviceRefused
 from domogate.domain.states import AutomationState, State, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.drivers.openwebnet.device import Device
 from domogate.drivers.openwebnet.kinds import make_device
-from support.openwebnet_devices import NOW, asked, receive, told
+from support.openwebnet_devices import NOW, command_frames, read_frames, receive
 
 OFF, PROTECTION, MANUAL, AUTOMATIC, BOOST = (
     ThermostatMode.OFF,
@@ -29,12 +29,12 @@ def shutter(last: State | None = None, **options: Any) -> Device:
 class TestShutters:
     def test_an_advanced_actuator_tells_its_position(self) -> None:
         blind = shutter(position=True)
-        assert asked(blind) == ["*#2*21*10##"]
+        assert read_frames(blind) == ["*#2*21*10##"]
         assert receive(blind, "*#2*21*10*11*40*000*0##") == AutomationState(position=40)
         assert receive(blind, "*#2*21*10*10*100*000*0##") == AutomationState(position=100)
         assert receive(blind, "*#2*21*10*10*255*000*0##") == AutomationState(position=100)
         assert receive(blind, "*2*0*21##") == AutomationState(position=100)
-        assert told(blind, MoveShutter(position=35)) == ["*#2*21*#11#000*35##"]
+        assert command_frames(blind, MoveShutter(position=35)) == ["*#2*21*#11#000*35##"]
 
     def test_an_order_is_shown_once_it_moves_the_right_way(self) -> None:
         blind = shutter(position=True)
@@ -51,7 +51,7 @@ class TestShutters:
 
     def test_the_position_of_a_simple_one_is_reckoned_from_how_long_it_ran(self) -> None:
         blind = shutter(AutomationState(position=50), travel=20)
-        assert asked(blind) == ["*#2*21##"]
+        assert read_frames(blind) == ["*#2*21##"]
         assert receive(blind, "*2*0*21##") == AutomationState(position=50)
         receive(blind, "*2*1*21##", at=NOW)
         assert receive(blind, "*2*0*21##", at=NOW + 5) == AutomationState(position=75)
@@ -65,8 +65,8 @@ class TestShutters:
         assert receive(blind, "*2*0*21##", at=NOW + 20) == AutomationState(position=100)
 
     def test_a_simple_one_opens_and_closes_and_nothing_between(self) -> None:
-        assert told(shutter(), MoveShutter(position=100)) == ["*2*1*21##"]
-        assert told(shutter(), MoveShutter(position=0)) == ["*2*2*21##"]
+        assert command_frames(shutter(), MoveShutter(position=100)) == ["*2*1*21##"]
+        assert command_frames(shutter(), MoveShutter(position=0)) == ["*2*2*21##"]
         with pytest.raises(DeviceRefused, match="knows no positions"):
             shutter().plan(MoveShutter(position=50))
         with pytest.raises(DeviceRefused):
@@ -145,9 +145,9 @@ class TestZones:
         device = zone("#0")
         receive(device, "*4*110#0200*#0##", "*4*1102*#0##")
         assert (state_of(device).mode, state_of(device).program) == (AUTOMATIC, 2)
-        assert told(device, SetThermostat(mode=AUTOMATIC, program=3)) == ["*4*1103*#0##"]
-        assert told(device, SetThermostat(function=COOLING, mode=AUTOMATIC, program=1)) == ["*4*2101*#0##"]
-        assert asked(device) == ["*#4*#0##"]
+        assert command_frames(device, SetThermostat(mode=AUTOMATIC, program=3)) == ["*4*1103*#0##"]
+        assert command_frames(device, SetThermostat(function=COOLING, mode=AUTOMATIC, program=1)) == ["*4*2101*#0##"]
+        assert read_frames(device) == ["*#4*#0##"]
 
     @pytest.mark.parametrize(
         ("where", "command", "frame"),
@@ -167,7 +167,7 @@ class TestZones:
     def test_what_they_are_told(self, where: str, command: SetThermostat, frame: str) -> None:
         device = zone(where)
         receive(device, "*#4*3*14*0200*3##", "*4*111*3##")
-        assert told(device, command) == [frame]
+        assert command_frames(device, command) == [frame]
 
     @pytest.mark.parametrize(
         ("command", "words"),

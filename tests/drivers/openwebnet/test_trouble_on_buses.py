@@ -16,28 +16,28 @@ from domogate.domain.states import (
 from domogate.drivers.openwebnet import command_session, poller
 from domogate.drivers.report_queue import BATCH
 from support.openwebnet_bus import BusLight, BusScenarios
-from support.openwebnet_house import PLANT, house_with, place
+from support.openwebnet_setup import PLANT, attached_module, open_setup
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("steady_time", "short_pauses")]
 
 
 class TestTroubleOnTheBus:
     async def test_bad_frames_stop_nothing(self) -> None:
-        async with house_with(BusLight("11")) as (gateway, house):
-            lamp = place(DeviceKind.LIGHT, where="11")
-            await house.attach(lamp)
+        async with open_setup(BusLight("11")) as (gateway, setup):
+            lamp = attached_module(DeviceKind.LIGHT, where="11")
+            await setup.attach(lamp)
             await gateway.happen(
                 "garbage", "##", "\xff\xfe##", "*" * 5000, "##", "*1*99999*11##", "*#1*11*1*x##", "*#1*11*12*1##"
             )
             await gateway.happen("*1*1*11##")
-            await house.shown(lamp, LightState(on=True))
+            await setup.wait_for_state(lamp, LightState(on=True))
             assert gateway.sessions["1"] == 1
 
     async def test_a_device_that_fails_on_a_frame_does_not_stop_the_others(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        async with house_with(BusLight("11"), BusLight("12")) as (gateway, house):
-            lamps = [place(DeviceKind.LIGHT, where="11"), place(DeviceKind.LIGHT, where="12")]
-            await house.attach(*lamps)
-            first = house.driver._plants[PLANT][lamps[0].module.id]
+        async with open_setup(BusLight("11"), BusLight("12")) as (gateway, setup):
+            lamps = [attached_module(DeviceKind.LIGHT, where="11"), attached_module(DeviceKind.LIGHT, where="12")]
+            await setup.attach(*lamps)
+            first = setup.driver._plants[PLANT][lamps[0].module.id]
 
             def choke(*_: object) -> bool:
                 raise RuntimeError("a mistake")
@@ -45,69 +45,69 @@ class TestTroubleOnTheBus:
             monkeypatch.setattr(first.device, "receive", choke)
             with capture_logs() as logs:
                 await gateway.happen("*1*1*11##", "*1*1*12##")
-                await house.shown(lamps[1], LightState(on=True))
+                await setup.wait_for_state(lamps[1], LightState(on=True))
                 with pytest.raises(DeviceTimeout):
-                    await house.ask(lamps[0], within=0.2)
+                    await setup.read(lamps[0], within=0.2)
             assert {(entry["event"], entry["module_id"]) for entry in logs} == {("frame not processed", lamps[0].module.id)}
-            failing = asyncio.create_task(house.driver.wait_failed())
-            assert (await house.tell(lamps[1], SetLight(on=False))).state == LightState(on=False)
+            failing = asyncio.create_task(setup.driver.wait_failed())
+            assert (await setup.order(lamps[1], SetLight(on=False))).state == LightState(on=False)
             assert not failing.done()
             failing.cancel()
 
     async def test_in_a_flood_the_newest_state_wins_and_reports_are_few(self) -> None:
         lights = [BusLight(f"{area}{point}") for area in range(1, 10) for point in range(1, 10)]
-        async with house_with(*lights) as (gateway, house):
-            lamps = [place(DeviceKind.LIGHT, where=light.where) for light in lights]
-            await house.attach(*lamps)
-            calls, said, begun = house.recorder.calls, len(house.recorder.reports), house.clock.now()
+        async with open_setup(*lights) as (gateway, setup):
+            lamps = [attached_module(DeviceKind.LIGHT, where=light.where) for light in lights]
+            await setup.attach(*lamps)
+            calls, said, begun = setup.recorder.calls, len(setup.recorder.reports), setup.clock.now()
             for _ in range(20):
                 await gateway.happen(*(f"*1*{state}*{light.where}##" for light in lights for state in "10"))
             await gateway.happen(*(f"*1*1*{light.where}##" for light in lights))
             for lamp in lamps:
-                await house.shown(lamp, LightState(on=True))
-            rounds = 2 + (house.clock.now() - begun) / 0.05
-            assert house.recorder.calls - calls <= rounds * math.ceil(len(lights) / BATCH)
-            assert len(house.recorder.reports) - said <= rounds * len(lights)
+                await setup.wait_for_state(lamp, LightState(on=True))
+            rounds = 2 + (setup.clock.now() - begun) / 0.05
+            assert setup.recorder.calls - calls <= rounds * math.ceil(len(lights) / BATCH)
+            assert len(setup.recorder.reports) - said <= rounds * len(lights)
 
     async def test_a_device_that_never_answered_was_never_seen(self) -> None:
-        async with house_with(BusLight("11")) as (gateway, house):
+        async with open_setup(BusLight("11")) as (gateway, setup):
             gateway.silent.update({"11", "12"})
-            lamps = [place(DeviceKind.LIGHT, where="11"), place(DeviceKind.LIGHT, where="12")]
-            await house.driver.attach(PLANT, lamps)
+            lamps = [attached_module(DeviceKind.LIGHT, where="11"), attached_module(DeviceKind.LIGHT, where="12")]
+            await setup.driver.attach(PLANT, lamps)
             for lamp in lamps:
-                report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
+                report = await setup.recorder.report_of(lamp, lambda it: not it.reachable)
                 assert report.absence is not None
                 assert report.absence.why is AbsenceReason.NEVER_SEEN
                 assert "no answer to *#1*1" in report.absence.evidence
             with pytest.raises(DeviceOffline, match="never seen"):
-                await house.tell(lamps[0], SetLight(on=True))
+                await setup.order(lamps[0], SetLight(on=True))
             assert gateway.told == []
 
     async def test_one_that_answers_no_more_is_silent_since_it_was_last_heard_and_obeys_once_it_is_back(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(poller, "POLL_EVERY", 0.05)
-        async with house_with(BusLight("11")) as (gateway, house):
-            lamp = place(DeviceKind.LIGHT, where="11")
-            await house.attach(lamp)
+        async with open_setup(BusLight("11")) as (gateway, setup):
+            lamp = attached_module(DeviceKind.LIGHT, where="11")
+            await setup.attach(lamp)
             gateway.silent.add("11")
-            report = await house.recorder.report_of(lamp, lambda it: not it.reachable)
+            report = await setup.recorder.report_of(lamp, lambda it: not it.reachable)
             assert report.absence is not None
             assert report.absence.why is AbsenceReason.SILENT
             assert report.absence.since < report.at
             gateway.silent.clear()
-            assert (await house.tell(lamp, SetLight(on=True))).state == LightState(on=True)
-            await house.recorder.report_of(lamp, lambda it: it.reachable)
+            assert (await setup.order(lamp, SetLight(on=True))).state == LightState(on=True)
+            await setup.recorder.report_of(lamp, lambda it: it.reachable)
 
     async def test_an_address_that_the_gateway_refuses_is_told_with_the_refusal(self) -> None:
-        async with house_with(BusLight("11")) as (gateway, house):
-            lamp, nowhere = place(DeviceKind.LIGHT, where="11"), place(DeviceKind.LIGHT, where="99")
-            await house.attach(lamp, nowhere)
-            report = await house.recorder.report_of(nowhere, lambda it: not it.reachable)
+        async with open_setup(BusLight("11")) as (gateway, setup):
+            lamp, nowhere = attached_module(DeviceKind.LIGHT, where="11"), attached_module(DeviceKind.LIGHT, where="99")
+            await setup.attach(lamp, nowhere)
+            report = await setup.recorder.report_of(nowhere, lambda it: not it.reachable)
             assert report.absence is not None
             assert (report.absence.why, report.absence.evidence) == (AbsenceReason.REFUSED, "NACK to *#1*99##")
             gateway.refused.add("11")
-            report = await house.ask(lamp)
+            report = await setup.read(lamp)
             assert report.absence is not None
             assert report.absence.why is AbsenceReason.REFUSED
 
@@ -115,30 +115,30 @@ class TestTroubleOnTheBus:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(command_session, "REPLY_TIMEOUT", 0.1)
-        async with house_with(BusLight("11")) as (gateway, house):
-            lamp = place(DeviceKind.LIGHT, where="11")
-            await house.attach(lamp)
+        async with open_setup(BusLight("11")) as (gateway, setup):
+            lamp = attached_module(DeviceKind.LIGHT, where="11")
+            await setup.attach(lamp)
             gateway.mute = True
-            assert (await house.tell(lamp, SetLight(on=True))).state == LightState(on=True)
+            assert (await setup.order(lamp, SetLight(on=True))).state == LightState(on=True)
             assert gateway.told == ["*1*1*11##"]
 
     async def test_an_order_without_confirmation_is_a_time_out(self) -> None:
-        async with house_with(BusLight("11"), BusScenarios("01")) as (gateway, house):
-            lamp = place(DeviceKind.LIGHT, where="11")
-            start = place(DeviceKind.ACTIVATION, who=0, where="01", scenario=1)
-            await house.attach(lamp, start)
+        async with open_setup(BusLight("11"), BusScenarios("01")) as (gateway, setup):
+            lamp = attached_module(DeviceKind.LIGHT, where="11")
+            start = attached_module(DeviceKind.ACTIVATION, who=0, where="01", scenario=1)
+            await setup.attach(lamp, start)
             gateway.silent.add("11")
             with pytest.raises(DeviceTimeout, match="did not confirm it"):
-                await house.tell(lamp, SetLight(on=True), within=0.3)
+                await setup.order(lamp, SetLight(on=True), within=0.3)
             gateway.mute = True
             with pytest.raises(DeviceTimeout, match="not known"):
-                await house.tell(start, Activate(), within=0.2)
+                await setup.order(start, Activate(), within=0.2)
             assert gateway.told == ["*1*1*11##", "*0*1*01##"]
 
     async def test_a_nack_is_a_refusal_with_the_frame(self) -> None:
-        async with house_with(BusLight("11")) as (gateway, house):
-            lamp = place(DeviceKind.LIGHT, where="11")
-            await house.attach(lamp)
+        async with open_setup(BusLight("11")) as (gateway, setup):
+            lamp = attached_module(DeviceKind.LIGHT, where="11")
+            await setup.attach(lamp)
             gateway.disobedient.add("11")
             with pytest.raises(DeviceRefused, match=r"home refused \*1\*1\*11## \(NACK\)"):
-                await house.tell(lamp, SetLight(on=True))
+                await setup.order(lamp, SetLight(on=True))

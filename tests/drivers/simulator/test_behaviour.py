@@ -24,8 +24,9 @@ from domogate.domain.states import (
 from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.plant import DEVICES
 from domogate.ports import AttachedModule
-from support.devices import NOON, StillClock, make_id, make_module, make_order, make_placed
-from support.simulated_house import PLANT, House
+from support.clocks import NOON, ManualClock
+from support.devices import make_attached, make_id, make_module, make_order
+from support.simulator_setup import PLANT, SimulatorSetup
 
 
 class TestBehaviour:
@@ -34,83 +35,83 @@ class TestBehaviour:
         return AttachedModule(make_module(placed.module.kind, placed.module.id, options=options), placed.last)
 
     async def test_offline_is_reported_at_once_and_refuses_orders_as_offline(self) -> None:
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})
-        async with House(lamp) as house:
-            assert [(report.state, report.reachable) for report in house.reports] == [(None, False)]
-            assert not (await house.read()).reachable
+        lamp = make_attached(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "offline"})
+        async with SimulatorSetup(lamp) as setup:
+            assert [(report.state, report.reachable) for report in setup.reports] == [(None, False)]
+            assert not (await setup.read()).reachable
             with pytest.raises(DeviceOffline):
-                await house.order(SetLight(on=False))
-            assert await house.pass_by(1e6) == []
+                await setup.order(SetLight(on=False))
+            assert await setup.advance(1e6) == []
 
     async def test_offline_without_a_reported_state_reports_it_once(self) -> None:
-        async with House(make_placed(DeviceKind.REMOTE, options={"simulate": "offline"})) as house:
-            assert [(type(report.state), report.reachable) for report in house.reports] == [(RemoteState, False)]
-            assert (await house.read()).state is None
+        async with SimulatorSetup(make_attached(DeviceKind.REMOTE, options={"simulate": "offline"})) as setup:
+            assert [(type(report.state), report.reachable) for report in setup.reports] == [(RemoteState, False)]
+            assert (await setup.read()).state is None
 
     async def test_cleared_brings_the_module_back(self) -> None:
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
-        async with House(lamp) as house:
+        lamp = make_attached(DeviceKind.LIGHT, LightState(on=True))
+        async with SimulatorSetup(lamp) as setup:
             for behaviour in ("offline", "slow"):
-                await house.simulator.attach(PLANT, [self.option(lamp, behaviour)])
-                house.lists.clear()
-                await house.simulator.attach(PLANT, [self.option(lamp, None)])
-                assert [(report.state, report.reachable) for report in house.reports] == [(LightState(on=True), True)]
+                await setup.simulator.attach(PLANT, [self.option(lamp, behaviour)])
+                setup.lists.clear()
+                await setup.simulator.attach(PLANT, [self.option(lamp, None)])
+                assert [(report.state, report.reachable) for report in setup.reports] == [(LightState(on=True), True)]
 
     async def test_slow_sends_no_reports_and_does_not_answer_in_time(self) -> None:
-        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, options={"simulate": "slow"})
-        async with House(thermostat) as house:
-            assert house.reports == []
-            assert await house.pass_by(3600) == []
-            deadline = house.clock.now() + 0.003
+        thermostat = make_attached(DeviceKind.CHRONOTHERMOSTAT, options={"simulate": "slow"})
+        async with SimulatorSetup(thermostat) as setup:
+            assert setup.reports == []
+            assert await setup.advance(3600) == []
+            deadline = setup.clock.now() + 0.003
             with pytest.raises(DeviceTimeout):
-                await house.simulator.read(PLANT, thermostat.module.id, deadline)
+                await setup.simulator.read(PLANT, thermostat.module.id, deadline)
             with pytest.raises(DeviceTimeout):
-                await house.simulator.execute(
+                await setup.simulator.execute(
                     make_order(PLANT, thermostat.module.id, SetThermostat(set_point=20.0), deadline=deadline)
                 )
 
     async def test_slow_can_be_cancelled(self) -> None:
-        async with House(make_placed(DeviceKind.LIGHT, options={"simulate": "slow"})) as house:
+        async with SimulatorSetup(make_attached(DeviceKind.LIGHT, options={"simulate": "slow"})) as setup:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.003):
-                    await house.read()
+                    await setup.read()
 
     async def test_refusing_can_be_read_and_refuses_all_commands(self) -> None:
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "refusing"})
-        async with House(lamp) as house:
+        lamp = make_attached(DeviceKind.LIGHT, LightState(on=True), options={"simulate": "refusing"})
+        async with SimulatorSetup(lamp) as setup:
             with pytest.raises(DeviceRefused):
-                await house.order(SetLight(on=False))
-            assert (await house.read()).state == LightState(on=True)
+                await setup.order(SetLight(on=False))
+            assert (await setup.read()).state == LightState(on=True)
 
     @pytest.mark.parametrize("nonsense", ["asleep", 3, ["offline"], {}])
     async def test_an_unknown_behaviour_makes_the_module_absent_as_misconfigured(self, nonsense: object) -> None:
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
-        async with House(lamp) as house:
-            (report,) = house.reports
+        lamp = make_attached(DeviceKind.LIGHT, LightState(on=True), options={"simulate": nonsense})
+        async with SimulatorSetup(lamp) as setup:
+            (report,) = setup.reports
             assert report.absence is not None
             assert report.absence.why is AbsenceReason.MISCONFIGURED
             assert report.absence.evidence == "simulate: must be one of normal, offline, slow, refusing"
 
     async def test_offline_keeps_the_start_of_its_absence(self) -> None:
-        lamp = make_placed(DeviceKind.LIGHT, LightState(on=True))
-        async with House(lamp) as house:
-            await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
-            house.clock.pass_by(60)
-            await house.simulator.attach(PLANT, [self.option(lamp, "offline")])
-            absence = (await house.read()).absence
+        lamp = make_attached(DeviceKind.LIGHT, LightState(on=True))
+        async with SimulatorSetup(lamp) as setup:
+            await setup.simulator.attach(PLANT, [self.option(lamp, "offline")])
+            setup.clock.advance(60)
+            await setup.simulator.attach(PLANT, [self.option(lamp, "offline")])
+            absence = (await setup.read()).absence
             assert absence is not None
             assert (absence.why, absence.since) == (AbsenceReason.SIMULATED, NOON)
 
 
 class TestTicking:
     async def test_reports_one_list_a_plant(self) -> None:
-        async with House(*(make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(30))) as house:
-            house.lists.clear()
-            await house.pass_by(600)
-            assert len(house.lists) == 1
+        async with SimulatorSetup(*(make_attached(DeviceKind.PLUG, PlugState(on=True)) for _ in range(30))) as setup:
+            setup.lists.clear()
+            await setup.advance(600)
+            assert len(setup.lists) == 1
 
     async def test_goes_on_by_itself(self) -> None:
-        clock = StillClock()
+        clock = ManualClock(NOON)
         simulator = Simulator(clock, seed=1, tick=0.001)
         ticked = asyncio.Event()
 
@@ -118,24 +119,24 @@ class TestTicking:
             ticked.set()
 
         await simulator.start(take)
-        lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
+        lock = make_attached(DeviceKind.LOCK, LockState(locked=False))
         await simulator.attach(PLANT, [lock])
-        clock.pass_by(60)
+        clock.advance(60)
         await asyncio.wait_for(ticked.wait(), 30)
         await simulator.stop()
 
     async def test_of_a_plant_that_breaks_does_not_disturb_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        async with House(make_placed(DeviceKind.HEATER)) as house:
-            lock = make_placed(DeviceKind.LOCK, LockState(locked=False))
-            await house.simulator.attach(make_id(2), [lock])
+        async with SimulatorSetup(make_attached(DeviceKind.HEATER)) as setup:
+            lock = make_attached(DeviceKind.LOCK, LockState(locked=False))
+            await setup.simulator.attach(make_id(2), [lock])
             monkeypatch.setattr(DEVICES[DeviceKind.HEATER], "evolve", lambda self, now: 1 / 0)
             with capture_logs() as logs:
-                reports = await house.pass_by(60)
+                reports = await setup.advance(60)
             assert [report.state for report in reports] == [LockState(locked=True)]
             assert [entry["plant_id"] for entry in logs] == [PLANT]
 
     async def test_of_a_large_plant_lets_others_have_their_turn(self) -> None:
-        async with House(*(make_placed(DeviceKind.LIGHT, LightState(on=True)) for _ in range(1000))) as house:
+        async with SimulatorSetup(*(make_attached(DeviceKind.LIGHT, LightState(on=True)) for _ in range(1000))) as setup:
             turns = 0
 
             async def others() -> None:
@@ -145,17 +146,17 @@ class TestTicking:
                     await asyncio.sleep(0)
 
             task = asyncio.create_task(others())
-            await house.pass_by(5)
+            await setup.advance(5)
             task.cancel()
             assert turns >= 10
 
     async def test_never_overwrites_an_order_carried_out_in_the_middle_of_it(self) -> None:
-        plugs = [make_placed(DeviceKind.PLUG, PlugState(on=True)) for _ in range(300)]
-        async with House(*plugs) as house:
-            house.lists.clear()
-            house.clock.pass_by(600)
-            step = asyncio.create_task(house.simulator.step())
+        plugs = [make_attached(DeviceKind.PLUG, PlugState(on=True)) for _ in range(300)]
+        async with SimulatorSetup(*plugs) as setup:
+            setup.lists.clear()
+            setup.clock.advance(600)
+            step = asyncio.create_task(setup.simulator.step())
             await asyncio.sleep(0)
-            await house.order(SwitchPlug(on=False), plugs[0])
+            await setup.order(SwitchPlug(on=False), plugs[0])
             await step
-            assert not [report for report in house.reports if report.module_id == plugs[0].module.id]
+            assert not [report for report in setup.reports if report.module_id == plugs[0].module.id]

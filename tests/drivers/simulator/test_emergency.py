@@ -6,7 +6,8 @@ from domogate.domain.states import EmergencyState
 from domogate.drivers.simulator.device import Start, TimeScale
 from domogate.drivers.simulator.emergency import EmergencyUnit
 from domogate.drivers.simulator.seeded_random import SeededRandom
-from support.devices import NOON, make_id, make_module
+from support.clocks import NOON
+from support.devices import make_id, make_module
 
 HOUR, DAY = 3600.0, 86_400.0
 

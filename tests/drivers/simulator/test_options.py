@@ -12,7 +12,8 @@ from domogate.drivers.simulator.options import OPTIONS, find_option_problems
 from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.power import LOADS
 from domogate.drivers.simulator.weather import Weather
-from support.devices import NOON, make_placed
+from support.clocks import NOON
+from support.devices import make_attached
 from support.markdown import section, tables
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "simulator.md").read_text("utf-8")
@@ -69,7 +70,7 @@ class TestOptions:
     )
     def test_of_any_kind_never_keep_a_plant_from_being_simulated(self, kind: DeviceKind, options: dict[str, Any]) -> None:
         plant = SimulatedPlant(Id("plant"), 1, Weather(1), REAL_TIME)
-        placed = make_placed(kind, options=options)
+        placed = make_attached(kind, options=options)
         for _ in plant.attach((placed,), NOON):
             pass
         (report,) = plant.take_first_reports(NOON)

@@ -17,7 +17,8 @@ from domogate.drivers.simulator.picture import HEIGHT, WIDTH, draw_entrance
 from domogate.drivers.simulator.seeded_random import SeededRandom
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
-from support.devices import NOON, StillClock, make_id, make_order, make_placed
+from support.clocks import NOON, ManualClock
+from support.devices import make_attached, make_id, make_order
 
 HOUR = 3600.0
 PLANT = make_id(1)
@@ -76,38 +77,38 @@ class TestThePicture:
 
 class TestASimulatedCamera:
     @pytest.fixture
-    def clock(self) -> StillClock:
-        return StillClock()
+    def clock(self) -> ManualClock:
+        return ManualClock(NOON)
 
     @pytest.fixture
-    def simulator(self, clock: StillClock) -> Simulator:
+    def simulator(self, clock: ManualClock) -> Simulator:
         return Simulator(clock, seed=1, tick=3600.0)
 
-    async def test_gives_pictures_while_it_is_on_and_no_longer(self, simulator: Simulator, clock: StillClock) -> None:
-        panel = make_placed(DeviceKind.AUDIOVIDEO_UNIT)
+    async def test_gives_pictures_while_it_is_on_and_no_longer(self, simulator: Simulator, clock: ManualClock) -> None:
+        panel = make_attached(DeviceKind.AUDIOVIDEO_UNIT)
         await simulator.attach(PLANT, [panel])
         with pytest.raises(DeviceRefused, match="off"):
             await simulator.take_picture(PLANT, panel.module.id, clock.now() + 5)
         await simulator.execute(make_order(PLANT, panel.module.id, SwitchCamera(on=True)))
-        clock.pass_by(59.0)
+        clock.advance(59.0)
         picture = await simulator.take_picture(PLANT, panel.module.id, clock.now() + 5)
         assert picture.media_type == "image/png"
         decode(picture.content)
-        clock.pass_by(1.0)
+        clock.advance(1.0)
         with pytest.raises(DeviceRefused, match="off"):
             await simulator.take_picture(PLANT, panel.module.id, clock.now() + 5)
 
-    async def test_shows_the_sky_of_simulated_time(self, clock: StillClock) -> None:
+    async def test_shows_the_sky_of_simulated_time(self, clock: ManualClock) -> None:
         fast = Simulator(clock, seed=1, tick=3600.0, speed=3600.0)
-        clock.pass_by(12.0)
-        panel = make_placed(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True))
+        clock.advance(12.0)
+        panel = make_attached(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True))
         panel = AttachedModule(panel.module, panel.last, reported_at=clock.now())
         await fast.attach(PLANT, [panel])
         night = await fast.take_picture(PLANT, panel.module.id, clock.now() + 5)
         assert brightness(night.content) < 80
 
-    async def test_under_a_new_name_shows_that_name(self, simulator: Simulator, clock: StillClock) -> None:
-        panel = make_placed(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True))
+    async def test_under_a_new_name_shows_that_name(self, simulator: Simulator, clock: ManualClock) -> None:
+        panel = make_attached(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True))
         module_id = panel.module.id
         await simulator.attach(PLANT, [panel])
         before = await simulator.take_picture(PLANT, module_id, clock.now() + 5)
@@ -115,15 +116,15 @@ class TestASimulatedCamera:
         await simulator.attach(PLANT, [renamed])
         assert await simulator.take_picture(PLANT, module_id, clock.now() + 5) != before
 
-    async def test_a_lamp_has_no_pictures(self, simulator: Simulator, clock: StillClock) -> None:
-        lamp = make_placed(DeviceKind.LIGHT)
+    async def test_a_lamp_has_no_pictures(self, simulator: Simulator, clock: ManualClock) -> None:
+        lamp = make_attached(DeviceKind.LIGHT)
         await simulator.attach(PLANT, [lamp])
         with pytest.raises(DeviceRefused, match="not a camera"):
             await simulator.take_picture(PLANT, lamp.module.id, clock.now() + 5)
 
-    async def test_that_is_offline_slow_or_unknown_says_so(self, simulator: Simulator, clock: StillClock) -> None:
-        away = make_placed(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True), options={"simulate": "offline"})
-        slow = make_placed(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True), options={"simulate": "slow"})
+    async def test_that_is_offline_slow_or_unknown_says_so(self, simulator: Simulator, clock: ManualClock) -> None:
+        away = make_attached(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True), options={"simulate": "offline"})
+        slow = make_attached(DeviceKind.AUDIOVIDEO_UNIT, CameraState(on=True), options={"simulate": "slow"})
         await simulator.attach(PLANT, [away, slow])
         with pytest.raises(DeviceOffline):
             await simulator.take_picture(PLANT, away.module.id, clock.now() + 5)

@@ -33,8 +33,9 @@ from domogate.domain.states import (
     ThermostatState,
 )
 from domogate.ports import AttachedModule
-from support.devices import NOON, make_placed
-from support.simulated_house import House
+from support.clocks import NOON
+from support.devices import make_attached
+from support.simulator_setup import SimulatorSetup
 
 LAMP = LightState(on=False, level=20, color=Color(10, 20, 20))
 THERMOSTAT = ThermostatState(
@@ -51,19 +52,19 @@ def told(state: State | None) -> dict[str, object]:
 
 async def after_orders(placed: AttachedModule, commands: list[Command], seconds: float, restart: float | None) -> State | None:
     """The state so many seconds after the orders; `restart`: the process is killed and started so many seconds after them."""
-    house = House(placed)
-    async with house:
+    setup = SimulatorSetup(placed)
+    async with setup:
         for command in commands:
-            last = await house.order(command)
+            last = await setup.order(command)
         if restart is None:
-            house.clock.pass_by(seconds)
-            return (await house.read()).state
+            setup.clock.advance(seconds)
+            return (await setup.read()).state
         # What is stored is the confirmed state, and the reports since then.
-        last = [last, *(report for report in await house.pass_by(restart) if report.state is not None)][-1]
-    again = House(AttachedModule(placed.module, FirstState(placed.module.id, last.state), reported_at=last.at))
-    again.clock.at = house.clock.now()
+        last = [last, *(report for report in await setup.advance(restart) if report.state is not None)][-1]
+    again = SimulatorSetup(AttachedModule(placed.module, FirstState(placed.module.id, last.state), reported_at=last.at))
+    again.clock.at = setup.clock.now()
     async with again:
-        again.clock.pass_by(seconds - restart)
+        again.clock.advance(seconds - restart)
         return (await again.read()).state
 
 
@@ -95,6 +96,6 @@ async def after_orders(placed: AttachedModule, commands: list[Command], seconds:
 async def test_an_order_is_executed_as_without_the_restart(
     kind: DeviceKind, state: State, options: dict[str, object], commands: list[Command], restart: float, seconds: float
 ) -> None:
-    placed = make_placed(kind, state, options=options)
+    placed = make_attached(kind, state, options=options)
     expected = told(await after_orders(placed, commands, seconds, None))
     assert told(await after_orders(placed, commands, seconds, restart)) == expected

@@ -20,7 +20,8 @@ from domogate.drivers.simulator.plant import SimulatedPlant
 from domogate.drivers.simulator.thermostat import Thermostat
 from domogate.drivers.simulator.weather import Weather
 from domogate.ports import AttachedModule
-from support.devices import NOON, make_id, make_placed
+from support.clocks import NOON
+from support.devices import make_attached, make_id
 
 HOUR = 3600.0
 OFF = ThermostatState(
@@ -47,7 +48,7 @@ def advance(plant: SimulatedPlant, hours: float, start: float = NOON) -> None:
 
 def thermostat(number: int, room: str | None = None) -> AttachedModule:
     options = {} if room is None else {"room": room}
-    return make_placed(DeviceKind.CHRONOTHERMOSTAT, OFF, module_id=make_id(number), options=options)
+    return make_attached(DeviceKind.CHRONOTHERMOSTAT, OFF, module_id=make_id(number), options=options)
 
 
 def device(plant: SimulatedPlant, placed: AttachedModule) -> Device[Any]:
@@ -71,7 +72,7 @@ class TestWhatSharesARoom:
 
     def test_a_heater_warms_its_own_room_only(self) -> None:
         warm, cold = thermostat(2, "hall"), thermostat(3, "attic")
-        heater = make_placed(DeviceKind.HEATER, HeaterState(on=False), module_id=make_id(4), options={"room": "hall"})
+        heater = make_attached(DeviceKind.HEATER, HeaterState(on=False), module_id=make_id(4), options={"room": "hall"})
         plant = make_plant(warm, cold, heater)
         device(plant, heater).execute(SwitchHeater(on=True), NOON)
         advance(plant, 1.9)
@@ -81,7 +82,7 @@ class TestWhatSharesARoom:
         temperatures = {}
         for position in (0, 100):
             feels = thermostat(2, "hall")
-            shutter = make_placed(
+            shutter = make_attached(
                 DeviceKind.AUTOMATION, AutomationState(position=position), module_id=make_id(3), options={"room": "hall"}
             )
             plant = make_plant(feels, shutter)

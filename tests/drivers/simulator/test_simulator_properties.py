@@ -29,7 +29,8 @@ from domogate.domain.states import (
 )
 from domogate.drivers.simulator import Simulator
 from domogate.services.driving.calls import find_breach
-from support.devices import NOON, StillClock, make_id, make_order, make_placed
+from support.clocks import NOON, ManualClock
+from support.devices import make_attached, make_id, make_order
 from support.examples import examples
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,7 @@ OPTIONS: dict[DeviceKind, dict[str, Any]] = {
     DeviceKind.REMOTE: {"lasts": 1},
 }
 PLACED = [
-    make_placed(kind, module_id=make_id(10 + number), options=OPTIONS.get(kind, {})) for number, kind in enumerate(DeviceKind)
+    make_attached(kind, module_id=make_id(10 + number), options=OPTIONS.get(kind, {})) for number, kind in enumerate(DeviceKind)
 ]
 
 # Wider than allowed: values outside the bounds must be refused.
@@ -95,7 +96,7 @@ SPEEDS = st.sampled_from((1.0, 60.0, 0.5))
 
 async def advance(seed: int, story: Story, speed: float = 1.0) -> list[Report]:
     """All reports of a house with one module of each kind during the story."""
-    clock = StillClock()
+    clock = ManualClock(NOON)
     simulator = Simulator(clock, seed=seed, tick=3600.0, speed=speed)
     said: list[Report] = []
 
@@ -106,7 +107,7 @@ async def advance(seed: int, story: Story, speed: float = 1.0) -> list[Report]:
     await simulator.start(take)
     await simulator.attach(PLANT, PLACED)
     for jump, command in story:
-        clock.pass_by(jump)
+        clock.advance(jump)
         order = make_order(PLANT, of_kind[FITS[type(command)]], command, deadline=clock.now() + 5)
         with suppress(DeviceRefused):
             said.append(await simulator.execute(order))

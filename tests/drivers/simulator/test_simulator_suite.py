@@ -12,7 +12,8 @@ from domogate.domain.states import LightState
 from domogate.drivers.simulator import Simulator
 from domogate.drivers.simulator.comfort import Light
 from domogate.ports import AttachedModule
-from support.devices import StillClock, make_id, make_module, make_placed
+from support.clocks import NOON, ManualClock
+from support.devices import make_attached, make_id, make_module
 from support.driver_bench import PLANT, Bench
 from support.driver_suite import DriverSuite
 
@@ -26,7 +27,7 @@ class SimulatorBench(Bench):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
-        self.clock: StillClock = StillClock()
+        self.clock: ManualClock = ManualClock(NOON)
         self._monkeypatch = monkeypatch
         self._attached: dict[Id, dict[Id, AttachedModule]] = {}
         self._told: dict[int, int] = {}
@@ -45,13 +46,13 @@ class SimulatorBench(Bench):
         self._monkeypatch.undo()
 
     def lamp(self, number: int) -> AttachedModule:
-        return make_placed(DeviceKind.LIGHT, LightState(on=False, level=50), module_id=make_id(number), reachable=False)
+        return make_attached(DeviceKind.LIGHT, LightState(on=False, level=50), module_id=make_id(number), reachable=False)
 
     def meter(self) -> AttachedModule:
-        return make_placed(DeviceKind.PLUG, module_id=make_id(20), options={"watts": 0})
+        return make_attached(DeviceKind.PLUG, module_id=make_id(20), options={"watts": 0})
 
     def misconfigured(self) -> AttachedModule:
-        return make_placed(DeviceKind.LIGHT, module_id=make_id(21), options={"simulate": "asleep"})
+        return make_attached(DeviceKind.LIGHT, module_id=make_id(21), options={"simulate": "asleep"})
 
     async def attach(self, *placed: AttachedModule, plant_id: Id = PLANT) -> None:
         self._attached[plant_id] = {one.module.id: one for one in placed}
@@ -66,7 +67,7 @@ class SimulatorBench(Bench):
 
     async def measure(self, meter: AttachedModule, watts: float) -> None:
         await self._give_option(meter, watts=watts)
-        self.clock.pass_by(120)
+        self.clock.advance(120)
         await self.driver.step()
 
     async def go_offline(self, lamp: AttachedModule) -> None:

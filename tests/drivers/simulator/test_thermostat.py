@@ -11,8 +11,9 @@ from domogate.drivers.simulator.rooms import Room
 from domogate.drivers.simulator.seeded_random import SeededRandom
 from domogate.drivers.simulator.thermostat import Thermostat, from_celsius, to_celsius
 from domogate.drivers.simulator.weather import Weather
-from support.devices import NOON, make_id, make_module
-from support.simulated_house import value_of
+from support.clocks import NOON
+from support.devices import make_id, make_module
+from support.simulator_setup import value_of
 
 HOUR = 3600.0
 MODES = ThermostatMode

@@ -6,8 +6,9 @@ from domogate.domain.commands import SetThermostat, SwitchPlug
 from domogate.domain.devices import DeviceKind
 from domogate.domain.states import PlugState, Reading, ThermostatFunction, ThermostatMode, ThermostatState, Unit
 from domogate.drivers.simulator.device import TimeScale
-from support.devices import NOON, make_placed
-from support.simulated_house import House, state_of, value_of
+from support.clocks import NOON
+from support.devices import make_attached
+from support.simulator_setup import SimulatorSetup, state_of, value_of
 
 
 class TestTimeScale:
@@ -45,50 +46,52 @@ THERMOSTAT = ThermostatState(
 
 class TestSixtyTimesAsFast:
     async def test_a_thermostat_goes_through_its_day_in_24_minutes(self) -> None:
-        async with House(make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as house:
-            reports = await house.pass_by(24 * 60, every=5)
+        async with SimulatorSetup(make_attached(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as setup:
+            reports = await setup.advance(24 * 60, every=5)
             states = [state_of(report, ThermostatState) for report in reports if report.state]
             # NOON is on a Saturday: comfort until 23:30, and from 8:00.
             assert {16.5, 20.5} <= {state.set_point for state in states}
             assert len({value_of(state.temperature) for state in states}) > 20
 
     async def test_everything_is_dated_in_real_time(self) -> None:
-        plug = make_placed(DeviceKind.PLUG, options={"watts": 600})
-        async with House(plug, make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as house:
-            for report in await house.pass_by(600, every=5):
-                assert NOON <= report.at <= house.clock.now()
-                assert all(NOON <= reading.at <= house.clock.now() for _, reading in report.readings)
+        plug = make_attached(DeviceKind.PLUG, options={"watts": 600})
+        async with SimulatorSetup(plug, make_attached(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT), speed=60.0) as setup:
+            reports = await setup.advance(600, every=5)
+            assert any(report.readings for report in reports)
+            for report in reports:
+                assert NOON <= report.at <= setup.clock.now()
+                assert all(NOON <= reading.at <= setup.clock.now() for _, reading in report.readings)
 
     async def test_no_device_measures_more_often_than_every_ten_real_seconds(self) -> None:
-        plug = make_placed(DeviceKind.PLUG, options={"watts": 600})
-        async with House(plug, speed=60.0) as house:
-            await house.order(SwitchPlug(on=True))
-            assert len(await house.pass_by(300, every=0.5)) <= 31
+        plug = make_attached(DeviceKind.PLUG, options={"watts": 600})
+        async with SimulatorSetup(plug, speed=60.0) as setup:
+            await setup.order(SwitchPlug(on=True))
+            assert len(await setup.advance(300, every=0.5)) <= 31
 
     async def test_an_hour_of_power_is_used_in_a_minute(self) -> None:
-        plug = make_placed(DeviceKind.PLUG, options={"watts": 1000})
-        async with House(plug, speed=60.0) as house:
-            on = await house.order(SwitchPlug(on=True))
-            house.clock.pass_by(60)
-            off = await house.order(SwitchPlug(on=False))
+        plug = make_attached(DeviceKind.PLUG, options={"watts": 1000})
+        async with SimulatorSetup(plug, speed=60.0) as setup:
+            on = await setup.order(SwitchPlug(on=True))
+            setup.clock.advance(60)
+            off = await setup.order(SwitchPlug(on=False))
             used = value_of(state_of(off, PlugState).energy) - value_of(state_of(on, PlugState).energy)
             assert used == pytest.approx(1000, rel=0.05)
 
     async def test_a_mode_ends_when_real_time_says_so(self) -> None:
-        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
-        async with House(thermostat, speed=60.0) as house:
-            command = SetThermostat(mode=ThermostatMode.MANUAL, set_point=25.0, activation_time=house.clock.now() + 60)
-            await house.order(command)
-            await house.pass_by(55, every=5)
-            assert (await house.state(ThermostatState)).mode is ThermostatMode.MANUAL
-            await house.pass_by(5)
-            assert (await house.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC
+        thermostat = make_attached(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
+        async with SimulatorSetup(thermostat, speed=60.0) as setup:
+            command = SetThermostat(mode=ThermostatMode.MANUAL, set_point=25.0, activation_time=setup.clock.now() + 60)
+            await setup.order(command)
+            await setup.advance(55, every=5)
+            assert (await setup.state(ThermostatState)).mode is ThermostatMode.MANUAL
+            await setup.advance(5)
+            assert (await setup.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC
 
     async def test_half_an_hour_of_boost_is_over_in_half_a_minute(self) -> None:
-        thermostat = make_placed(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
-        async with House(thermostat, speed=60.0) as house:
+        thermostat = make_attached(DeviceKind.CHRONOTHERMOSTAT, THERMOSTAT)
+        async with SimulatorSetup(thermostat, speed=60.0) as setup:
             command = SetThermostat(mode=ThermostatMode.BOOST)
-            boost = await house.order(command)
-            assert state_of(boost, ThermostatState).activation_time == pytest.approx(house.clock.now() + 30)
-            await house.pass_by(31, every=5)
-            assert (await house.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC
+            boost = await setup.order(command)
+            assert state_of(boost, ThermostatState).activation_time == pytest.approx(setup.clock.now() + 30)
+            await setup.advance(31, every=5)
+            assert (await setup.state(ThermostatState)).mode is ThermostatMode.AUTOMATIC

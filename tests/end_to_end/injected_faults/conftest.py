@@ -1,11 +1,11 @@
-"""A gateway for injected faults, and the bench that injects them."""
+"""A gateway for injected faults, and the tool that injects them."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from support.gateway import QUICK, Gateway, running, start
-from support.injecting import Bench
+from support.gateway_faults import GatewayFaults
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="module")
-def bench(gateway: Gateway) -> Iterator[Bench]:
-    bench = Bench(gateway)
-    yield bench
-    bench.close()
+def faults(gateway: Gateway) -> Iterator[GatewayFaults]:
+    faults = GatewayFaults(gateway)
+    yield faults
+    faults.close()

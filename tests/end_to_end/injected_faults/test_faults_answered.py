@@ -1,6 +1,6 @@
-"""Every fault that can be injected, on every operation it touches, gives the status that the ladder says.
+"""Every fault that can be injected, on every operation that it affects, gives the status of the ladder.
 
-The tables are written by hand, from the ladder as it is told in docs/errors.md; nothing here asks the code for it.
+The tables are written by hand from the ladder in docs/errors.md. They do not use the code of the ladder.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from domogate.domain.people import Standing
-from support.backstage import standing
 from support.extension_operations import ALL_OPERATIONS, WITH_EXTENSIONS, X1, X2, X4
 from support.gateway import Gateway, eventually
+from support.gateway_faults import FaultRequest, GatewayFaults
 from support.http import expect_refusal, message_of
-from support.injecting import Bench, Wish
 from support.spec_operations import E1, E2, E5, E7, E8, E12, E16, E18, Operation
+from support.store_access import standing
 
 pytestmark = pytest.mark.slow
 
@@ -141,10 +141,10 @@ class TestTheTables:
 class TestAFaultOfTheWholePlant:
     @pytest.mark.parametrize("fault", OF_THE_PLANT)
     def test_touches_every_operation_that_names_the_plant_as_the_ladder_says(
-        self, gateway: Gateway, bench: Bench, fault: str
+        self, gateway: Gateway, faults: GatewayFaults, fault: str
     ) -> None:
         assert all_well(gateway)
-        with bench.injected(*(Wish(plant, fault) for plant in plants_asked(gateway))):
+        with faults.injected(*(FaultRequest(plant, fault) for plant in plants_asked(gateway))):
             assert statuses(gateway, ABOUT_A_PLANT) == expected(OF_THE_PLANT[fault], ABOUT_A_PLANT)
             assert statuses(gateway, UNTOUCHED) == dict.fromkeys(UNTOUCHED, 200)
         eventually(lambda: all_well(gateway), f"all is well after {fault} was cleared")
@@ -153,46 +153,48 @@ class TestAFaultOfTheWholePlant:
         ("fault", "value"), [("battery", "very_low"), ("failure", "BLOCK.DLD"), ("failure", "REMOTE.STATUS.QUARTZ_FAULT")]
     )
     def test_that_only_shows_in_a_state_is_no_error_anywhere(
-        self, gateway: Gateway, bench: Bench, fault: str, value: str
+        self, gateway: Gateway, faults: GatewayFaults, fault: str, value: str
     ) -> None:
         plant = gateway.case(E2 if fault == "battery" else E18)[1]["plant"]
-        with bench.injected(Wish(plant, fault, value=value)):
+        with faults.injected(FaultRequest(plant, fault, value=value)):
             assert set(statuses(gateway, [*ABOUT_A_PLANT, *UNTOUCHED]).values()) == {200}
 
-    def test_of_another_plant_touches_nothing(self, gateway: Gateway, bench: Bench) -> None:
+    def test_of_another_plant_touches_nothing(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(E8)
         other = next(plant.id for plant in gateway.estate.plants if plant.active and plant.id != target["plant"])
-        with bench.injected(Wish(other, "500"), Wish(other, "offline")):
+        with faults.injected(FaultRequest(other, "500"), FaultRequest(other, "offline")):
             assert gateway.send(E8, target, who=who).status_code == 200
 
 
 class TestAFaultOfAModule:
     @pytest.mark.parametrize("fault", OF_THE_MODULE)
     def test_touches_every_operation_that_names_the_module_as_the_ladder_says(
-        self, gateway: Gateway, bench: Bench, fault: str
+        self, gateway: Gateway, faults: GatewayFaults, fault: str
     ) -> None:
         modules = {module for name in ABOUT_A_PLANT for module in modules_asked(gateway, WITH_EXTENSIONS[name])}
-        with bench.injected(*(Wish(plant, fault, module) for plant, module in modules)):
+        with faults.injected(*(FaultRequest(plant, fault, module) for plant, module in modules)):
             assert statuses(gateway, ABOUT_A_PLANT) == expected(OF_THE_MODULE[fault], ABOUT_A_PLANT)
         eventually(lambda: all_well(gateway), f"all is well after {fault} was cleared")
 
     @pytest.mark.parametrize("fault", ["offline", "slow", "408", "500"])
-    def test_leaves_its_neighbour_alone(self, gateway: Gateway, bench: Bench, fault: str) -> None:
+    def test_leaves_its_neighbour_alone(self, gateway: Gateway, faults: GatewayFaults, fault: str) -> None:
         (who, one), (_, other) = [case for case in gateway.cases(E8) if case[0] == gateway.case(E8)[0]][:2]
-        with bench.injected(Wish(one["plant"], fault, one["module"])):
+        with faults.injected(FaultRequest(one["plant"], fault, one["module"])):
             assert gateway.send(E8, other, who=who).status_code == 200
             assert gateway.send(E8, one, who=who).status_code in (404, 500)
 
-    def test_that_is_a_scene_still_starts_unless_the_fault_is_the_gateways(self, gateway: Gateway, bench: Bench) -> None:
+    def test_that_is_a_scene_still_starts_unless_the_fault_is_the_gateways(
+        self, gateway: Gateway, faults: GatewayFaults
+    ) -> None:
         who, target = gateway.case(E5)
         for fault, status in {"offline": 200, "slow": 200, "refusing": 200, "408": 404, "469": 200, "500": 500}.items():
-            with bench.injected(Wish(target["plant"], fault, target["module"])):
+            with faults.injected(FaultRequest(target["plant"], fault, target["module"])):
                 assert gateway.send(E5, target, who=who).status_code == status, fault
 
 
 class TestItsPlaceInTheOrderOfChecks:
-    def test_a_stranger_learns_nothing_of_it(self, gateway: Gateway, bench: Bench) -> None:
-        with bench.injected(*(Wish(plant, "500") for plant in plants_asked(gateway))):
+    def test_a_stranger_learns_nothing_of_it(self, gateway: Gateway, faults: GatewayFaults) -> None:
+        with faults.injected(*(FaultRequest(plant, "500") for plant in plants_asked(gateway))):
             for operation, status in (
                 (E1, 403),
                 (E8, 403),
@@ -207,32 +209,39 @@ class TestItsPlaceInTheOrderOfChecks:
                 stranger = gateway.a_stranger_to(gateway.estate.plant(target["plant"]))
                 expect_refusal(operation, gateway.send(operation, target, who=stranger), status)
 
-    def test_it_comes_after_the_module_and_before_the_values(self, gateway: Gateway, bench: Bench) -> None:
+    def test_it_comes_after_the_module_and_before_the_values(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(X2)
         nowhere = {**target, "module": "00000000-0000-4000-8000-000000000000"}
-        with bench.injected(Wish(target["plant"], "500")):
+        with faults.injected(FaultRequest(target["plant"], "500")):
             expect_refusal(X2, gateway.send(X2, nowhere, who=who), 404)
             expect_refusal(X2, gateway.send(X2, target, who=who, body=b"{"), 400)
             expect_refusal(X2, gateway.send(X2, target, who=who, body=b'{"level": 101}'), 500)
 
-    def test_what_the_user_owes_comes_first(self, gateway: Gateway, bench: Bench) -> None:
+    def test_what_the_user_owes_comes_first(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(E12)
-        with bench.injected(Wish(target["plant"], "469")), standing(gateway, who, Standing.TERMS_EXPIRED):
+        with faults.injected(FaultRequest(target["plant"], "469")), standing(gateway, who, Standing.TERMS_EXPIRED):
             expect_refusal(E12, gateway.send(E12, target, who=who), 470)
 
-    def test_of_several_the_first_is_told(self, gateway: Gateway, bench: Bench) -> None:
+    def test_of_several_the_first_is_told(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(E12)
         plant = target["plant"]
-        with bench.injected(Wish(plant, "408"), Wish(plant, "500", target["module"]), Wish(plant, "470"), Wish(plant, "469")):
+        with faults.injected(
+            FaultRequest(plant, "408"),
+            FaultRequest(plant, "500", target["module"]),
+            FaultRequest(plant, "470"),
+            FaultRequest(plant, "469"),
+        ):
             expect_refusal(E12, gateway.send(E12, target, who=who), 469)
             expect_refusal(E8, gateway.send(E8, gateway.case(E8)[1], who=gateway.case(E8)[0]), 404)
-        with bench.injected(Wish(plant, "408"), Wish(plant, "500", target["module"])):
+        with faults.injected(FaultRequest(plant, "408"), FaultRequest(plant, "500", target["module"])):
             expect_refusal(E12, gateway.send(E12, target, who=who), 500)
 
-    def test_an_etag_does_not_hide_it_and_the_message_says_where_it_comes_from(self, gateway: Gateway, bench: Bench) -> None:
+    def test_an_etag_does_not_hide_it_and_the_message_says_where_it_comes_from(
+        self, gateway: Gateway, faults: GatewayFaults
+    ) -> None:
         who, target = gateway.case(E7)
         etag = gateway.send(E7, target, who=who).headers["etag"]
-        with bench.injected(Wish(target["plant"], "500")):
+        with faults.injected(FaultRequest(target["plant"], "500")):
             answer = gateway.send(E7, target, who=who, headers={"If-None-Match": etag})
             assert "injected" in message_of(E7, expect_refusal(E7, answer, 500))
         assert gateway.send(E7, target, who=who, headers={"If-None-Match": etag}).status_code == 304

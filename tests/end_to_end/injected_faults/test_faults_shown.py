@@ -7,8 +7,8 @@ import pytest
 
 from support.extension_operations import X1
 from support.gateway import Gateway, eventually
+from support.gateway_faults import FaultRequest, GatewayFaults
 from support.http import expect_ok
-from support.injecting import Bench, Wish
 from support.spec_operations import E2, E7, E8, E11, E12, E13, E15, E16, E18, Operation, Target
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def first_unit(gateway: Gateway, site: Target) -> str:
 
 
 class TestForAWhile:
-    def test_every_fault_ends_by_itself(self, gateway: Gateway, bench: Bench) -> None:
+    def test_every_fault_ends_by_itself(self, gateway: Gateway, faults: GatewayFaults) -> None:
         """All faults at once, each in its own plant or module."""
         thermostats = [target for _, target in gateway.cases(E12)]
         places: list[tuple[Operation, Target, str, int]] = [
@@ -90,27 +90,27 @@ class TestForAWhile:
         assert set(answers()) == {200}
         before = shown()
         for span in (6, 20, 60):  # longer only if the machine was too busy
-            over = bench.now() + span
-            bench.inject(
-                *(Wish(target["plant"], fault, target["module"], until=over) for _, target, fault, _ in places),
-                Wish(remote["plant"], "battery", remote["module"], "very_low", over),
-                Wish(site["plant"], "failure", unit, "BLOCK.DLD", over),
+            over = faults.now() + span
+            faults.inject(
+                *(FaultRequest(target["plant"], fault, target["module"], until=over) for _, target, fault, _ in places),
+                FaultRequest(remote["plant"], "battery", remote["module"], "very_low", over),
+                FaultRequest(site["plant"], "failure", unit, "BLOCK.DLD", over),
             )
             suffered, seen = answers(), shown()
-            if bench.now() < over:
+            if faults.now() < over:
                 break
         assert suffered == [status for *_, status in places]
         assert seen == ("very_low", ["BLOCK.DLD"])
         eventually(lambda: set(answers()) == {200} and shown() == before, "every fault is over", patience=100)
-        eventually(lambda: not bench.list_kept(), "none is kept any more")
+        eventually(lambda: not faults.list_kept(), "none is kept any more")
 
-    def test_a_fault_of_the_door_is_over_on_the_second(self, gateway: Gateway, bench: Bench) -> None:
+    def test_a_fault_of_the_door_is_over_on_the_second(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(E7)
-        over = bench.now() + 1.5
-        with bench.injected(Wish(target["plant"], "500", until=over)):
-            while (asked := bench.now()) < over:
+        over = faults.now() + 1.5
+        with faults.injected(FaultRequest(target["plant"], "500", until=over)):
+            while (asked := faults.now()) < over:
                 answer = gateway.send(E7, target, who=who)
-                if bench.now() < over:
+                if faults.now() < over:
                     assert answer.status_code == 500
                 else:
                     assert answer.status_code in (200, 500)
@@ -120,41 +120,43 @@ class TestForAWhile:
 
 class TestABattery:
     @pytest.mark.parametrize("level", BATTERIES)
-    def test_of_every_level_is_what_e2_shows(self, gateway: Gateway, bench: Bench, level: str) -> None:
+    def test_of_every_level_is_what_e2_shows(self, gateway: Gateway, faults: GatewayFaults, level: str) -> None:
         _, target = gateway.case(E2)
         before = battery_of(gateway, target)
-        with bench.injected(Wish(target["plant"], "battery", target["module"], level)):
+        with faults.injected(FaultRequest(target["plant"], "battery", target["module"], level)):
             assert battery_of(gateway, target) == level
         eventually(lambda: battery_of(gateway, target) == before, "the remote's own battery is shown again")
 
-    def test_of_the_whole_plant_is_that_of_all_its_remotes(self, gateway: Gateway, bench: Bench) -> None:
+    def test_of_the_whole_plant_is_that_of_all_its_remotes(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(E2)
         remotes = [other for mail, other in gateway.cases(E2) if (mail, other["plant"]) == (who, target["plant"])]
-        with bench.injected(Wish(target["plant"], "battery", value="low")):
+        with faults.injected(FaultRequest(target["plant"], "battery", value="low")):
             assert {battery_of(gateway, remote) for remote in remotes} == {"low"}
 
 
 class TestAFailure:
     @pytest.mark.parametrize("failure", BLOCK_FAILURES)
-    def test_of_every_type_is_what_e18_shows_of_a_unit(self, gateway: Gateway, bench: Bench, failure: str) -> None:
+    def test_of_every_type_is_what_e18_shows_of_a_unit(self, gateway: Gateway, faults: GatewayFaults, failure: str) -> None:
         _, site = gateway.case(E18)
         unit = first_unit(gateway, site)
-        with bench.injected(Wish(site["plant"], "failure", unit, failure)):
+        with faults.injected(FaultRequest(site["plant"], "failure", unit, failure)):
             assert failures_of(gateway, site, unit) == [failure]
         eventually(lambda: failures_of(gateway, site, unit) == ["BLOCK.OK"], "the unit is well again")
 
     @pytest.mark.parametrize("failure", REMOTE_FAILURES)
-    def test_of_every_type_is_what_e18_shows_of_a_controller(self, gateway: Gateway, bench: Bench, failure: str) -> None:
+    def test_of_every_type_is_what_e18_shows_of_a_controller(
+        self, gateway: Gateway, faults: GatewayFaults, failure: str
+    ) -> None:
         _, site = gateway.case(E18)
         controller = next(item["id"] for item in controllers_of(gateway, site) if item["status"] == 0)
-        with bench.injected(Wish(site["plant"], "failure", controller, failure)):
+        with faults.injected(FaultRequest(site["plant"], "failure", controller, failure)):
             assert failures_of(gateway, site, controller) == [failure]
             status = next(item["status"] for item in controllers_of(gateway, site) if item["id"] == controller)
             assert status == (0 if failure == "REMOTE.STATUS.OK" else 1)
         eventually(lambda: failures_of(gateway, site, controller) == ["REMOTE.STATUS.OK"], "the controller is well again")
 
     def test_makes_its_controller_alert_once_there_are_enough_and_no_longer_when_they_are_gone(
-        self, gateway: Gateway, bench: Bench
+        self, gateway: Gateway, faults: GatewayFaults
     ) -> None:
         _, site = gateway.case(E18)
         quiet = next(item for item in controllers_of(gateway, site) if item["alertLevel"] == 2 and not item["alert"])
@@ -165,23 +167,23 @@ class TestAFailure:
         def shown() -> dict[str, Any]:
             return next(item for item in controllers_of(gateway, site) if item["id"] == quiet["id"])
 
-        with bench.injected(Wish(site["plant"], "failure", well[0], "BLOCK.FAULTY_BATTERY")):
+        with faults.injected(FaultRequest(site["plant"], "failure", well[0], "BLOCK.FAULTY_BATTERY")):
             eventually(lambda: shown()["alert"] is True, "the controller is in alert")
             eventually(lambda: shown().get("lastAlertUpdate") != quiet.get("lastAlertUpdate"), "it says when that came about")
         eventually(lambda: shown()["alert"] is False, "the controller is not in alert any more")
 
 
 class TestWhatIsLastKnown:
-    def test_an_offline_remote_says_so_itself(self, gateway: Gateway, bench: Bench) -> None:
+    def test_an_offline_remote_says_so_itself(self, gateway: Gateway, faults: GatewayFaults) -> None:
         who, target = gateway.case(E2)
-        with bench.injected(Wish(target["plant"], "offline", target["module"])):
+        with faults.injected(FaultRequest(target["plant"], "offline", target["module"])):
             assert expect_ok(E2, gateway.send(E2, target, who=who))["remotes"][0]["reachable"] is False
         assert expect_ok(E2, gateway.send(E2, target, who=who))["remotes"][0]["reachable"] is True
 
-    def test_an_offline_plant_still_shows_its_plugs_and_units(self, gateway: Gateway, bench: Bench) -> None:
+    def test_an_offline_plant_still_shows_its_plugs_and_units(self, gateway: Gateway, faults: GatewayFaults) -> None:
         (plug_owner, plugs), (_, site) = gateway.case(E16), gateway.case(E18)
         before = expect_ok(E16, gateway.send(E16, plugs, who=plug_owner))
-        with bench.injected(*(Wish(plant, "offline") for plant in {plugs["plant"], site["plant"]})):
+        with faults.injected(*(FaultRequest(plant, "offline") for plant in {plugs["plant"], site["plant"]})):
             assert expect_ok(E16, gateway.send(E16, plugs, who=plug_owner)) == before
             eventually(
                 lambda: {item["status"] for item in controllers_of(gateway, site)} == {2}, "every controller is out of reach"

@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from domogate.services.audit import AuditLog
-from support.auditing import USER, MemoryAuditStore
-from support.stores import HandClock
+from support.audit_store import USER, MemoryAuditStore
+from support.clocks import ManualClock
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def store() -> MemoryAuditStore:
 
 @pytest.fixture
 async def log(store: MemoryAuditStore) -> AsyncIterator[AuditLog]:
-    log = AuditLog(store, HandClock(), gather=0.0, retry=0.0)
+    log = AuditLog(store, ManualClock(), gather=0.0, retry=0.0)
     await log.start()
     yield log
     await log.stop()

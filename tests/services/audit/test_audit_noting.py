@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from domogate.domain.audit import AuditEntry
 from domogate.services.audit import COMMAND_LINE, GONE, AuditAction, AuditLog, AuditResult, client_ref, user_ref
-from support.auditing import PSEUDONYM, USER, MemoryAuditStore, note
+from support.audit_store import PSEUDONYM, USER, MemoryAuditStore, note
+from support.clocks import ManualClock
 from support.examples import examples
-from support.stores import HandClock, an_id
+from support.stores import an_id
 
 
 async def settle(store: MemoryAuditStore, records: int) -> None:
@@ -33,16 +34,16 @@ class TestNoting:
         )
         await settle(store, 1)
         assert store.records[0].entry == AuditEntry(
-            HandClock().now(), "command", PSEUDONYM, "E1 plant 1", "ok", "192.0.2.7", {"status": "on"}
+            ManualClock().now(), "command", PSEUDONYM, "E1 plant 1", "ok", "192.0.2.7", {"status": "on"}
         )
 
     async def test_noting_neither_waits_nor_asks_the_store(self, store: MemoryAuditStore) -> None:
-        note(AuditLog(store, HandClock()))
+        note(AuditLog(store, ManualClock()))
         assert store.questions == 0
         assert store.appends == []
 
     async def test_many_notes_share_a_write_and_keep_their_order(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock(), batch=4)
+        log = AuditLog(store, ManualClock(), batch=4)
         for number in range(10):
             note(log, str(number))
         await log.flush()
@@ -50,7 +51,7 @@ class TestNoting:
         assert store.whats == [str(number) for number in range(10)]
 
     async def test_an_orderly_stop_loses_nothing_that_was_noted_before(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock(), gather=3600.0)
+        log = AuditLog(store, ManualClock(), gather=3600.0)
         await log.start()
         for number in range(1000):
             note(log, str(number))
@@ -58,7 +59,7 @@ class TestNoting:
         assert len(store.records) == 1000
 
     async def test_a_stop_in_the_middle_of_a_write_writes_nothing_twice(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock(), gather=0.0)
+        log = AuditLog(store, ManualClock(), gather=0.0)
         await log.start()
         store.held = asyncio.Event()
         note(log, "first")
@@ -71,7 +72,7 @@ class TestNoting:
         assert store.whats == ["first", "second"]
 
     async def test_a_flush_whose_caller_is_cancelled_writes_nothing_twice(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock())
+        log = AuditLog(store, ManualClock())
         store.held = asyncio.Event()
         note(log, "once")
         flushing = asyncio.create_task(log.flush())
@@ -88,14 +89,14 @@ class TestNoting:
         assert store.whats == ["patient"]
 
     async def test_a_stop_tries_again_when_the_store_fails(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock(), retry=0.0)
+        log = AuditLog(store, ManualClock(), retry=0.0)
         store.failures = 2
         note(log)
         await log.stop()
         assert len(store.records) == 1
 
     async def test_notes_that_a_full_buffer_drops_are_counted_in_an_entry(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock(), capacity=3)
+        log = AuditLog(store, ManualClock(), capacity=3)
         for number in range(5):
             note(log, str(number))
         await log.flush()
@@ -106,7 +107,7 @@ class TestNoting:
         assert store.whats[4] == "after"
 
     async def test_drops_stand_before_what_is_noted_next(self, store: MemoryAuditStore) -> None:
-        log = AuditLog(store, HandClock(), capacity=2, batch=1)
+        log = AuditLog(store, ManualClock(), capacity=2, batch=1)
         for number in range(3):
             note(log, str(number))
         store.held = asyncio.Event()
@@ -124,7 +125,7 @@ class TestNoting:
     def test_no_text_is_too_long_or_too_strange(self, text: str) -> None:
         async def write() -> AuditEntry:
             store = MemoryAuditStore()
-            log = AuditLog(store, HandClock())
+            log = AuditLog(store, ManualClock())
             log.note(text, who=f"client:{text}", what=text, result=text, address=text, detail={text: text})
             await log.flush()
             return store.records[0].entry
@@ -158,7 +159,7 @@ class TestPseudonyms:
     async def test_no_more_users_are_remembered_than_is_allowed(self) -> None:
         users = [an_id(number) for number in range(5)]
         store = MemoryAuditStore(*users)
-        log = AuditLog(store, HandClock(), cached_users=2)
+        log = AuditLog(store, ManualClock(), cached_users=2)
         for user in users:
             note(log, who=user)
         await log.flush()

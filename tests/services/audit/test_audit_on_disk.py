@@ -11,7 +11,9 @@ from sqlalchemy import text
 
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, user_ref, verify_export
 from domogate.stores import SqlStore, sqlite_url
-from support.stores import ANNA, BRUNO, SMALL, HandClock
+from domogate.stores.subject import writes
+from support.clocks import ManualClock
+from support.stores import ANNA, BRUNO, SMALL
 
 pytestmark = pytest.mark.slow
 
@@ -20,14 +22,14 @@ class TestOnADatabase:
     @pytest.fixture
     async def database(self, tmp_path: Path) -> AsyncIterator[tuple[SqlStore, Path]]:
         file = tmp_path / "domogate.sqlite3"
-        store = SqlStore(sqlite_url(file), clock=HandClock())
+        store = SqlStore(sqlite_url(file), clock=ManualClock())
         await store.start()
         await store.import_estate(SMALL, prune=False)
         yield store, file
         await store.stop()
 
     async def write(self, store: SqlStore) -> AuditLog:
-        log = AuditLog(store, HandClock())
+        log = AuditLog(store, ManualClock())
         for number in range(20):
             log.note(AuditAction.LOGIN, who=ANNA.id if number % 2 else BRUNO.id, what=str(number), result="ok")
         await log.flush()
@@ -59,7 +61,7 @@ class TestOnADatabase:
         """Removes all records up to this number, as if time had passed."""
         whole = await store.list_audit(0, 1000)
         entries = [msgspec.structs.replace(record.entry, at=float(record.number)) for record in whole]
-        await store._write(lambda tx: tx.connection.execute(text("DELETE FROM audit")))
+        await writes(lambda tx: tx.connection.execute(text("DELETE FROM audit")))(store)
         await store.append_audit(entries)
         await store.prune_audit(up_to + 1)
 
@@ -150,7 +152,7 @@ class TestOnADatabase:
 
     async def test_two_logs_on_one_store_write_one_chain(self, database: tuple[SqlStore, Path]) -> None:
         store, _ = database
-        logs = [AuditLog(store, HandClock(), batch=3) for _ in range(4)]
+        logs = [AuditLog(store, ManualClock(), batch=3) for _ in range(4)]
         for log in logs:
             for number in range(25):
                 log.note(AuditAction.COMMAND, who=COMMAND_LINE, what=str(number), result="ok")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from domogate.domain.audit import GENESIS, AuditEntry
 from domogate.services.audit import COMMAND_LINE, AuditAction, AuditLog, verify_export
-from support.auditing import PSEUDONYM, USER, MemoryAuditStore, note
+from support.audit_store import PSEUDONYM, USER, MemoryAuditStore, note
+from support.clocks import ManualClock
 from support.examples import examples
-from support.stores import HandClock
 
 
 class TestReading:
@@ -36,7 +36,7 @@ class TestReading:
     async def test_they_can_be_those_of_an_action_a_user_and_a_time(self, written: AuditLog) -> None:
         found = await written.list(action="command", user_id=USER, limit=3)
         assert [it.number for it in found] == [3, 9, 15]
-        now = HandClock().now()
+        now = ManualClock().now()
         assert await written.list(since=now + 1) == ()
         assert await written.list(until=now) == ()
         assert len(await written.list(since=now, until=now + 1, limit=7)) == 7
@@ -47,7 +47,7 @@ class TestReading:
         async def find() -> None:
             store = MemoryAuditStore()
             await store.append_audit([AuditEntry(0.0, "a", "b", "c", "d")] * count)
-            newest = await AuditLog(store, HandClock()).find_newest()
+            newest = await AuditLog(store, ManualClock()).find_newest()
             assert (0 if newest is None else newest.number) == count
             assert store.questions <= 60
 
@@ -104,7 +104,7 @@ class TestReading:
             else:
                 store.records.insert(place, record)
                 expected = place + 2
-            broken = (await AuditLog(store, HandClock()).verify()).broken
+            broken = (await AuditLog(store, ManualClock()).verify()).broken
             assert broken is not None
             assert broken.number == expected
 
@@ -133,3 +133,4 @@ class TestReading:
             assert found is not None
             previous = hashlib.sha256(previous.encode() + found[1] + found[2]).hexdigest()
             assert found[3].decode() == previous
+        assert previous != "0" * 64, "the export is empty"

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from domogate.services.audit import NOBODY, AuditAction, AuditLog, AuditResult, client_ref, refusal_counts, user_ref
 from domogate.services.audit.refusal_counts import KINDS_NOTED, MINUTE
-from support.auditing import USER, MemoryAuditStore
+from support.audit_store import USER, MemoryAuditStore
+from support.clocks import ManualClock
 from support.examples import examples
-from support.stores import HandClock
 
 APP = client_ref("app")
 
 
-class Noted:
+class StoppedLog:
     """A log that is read after it stopped."""
 
     def __init__(self) -> None:
-        self.store, self.clock = MemoryAuditStore(USER), HandClock()
+        self.store, self.clock = MemoryAuditStore(USER), ManualClock()
         self.log = AuditLog(self.store, self.clock)
 
     def refuse(
@@ -34,12 +34,12 @@ class Noted:
 
 
 @pytest.fixture
-def noted() -> Noted:
-    return Noted()
+def noted() -> StoppedLog:
+    return StoppedLog()
 
 
 class TestRepeats:
-    async def test_the_first_is_noted_at_once_and_the_others_as_a_number(self, noted: Noted) -> None:
+    async def test_the_first_is_noted_at_once_and_the_others_as_a_number(self, noted: StoppedLog) -> None:
         for _ in range(10_000):
             noted.refuse()
         assert await noted.rows() == [(APP, "192.0.2.1", None)]
@@ -48,7 +48,7 @@ class TestRepeats:
         last = noted.store.records[-1].entry
         assert (last.action, last.who, last.result, last.detail["of"]) == ("refusal", "nobody", "wrong", "client secret")
 
-    async def test_each_minute_has_two_entries(self, noted: Noted) -> None:
+    async def test_each_minute_has_two_entries(self, noted: StoppedLog) -> None:
         for _ in range(3):
             for _ in range(5):
                 noted.refuse()
@@ -57,7 +57,7 @@ class TestRepeats:
         assert [repeats for _, _, repeats in await noted.rows()] == [None, "4"] * 3
 
     async def test_they_are_summed_up_by_a_timer_when_nothing_more_comes(
-        self, noted: Noted, monkeypatch: pytest.MonkeyPatch
+        self, noted: StoppedLog, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(refusal_counts, "MINUTE", 0.01)
         noted.refuse()
@@ -67,13 +67,13 @@ class TestRepeats:
                 await asyncio.sleep(0.01)
         assert (await noted.rows())[-1] == (APP, "192.0.2.1", "1")
 
-    async def test_addresses_of_one_network_are_one_kind(self, noted: Noted) -> None:
+    async def test_addresses_of_one_network_are_one_kind(self, noted: StoppedLog) -> None:
         for number in range(1, 50):
             noted.refuse(address=f"2001:db8::{number:x}")
         await noted.log.stop()
         assert await noted.rows() == [(APP, "2001:db8::1", None), (APP, "2001:db8::/64", "48")]
 
-    async def test_other_actors_subjects_and_results_have_their_own_entries(self, noted: Noted) -> None:
+    async def test_other_actors_subjects_and_results_have_their_own_entries(self, noted: StoppedLog) -> None:
         noted.refuse()
         noted.refuse(client_ref("other"))
         noted.refuse(result=AuditResult.SLOWED)
@@ -81,14 +81,14 @@ class TestRepeats:
         await noted.log.stop()
         assert [repeats for _, _, repeats in await noted.rows()] == [None] * 4
 
-    async def test_successes_are_never_counted(self, noted: Noted) -> None:
+    async def test_successes_are_never_counted(self, noted: StoppedLog) -> None:
         for _ in range(5):
             noted.refuse(result=AuditResult.OK)
         assert len(await noted.rows()) == 5
 
 
 class TestBounds:
-    async def test_many_addresses_share_one_entry(self, noted: Noted) -> None:
+    async def test_many_addresses_share_one_entry(self, noted: StoppedLog) -> None:
         for number in range(10_000):
             noted.refuse(address=f"10.1.{number // 256}.{number % 256}")
         await noted.log.stop()
@@ -96,7 +96,7 @@ class TestBounds:
         assert len(rows) == KINDS_NOTED + 1
         assert rows[-1] == ("refusals of other kinds", "", str(10_000 - KINDS_NOTED))
 
-    async def test_many_refusals_of_strangers_do_not_hide_those_of_a_known_user(self, noted: Noted) -> None:
+    async def test_many_refusals_of_strangers_do_not_hide_those_of_a_known_user(self, noted: StoppedLog) -> None:
         for number in range(1000):
             noted.refuse(address=f"10.1.{number // 256}.{number % 256}")
         noted.refuse("E1 NotYourPlant", who=user_ref(USER))
@@ -110,7 +110,7 @@ class TestBounds:
     )
     def test_every_refusal_is_noted_or_counted_once(self, refusals: list[tuple[str, int, float]]) -> None:
         async def run() -> None:
-            noted = Noted()
+            noted = StoppedLog()
             for who, number, later in refusals:
                 noted.clock.at += later
                 noted.refuse(f"thing {number}", who=f"client:{who}")

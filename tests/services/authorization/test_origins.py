@@ -15,7 +15,7 @@ ONE, OTHER = (
 CHANGED = [Change(1, 0.0, ClientChanged(client_id="one"))]
 
 
-class Register:
+class HeldClientStore:
     """The needed part of the store. It returns when the test opens the gate."""
 
     def __init__(self, *clients: Client) -> None:
@@ -39,7 +39,7 @@ def new_origins(register: Any) -> Origins:
 
 class TestOrigins:
     async def test_are_those_of_the_clients_that_are_registered(self) -> None:
-        register = Register(ONE)
+        register = HeldClientStore(ONE)
         origins = new_origins(register)
         assert await origins.is_allowed(b"https://one.example.com")
         assert not await origins.is_allowed(b"https://two.example.com")
@@ -50,7 +50,7 @@ class TestOrigins:
         assert await origins.is_allowed(b"https://two.example.com")
 
     async def test_are_read_again_when_a_client_changes_while_they_are_read(self) -> None:
-        register = Register(ONE)
+        register = HeldClientStore(ONE)
         origins = new_origins(register)
         register.gate.clear()
         asking = asyncio.create_task(origins.is_allowed(b"https://one.example.com"))
@@ -61,7 +61,7 @@ class TestOrigins:
         assert not await asking
 
     async def test_a_failed_read_is_tried_again(self) -> None:
-        register = Register(ONE)
+        register = HeldClientStore(ONE)
         origins = new_origins(register)
         register.failures = 1
         with pytest.raises(OSError, match="disk gone"):

@@ -48,7 +48,7 @@ class TestPkce:
 
     @given(verifiers)
     def test_a_challenge_is_not_its_own_verifier(self, verifier: str) -> None:
-        """The method plain in another form."""
+        """The method `plain` in disguise: the challenge is the verifier."""
         assert not verifies(challenge(verifier), challenge(verifier))
 
     @given(st.text(max_size=140))

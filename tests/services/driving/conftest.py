@@ -1,11 +1,13 @@
 import pytest
 
-from support.devices import FakeStore, ObedientDriver, StillClock
+from support.clocks import NOON, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver
 
 
 @pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
+def clock() -> ManualClock:
+    return ManualClock(NOON)
 
 
 @pytest.fixture
@@ -14,5 +16,5 @@ def store() -> FakeStore:
 
 
 @pytest.fixture
-def driver(clock: StillClock) -> ObedientDriver:
-    return ObedientDriver(clock)
+def driver(clock: ManualClock) -> FakeDriver:
+    return FakeDriver(clock)

@@ -11,10 +11,12 @@ from domogate.domain.states import LightState, PlugState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
 from domogate.ports import StoredState
 from domogate.services.driving import plant as driven_plant
-from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
-from support.driving import running
+from support.clocks import NOON, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id, make_module, make_order
+from support.driving_setup import running_driving
 
-pytestmark = pytest.mark.usefixtures("leaping_time")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 SECOND_LAMP = make_module(DeviceKind.LIGHT, make_id(101))
@@ -23,55 +25,55 @@ SWITCH_ON = SetLight(on=True)
 
 
 class TestAnOrder:
-    async def test_is_on_disk_before_it_is_acknowledged(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_on_disk_before_it_is_acknowledged(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             report = await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
             assert report.state == ON
             assert store.state_of(plant, LAMP.id) == StoredState(ON, True, NOON)
 
-    async def test_that_cannot_be_recorded_is_not_acknowledged(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_that_cannot_be_recorded_is_not_acknowledged(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
         store.fails_on = lambda reports: True
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with capture_logs(), pytest.raises(Internal):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
 
     async def test_is_carried_out_once_and_has_the_same_outcome_the_second_time(
-        self, store: FakeStore, driver: ObedientDriver
+        self, store: FakeStore, driver: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             first = await driving.execute(order)
             driver.answer = OFF
             assert await driving.execute(order) == first
         assert driver.orders == [order]
         assert len(store.reports) == 1
 
-    async def test_is_carried_out_once_when_it_comes_twice_at_a_time(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_carried_out_once_when_it_comes_twice_at_a_time(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             first, second = await asyncio.gather(driving.execute(order), driving.execute(order))
         assert first == second
         assert driver.orders == [order]
 
-    async def test_that_was_refused_is_refused_again_without_asking(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_that_was_refused_is_refused_again_without_asking(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         driver.trouble = DeviceRefused("not today")
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             for _ in range(2):
                 with pytest.raises(DeviceRefused, match="not today"):
                     await driving.execute(order)
         assert driver.orders == [order]
 
-    async def test_whose_caller_gave_up_goes_on_to_its_own_end(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_whose_caller_gave_up_goes_on_to_its_own_end(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON)
         driver.pause = asyncio.Event()
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.settled()
             first = asyncio.create_task(driving.execute(order))
             while not driver.orders:
@@ -86,12 +88,12 @@ class TestAnOrder:
         assert store.orders[order.id].state is OrderState.CONFIRMED
 
     async def test_that_was_cut_off_is_never_tried_again(
-        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)
         driver.pause = asyncio.Event()
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.settled()
             with pytest.raises(DeviceTimeout):
                 await driving.execute(order)
@@ -103,11 +105,11 @@ class TestAnOrder:
         assert store.orders[order.id].state is OrderState.EXPIRED
 
     async def test_is_forgotten_when_many_others_have_come(
-        self, store: FakeStore, driver: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(driven_plant, "_REMEMBERED_ORDERS", 3)
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             for number in range(10):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id=str(number)))
             remembered = await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, order_id="9"))
@@ -116,34 +118,34 @@ class TestAnOrder:
         assert len(driver.orders) == 10
 
     async def test_is_not_carried_out_after_its_deadline(
-        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with pytest.raises(DeviceTimeout):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now()))
         assert driver.orders == []
 
     async def test_whose_time_runs_out_while_the_plant_is_attached_is_not_carried_out(
-        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
         driver.attach_pause = asyncio.Event()
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             waiting = asyncio.create_task(driving.execute(make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)))
             await asyncio.sleep(0.001)
-            clock.pass_by(6)
+            clock.advance(6)
             driver.attach_pause.set()
             with pytest.raises(DeviceTimeout):
                 await waiting
         assert driver.orders == []
 
     async def test_done_in_time_is_recorded_even_if_nobody_waits_any_more(
-        self, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
         fabric = InProcessFabric(clock)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             fabric.serve(driving)
             await driving.settled()
             store.gate = asyncio.Event()
@@ -156,13 +158,13 @@ class TestAnOrder:
 
     @pytest.mark.parametrize("fault", [None, DeviceRefused("not today"), DeviceOffline("gone")])
     async def test_answered_just_in_time_is_told_as_it_was_once_that_is_on_disk(
-        self, store: FakeStore, driver: ObedientDriver, clock: StillClock, fault: Any
+        self, store: FakeStore, driver: FakeDriver, clock: ManualClock, fault: Any
     ) -> None:
         """The deadline passes while the end is being written: the answer is what is written."""
         plant = store.add_plant(LAMP)
         order = make_order(plant, LAMP.id, SWITCH_ON, deadline=clock.now() + 5)
         driver.trouble = fault
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.settled()
             store.gate = asyncio.Event()
             asyncio.get_running_loop().call_later(5.05, store.gate.set)
@@ -175,21 +177,19 @@ class TestAnOrder:
         assert store.orders[order.id].state is (OrderState.CONFIRMED if fault is None else OrderState.FAILED)
 
     @pytest.mark.parametrize("fault", [DeviceOffline, DeviceTimeout, DeviceRefused])
-    async def test_raises_the_faults_of_the_device_as_they_are(
-        self, store: FakeStore, driver: ObedientDriver, fault: Any
-    ) -> None:
+    async def test_raises_the_faults_of_the_device_as_they_are(self, store: FakeStore, driver: FakeDriver, fault: Any) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = fault("says the device")
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with capture_logs() as logs, pytest.raises(fault, match="says the device"):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
         assert logs == []
         assert store.records == []
 
-    async def test_on_which_the_driver_breaks_is_refused_and_logged(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_on_which_the_driver_breaks_is_refused_and_logged(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = ZeroDivisionError("a bug")
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with capture_logs() as logs, pytest.raises(DeviceRefused) as raised:
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
             assert "bug" not in raised.value.message
@@ -198,20 +198,20 @@ class TestAnOrder:
             assert (await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))).state == ON
 
     async def test_answered_with_a_value_out_of_bounds_is_refused_and_not_recorded(
-        self, store: FakeStore, driver: ObedientDriver
+        self, store: FakeStore, driver: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP)
         driver.answer = LightState(on=True, level=101)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with capture_logs(), pytest.raises(DeviceRefused):
                 await driving.execute(make_order(plant, LAMP.id, SWITCH_ON))
         assert store.records == []
 
-    async def test_for_an_unknown_plant_module_or_driver_is_offline(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_for_an_unknown_plant_module_or_driver_is_offline(self, store: FakeStore, driver: FakeDriver) -> None:
         stranger = make_module(DeviceKind.LIGHT, driver="telepathy")
         plant = store.add_plant(LAMP, stranger)
         with capture_logs() as logs:
-            async with running(store, driver) as driving:
+            async with running_driving(store, driver) as driving:
                 for plant_id, module_id in ((make_id(9), LAMP.id), (plant, make_id(9))):
                     with pytest.raises(DeviceOffline):
                         await driving.execute(make_order(plant_id, module_id, SWITCH_ON))
@@ -219,9 +219,9 @@ class TestAnOrder:
                     await driving.execute(make_order(plant, stranger.id, SWITCH_ON))
         assert [entry["driver"] for entry in logs if entry["log_level"] == "warning"] == ["telepathy"]
 
-    async def test_is_never_undone_by_a_report_made_before_it(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_never_undone_by_a_report_made_before_it(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.settled()
             store.gate = asyncio.Event()
             reporting = asyncio.ensure_future(driver.report([Report(plant, LAMP.id, NOON, state=OFF)]))
@@ -235,16 +235,16 @@ class TestAnOrder:
 
 
 class TestAQuestion:
-    async def test_is_recorded_when_the_answer_is_news(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_recorded_when_the_answer_is_news(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(OFF, True, 1.0)})
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             report = await driving.read(plant, LAMP.id, NOON + 5)
             assert report.state == ON
             assert store.state_of(plant, LAMP.id) == StoredState(ON, True, NOON)
 
-    async def test_is_not_recorded_when_it_is_what_was_recorded_last(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_not_recorded_when_it_is_what_was_recorded_last(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, True, 1.0)})
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
             await driver.report([Report(plant, LAMP.id, NOON, state=OFF)])
             await driving.settled()
@@ -252,26 +252,26 @@ class TestAQuestion:
             await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.state for report in store.reports] == [OFF]
 
-    async def test_of_a_module_nothing_was_known_of_is_recorded_once(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_of_a_module_nothing_was_known_of_is_recorded_once(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             for _ in range(3):
                 await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.state for report in store.reports] == [ON]
 
-    async def test_is_recorded_when_only_reachability_is_different(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_recorded_when_only_reachability_is_different(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP, states={LAMP.id: StoredState(ON, False, 1.0)})
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.read(plant, LAMP.id, NOON + 5)
             await driving.read(plant, LAMP.id, NOON + 5)
         assert [report.reachable for report in store.reports] == [True]
 
     async def test_is_answered_even_if_it_cannot_be_recorded_and_is_news_again_next_time(
-        self, store: FakeStore, driver: ObedientDriver
+        self, store: FakeStore, driver: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP)
         store.fails_on = lambda reports: True
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with capture_logs() as logs:
                 assert (await driving.read(plant, LAMP.id, NOON + 5)).state == ON
             assert [entry["log_level"] for entry in logs] == ["error"]
@@ -279,34 +279,32 @@ class TestAQuestion:
             await driving.read(plant, LAMP.id, NOON + 5)
         assert len(store.reports) == 1
 
-    async def test_is_not_asked_after_its_deadline(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_not_asked_after_its_deadline(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             with pytest.raises(DeviceTimeout):
                 await driving.read(plant, LAMP.id, NOON)
         assert driver.questions == []
 
 
 class TestReportsOfDrivers:
-    async def test_are_recorded_together(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_are_recorded_together(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP, SECOND_LAMP)
-        async with running(store, driver):
+        async with running_driving(store, driver):
             await driver.report([Report(plant, lamp.id, NOON, state=ON) for lamp in (LAMP, SECOND_LAMP)])
         assert [len(record) for record in store.records] == [2]
 
-    async def test_are_recorded_up_to_the_last_one_when_the_gateway_stops(
-        self, store: FakeStore, driver: ObedientDriver
-    ) -> None:
+    async def test_are_recorded_up_to_the_last_one_when_the_gateway_stops(self, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver):
+        async with running_driving(store, driver):
             await driver.report([Report(plant, LAMP.id, NOON, state=ON)])
         assert store.state_of(plant, LAMP.id).state == ON
         assert not driver.running
 
-    async def test_that_cannot_be_recorded_do_not_take_others_with_them(self, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_that_cannot_be_recorded_do_not_take_others_with_them(self, store: FakeStore, driver: FakeDriver) -> None:
         bad, good = store.add_plant(LAMP), store.add_plant(SECOND_LAMP)
         store.fails_on = lambda reports: any(report.plant_id == bad for report in reports)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.settled()
             with capture_logs() as logs:
                 await driver.report([Report(bad, LAMP.id, NOON, state=ON)])
@@ -324,9 +322,9 @@ class TestReportsOfDrivers:
             Report("", "", NOON, state=LightState(on=True, level=cast(Any, "bright"))),
         ],
     )
-    async def test_out_of_bounds_are_passed_over(self, store: FakeStore, driver: ObedientDriver, bad: Any) -> None:
+    async def test_out_of_bounds_are_passed_over(self, store: FakeStore, driver: FakeDriver, bad: Any) -> None:
         plant = store.add_plant(LAMP)
-        async with running(store, driver) as driving:
+        async with running_driving(store, driver) as driving:
             await driving.settled()
             with capture_logs() as logs:
                 await driver.report([bad, Report(plant, LAMP.id, NOON, state=ON)])

@@ -1,6 +1,6 @@
 """A driver or plant that crashes, hangs or floods does not affect a healthy one.
 
-No clock of the machine measures anything here: time leaps from timer to timer, and what must come first is seen to.
+These tests use virtual time: no real clock is read, and the tests control the order of events.
 """
 
 import asyncio
@@ -18,9 +18,11 @@ from domogate.domain.states import LightState, Reading, Report, Unit
 from domogate.fabric.in_process import InProcessFabric
 from domogate.services.driving import Driving, calls, recorder
 from domogate.services.driving.recorder import Recorder, ReportQueue, TooManyReports
-from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.clocks import NOON, LoopClock, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id, make_module, make_order
 
-pytestmark = pytest.mark.usefixtures("leaping_time")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 REAL = make_module(DeviceKind.LIGHT, make_id(101), driver="mqtt")
@@ -28,10 +30,10 @@ SWITCH_ON = SetLight(on=True)
 ON, OFF = LightState(on=True), LightState(on=False)
 
 
-class DeafDriver(ObedientDriver):
+class SilentDriver(FakeDriver):
     """Never answers and ignores cancellation, until a test releases it."""
 
-    def __init__(self, clock: StillClock, name: str = "mqtt") -> None:
+    def __init__(self, clock: ManualClock, name: str = "mqtt") -> None:
         super().__init__(clock, name)
         self.release = asyncio.Event()
 
@@ -50,19 +52,19 @@ def clock() -> LoopClock:
 
 
 @pytest.fixture
-def healthy(clock: LoopClock) -> ObedientDriver:
-    return ObedientDriver(clock)
+def healthy(clock: LoopClock) -> FakeDriver:
+    return FakeDriver(clock)
 
 
 @pytest.fixture
-async def deaf(clock: LoopClock) -> AsyncIterator[DeafDriver]:
-    driver = DeafDriver(clock)
+async def deaf(clock: LoopClock) -> AsyncIterator[SilentDriver]:
+    driver = SilentDriver(clock)
     yield driver
     driver.release.set()
 
 
 @asynccontextmanager
-async def running(store: FakeStore, *drivers: ObedientDriver) -> AsyncIterator[tuple[Driving, InProcessFabric]]:
+async def running(store: FakeStore, *drivers: FakeDriver) -> AsyncIterator[tuple[Driving, InProcessFabric]]:
     clock = drivers[0].clock
     driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10)
     store.listen(driving.apply)
@@ -85,7 +87,7 @@ async def until(check: Callable[[], object]) -> None:
 class TestADriverThatNeverAnswers:
     @pytest.mark.parametrize("what", ["order", "question"])
     async def test_is_a_time_out_before_a_quarter_of_a_second_more_has_passed(
-        self, store: FakeStore, deaf: DeafDriver, clock: StillClock, what: str
+        self, store: FakeStore, deaf: SilentDriver, clock: ManualClock, what: str
     ) -> None:
         """Also when it ignores its cancellation."""
         plant = store.add_plant(REAL)
@@ -100,7 +102,7 @@ class TestADriverThatNeverAnswers:
                 deaf.release.set()
 
     async def test_is_a_time_out_in_time_even_if_the_end_cannot_be_written(
-        self, store: FakeStore, deaf: DeafDriver, clock: StillClock
+        self, store: FakeStore, deaf: SilentDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(REAL)
         with capture_logs():
@@ -114,7 +116,7 @@ class TestADriverThatNeverAnswers:
                 deaf.release.set()
 
     async def test_is_left_behind_counted_and_what_it_says_in_the_end_is_still_true(
-        self, store: FakeStore, deaf: DeafDriver, clock: StillClock
+        self, store: FakeStore, deaf: SilentDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(REAL)
         order = make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 5)
@@ -131,11 +133,11 @@ class TestADriverThatNeverAnswers:
         assert store.orders[order.id].state is OrderState.EXPIRED
 
     async def test_cannot_pile_up_calls_without_end(
-        self, store: FakeStore, deaf: DeafDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, deaf: SilentDriver, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(calls, "MOST_IN_A_PLANT", 5)
         plant, other = store.add_plant(REAL), store.add_plant(LAMP)
-        healthy = ObedientDriver(clock)
+        healthy = FakeDriver(clock)
         with capture_logs():
             async with running(store, deaf, healthy) as (_, fabric):
                 orders = [make_order(plant, REAL.id, SWITCH_ON, deadline=clock.now() + 5) for _ in range(8)]
@@ -151,10 +153,10 @@ class TestADriverThatNeverAnswers:
         assert len(store.orders) == 6
 
     async def test_a_thousand_times_does_not_delay_another_plant(
-        self, store: FakeStore, deaf: DeafDriver, clock: StillClock
+        self, store: FakeStore, deaf: SilentDriver, clock: ManualClock
     ) -> None:
         plant, other = store.add_plant(REAL), store.add_plant(LAMP)
-        healthy = ObedientDriver(clock)
+        healthy = FakeDriver(clock)
         done: list[str] = []
 
         async def order(fabric: InProcessFabric, wanted: Order, name: str) -> None:
@@ -183,9 +185,9 @@ class TestADriverThatNeverAnswers:
 
 class TestADriverThatCrashes:
     async def test_on_every_call_is_a_refusal_and_no_other_driver_is_affected(
-        self, store: FakeStore, healthy: ObedientDriver, clock: StillClock
+        self, store: FakeStore, healthy: FakeDriver, clock: ManualClock
     ) -> None:
-        broken = ObedientDriver(clock, "mqtt")
+        broken = FakeDriver(clock, "mqtt")
         broken.trouble = ZeroDivisionError("a bug")
         plant = store.add_plant(REAL, LAMP)
         with capture_logs():
@@ -201,10 +203,10 @@ class TestADriverThatFloods:
         return [Report(plant, module_id, NOON, state=LightState(on=True, level=number % 100)) for number in range(count)]
 
     async def test_has_one_batch_at_a_time_on_its_way_so_others_come_between(
-        self, store: FakeStore, healthy: ObedientDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, healthy: FakeDriver, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(recorder, "_BATCH", 10)
-        flooding = ObedientDriver(clock, "mqtt")
+        flooding = FakeDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
         async with running(store, flooding, healthy):
             flood = [asyncio.ensure_future(flooding.report(self.reports(plant, REAL.id, 100))) for _ in range(5)]
@@ -217,10 +219,10 @@ class TestADriverThatFloods:
         assert len(store.records) == 51
 
     async def test_without_waiting_is_refused_at_last_and_only_it(
-        self, store: FakeStore, healthy: ObedientDriver, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, healthy: FakeDriver, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(recorder, "_MOST_WAITING", 300)
-        flooding = ObedientDriver(clock, "mqtt")
+        flooding = FakeDriver(clock, "mqtt")
         plant = store.add_plant(REAL, LAMP)
         async with running(store, flooding, healthy) as (driving, _):
             store.gate = asyncio.Event()
@@ -235,8 +237,8 @@ class TestADriverThatFloods:
         assert [type(outcome) for outcome in outcomes].count(TooManyReports) == 7
         assert store.state_of(plant, LAMP.id).state == OFF
 
-    async def test_never_undoes_an_order_with_what_it_said_before_it(self, store: FakeStore, clock: StillClock) -> None:
-        flooding = ObedientDriver(clock, "mqtt")
+    async def test_never_undoes_an_order_with_what_it_said_before_it(self, store: FakeStore, clock: ManualClock) -> None:
+        flooding = FakeDriver(clock, "mqtt")
         plant = store.add_plant(REAL)
         async with running(store, flooding) as (_, fabric):
             store.gate = asyncio.Event()

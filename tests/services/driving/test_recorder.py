@@ -9,7 +9,9 @@ from domogate.domain.states import LightState, Report
 from domogate.ports import StoredState
 from domogate.services.driving import recorder as recorder_module
 from domogate.services.driving.recorder import Recorder
-from support.devices import NOON, FakeStore, make_id, make_module
+from support.clocks import NOON
+from support.device_store import FakeStore
+from support.devices import make_id, make_module
 
 PLANT, LAMP = make_id(1), make_id(2)
 

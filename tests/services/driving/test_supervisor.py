@@ -15,9 +15,11 @@ from domogate.domain.reachability import AbsenceReason
 from domogate.ports import AttachedModule, ReportSink
 from domogate.services.driving import DriverHealth, Driving
 from domogate.services.driving.supervisor import DriverCondition, Supervisor, absence_after, describe
-from support.devices import NOON, FakeStore, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.clocks import NOON, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id, make_module, make_order
 
-pytestmark = pytest.mark.usefixtures("leaping_time")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100), driver="mqtt")
 SIMULATED = make_module(DeviceKind.LIGHT, make_id(101))
@@ -37,13 +39,13 @@ class NoPause(random.Random):
 
 
 @pytest.fixture
-def mqtt(clock: StillClock) -> ObedientDriver:
-    return ObedientDriver(clock, "mqtt")
+def mqtt(clock: ManualClock) -> FakeDriver:
+    return FakeDriver(clock, "mqtt")
 
 
 @pytest.fixture
-def simulator(clock: StillClock) -> ObedientDriver:
-    return ObedientDriver(clock)
+def simulator(clock: ManualClock) -> FakeDriver:
+    return FakeDriver(clock)
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ def chance() -> NoPause:
 
 
 @asynccontextmanager
-async def running(store: FakeStore, *drivers: ObedientDriver, chance: random.Random | None = None) -> AsyncIterator[Driving]:
+async def running(store: FakeStore, *drivers: FakeDriver, chance: random.Random | None = None) -> AsyncIterator[Driving]:
     clock = drivers[0].clock
     driving = Driving(store, {each.name: each for each in drivers}, clock, simulated_plants=10, random_source=chance)
     store.listen(driving.apply)
@@ -73,14 +75,12 @@ def health(driving: Driving, name: str = "mqtt") -> DriverHealth:
     return next(each for each in driving.list_drivers() if each.name == name)
 
 
-def runs(supervisor: Supervisor, driver: ObedientDriver, starts: int) -> bool:
+def runs(supervisor: Supervisor, driver: FakeDriver, starts: int) -> bool:
     return driver.starts == starts and supervisor.find(driver.name) is driver
 
 
 class TestADriverThatFails:
-    async def test_is_started_again_and_gets_its_plants_back(
-        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause
-    ) -> None:
+    async def test_is_started_again_and_gets_its_plants_back(self, store: FakeStore, mqtt: FakeDriver, chance: NoPause) -> None:
         plant = store.add_plant(LAMP)
         with capture_logs():
             async with running(store, mqtt, chance=chance) as driving:
@@ -94,7 +94,7 @@ class TestADriverThatFails:
         assert healthy.last_error == "ConnectionError: the broker is gone"
 
     async def test_leaves_its_modules_offline_with_a_reason_and_no_others(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver
+        self, store: FakeStore, mqtt: FakeDriver, simulator: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
@@ -117,7 +117,7 @@ class TestADriverThatFails:
                 assert (await driving.execute(make_order(plant, SIMULATED.id, ON))).reachable
 
     async def test_waits_longer_each_time_up_to_a_minute_and_starts_again_with_the_shortest_after_a_healthy_minute(
-        self, mqtt: ObedientDriver, clock: StillClock, chance: NoPause
+        self, mqtt: FakeDriver, clock: ManualClock, chance: NoPause
     ) -> None:
         supervisor = Supervisor(
             {"mqtt": mqtt}, clock, sink_of=lambda name: no_one, on_up=no_one, on_down=no_one, random_source=chance
@@ -128,17 +128,17 @@ class TestADriverThatFails:
                 await until(partial(runs, supervisor, mqtt, number))
                 mqtt.failure.set_result(OSError("gone"))
             await until(partial(runs, supervisor, mqtt, 10))
-            clock.pass_by(61)
+            clock.advance(61)
             mqtt.failure.set_result(OSError("gone"))
             await until(lambda: mqtt.starts == 11)
             await supervisor.stop()
         assert chance.longest == [1, 2, 4, 8, 16, 32, 60, 60, 60, 1]
 
     async def test_may_fail_by_raising_too(
-        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, mqtt: FakeDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def raise_at_once() -> Exception:
-            monkeypatch.setattr(mqtt, "wait_failed", ObedientDriver.wait_failed.__get__(mqtt))
+            monkeypatch.setattr(mqtt, "wait_failed", FakeDriver.wait_failed.__get__(mqtt))
             raise ZeroDivisionError("a bug")
 
         monkeypatch.setattr(mqtt, "wait_failed", raise_at_once)
@@ -150,7 +150,7 @@ class TestADriverThatFails:
 
 class TestADriverThatDoesNotStart:
     async def test_does_not_hold_up_the_gateway_nor_another(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, mqtt: FakeDriver, simulator: FakeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def hang(report: object) -> None:
             await asyncio.Event().wait()
@@ -166,7 +166,7 @@ class TestADriverThatDoesNotStart:
                 assert store.absence_of(plant, LAMP.id).evidence == "the driver 'mqtt' is starting"
 
     async def test_because_of_its_settings_says_so(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, mqtt: FakeDriver, simulator: FakeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def refuse(report: object) -> None:
             raise ValueError("no host in mqtt_brokers")
@@ -180,7 +180,7 @@ class TestADriverThatDoesNotStart:
         assert (absence.why, absence.evidence) == (AbsenceReason.MISCONFIGURED, "ValueError: no host in mqtt_brokers")
 
     async def test_that_never_returns_is_cancelled_and_retried(
-        self, store: FakeStore, mqtt: ObedientDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, mqtt: FakeDriver, chance: NoPause, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         start, tries = mqtt.start, list[ReportSink]()
 
@@ -197,7 +197,7 @@ class TestADriverThatDoesNotStart:
                 assert health(driving).last_error.startswith("TimeoutError")
                 assert 30 <= asyncio.get_running_loop().time() < 31
 
-    async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store: FakeStore, simulator: ObedientDriver) -> None:
+    async def test_and_is_not_known_at_all_has_misconfigured_modules(self, store: FakeStore, simulator: FakeDriver) -> None:
         plant = store.add_plant(LAMP, SIMULATED)
         with capture_logs():
             async with running(store, simulator) as driving:
@@ -208,7 +208,7 @@ class TestADriverThatDoesNotStart:
 
 class TestADriverThatDoesNotStop:
     async def test_does_not_keep_the_gateway_from_stopping(
-        self, store: FakeStore, mqtt: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, mqtt: FakeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         async def hang() -> None:
             await asyncio.Event().wait()
@@ -223,7 +223,7 @@ class TestADriverThatDoesNotStop:
 
 class TestAPlantThatHangsWhenAttached:
     async def test_times_out_is_retried_later_and_delays_no_other(
-        self, store: FakeStore, mqtt: ObedientDriver, simulator: ObedientDriver, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, mqtt: FakeDriver, simulator: FakeDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         other_lamp = make_module(DeviceKind.LIGHT, driver="mqtt")
         bad, good = store.add_plant(LAMP, SIMULATED, plant_id=make_id(1)), store.add_plant(other_lamp, plant_id=make_id(2))

@@ -18,19 +18,21 @@ from domogate.services.driving import Driving
 from domogate.services.driving.calls import LARGEST_PICTURE
 from domogate.services.plants.control import Control
 from domogate.services.plants.read_model import ModuleView
-from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
+from support.clocks import NOON, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id, make_module
 
-pytestmark = pytest.mark.usefixtures("leaping_time")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 PANEL = make_module(DeviceKind.AUDIOVIDEO_UNIT, make_id(100))
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
 GOOD = Picture("image/png", PNG)
 
 
-class CameraDriver(ObedientDriver):
+class CameraDriver(FakeDriver):
     """Gives the picture that the test has set."""
 
-    def __init__(self, clock: StillClock) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         super().__init__(clock)
         self.picture = GOOD
         self.looks = 0
@@ -41,11 +43,11 @@ class CameraDriver(ObedientDriver):
         return self.picture
 
 
-class House:
+class PictureSetup:
     """One panel, its driver, and everything between the driver and a service."""
 
     def __init__(self) -> None:
-        self.clock = StillClock()
+        self.clock = ManualClock(NOON)
         self.store = FakeStore()
         self.driver = CameraDriver(self.clock)
         self.driving = Driving(self.store, {"simulator": self.driver}, self.clock, simulated_plants=5)
@@ -61,37 +63,37 @@ class House:
 
 
 @asynccontextmanager
-async def _started() -> AsyncIterator[House]:
-    house = House()
-    await house.driving.start()
-    await house.driving.settled()
+async def _started() -> AsyncIterator[PictureSetup]:
+    setup = PictureSetup()
+    await setup.driving.start()
+    await setup.driving.settled()
     try:
-        yield house
+        yield setup
     finally:
-        await house.driving.stop()
+        await setup.driving.stop()
 
 
 @pytest.fixture
-async def house() -> AsyncIterator[House]:
+async def setup() -> AsyncIterator[PictureSetup]:
     async with _started() as started:
         yield started
 
 
 class TestAPicture:
-    async def test_comes_as_the_driver_gave_it_and_nothing_is_recorded(self, house: House) -> None:
-        assert await house.look() == GOOD
-        assert house.store.reports == []
+    async def test_comes_as_the_driver_gave_it_and_nothing_is_recorded(self, setup: PictureSetup) -> None:
+        assert await setup.look() == GOOD
+        assert setup.store.reports == []
 
     @pytest.mark.parametrize("fault", [DeviceOffline("gone"), DeviceTimeout("silent"), DeviceRefused("off")])
-    async def test_what_the_driver_says_instead_is_passed_on(self, house: House, fault: Exception) -> None:
-        house.driver.trouble = fault
+    async def test_what_the_driver_says_instead_is_passed_on(self, setup: PictureSetup, fault: Exception) -> None:
+        setup.driver.trouble = fault
         with pytest.raises(type(fault), match=str(fault)):
-            await house.look()
+            await setup.look()
 
-    async def test_a_driver_that_fails_refuses_and_the_log_says_why(self, house: House) -> None:
-        house.driver.trouble = RuntimeError("a bug")
+    async def test_a_driver_that_fails_refuses_and_the_log_says_why(self, setup: PictureSetup) -> None:
+        setup.driver.trouble = RuntimeError("a bug")
         with capture_logs() as logs, pytest.raises(DeviceRefused, match="driver of the device failed"):
-            await house.look()
+            await setup.look()
         assert logs[0]["event"] == "driver failed"
 
     @pytest.mark.parametrize(
@@ -106,64 +108,64 @@ class TestAPicture:
         ],
         ids=lambda picture: f"{picture.media_type} of {len(picture.content)} bytes",
     )
-    async def test_that_is_none_or_too_large_is_not_handed_on(self, house: House, picture: Picture) -> None:
-        house.driver.picture = picture
+    async def test_that_is_none_or_too_large_is_not_handed_on(self, setup: PictureSetup, picture: Picture) -> None:
+        setup.driver.picture = picture
         with capture_logs() as logs, pytest.raises(DeviceRefused, match="not valid"):
-            await house.look()
+            await setup.look()
         assert logs[0]["event"] == "answer refused"
 
-    async def test_that_does_not_come_is_given_up_at_the_deadline(self, house: House) -> None:
-        house.driver.pause = asyncio.Event()
+    async def test_that_does_not_come_is_given_up_at_the_deadline(self, setup: PictureSetup) -> None:
+        setup.driver.pause = asyncio.Event()
         with pytest.raises(DeviceTimeout):
-            await house.look(5.0)
+            await setup.look(5.0)
         assert 5 <= asyncio.get_running_loop().time() < 5.25
         await asyncio.sleep(0.01)
-        assert house.driver.cancelled == 1
+        assert setup.driver.cancelled == 1
 
-    async def test_is_not_asked_for_when_the_time_is_up_already(self, house: House) -> None:
+    async def test_is_not_asked_for_when_the_time_is_up_already(self, setup: PictureSetup) -> None:
         with pytest.raises(DeviceTimeout):
-            await house.look(0.0)
-        assert house.driver.looks == 0
+            await setup.look(0.0)
+        assert setup.driver.looks == 0
 
-    async def test_of_a_module_that_is_not_there_is_offline(self, house: House) -> None:
+    async def test_of_a_module_that_is_not_there_is_offline(self, setup: PictureSetup) -> None:
         with pytest.raises(DeviceOffline):
-            await house.fabric.take_picture(house.plant_id, make_id(7), house.clock.now() + 5.0)
+            await setup.fabric.take_picture(setup.plant_id, make_id(7), setup.clock.now() + 5.0)
 
-    async def test_without_a_host_is_offline(self, house: House) -> None:
+    async def test_without_a_host_is_offline(self, setup: PictureSetup) -> None:
         with pytest.raises(DeviceOffline):
-            await InProcessFabric(house.clock).take_picture(house.plant_id, PANEL.id, house.clock.now() + 5.0)
+            await InProcessFabric(setup.clock).take_picture(setup.plant_id, PANEL.id, setup.clock.now() + 5.0)
 
 
 class TestInjectedFaults:
     @pytest.mark.parametrize(("fault", "raised"), [(InjectedFault.OFFLINE, DeviceOffline), (InjectedFault.SLOW, DeviceTimeout)])
-    async def test_cover_pictures_too(self, house: House, fault: InjectedFault, raised: type[Exception]) -> None:
-        await house.store.inject(house.plant_id, (Injection(fault, PANEL.id),))
-        await house.driving.settled()
+    async def test_cover_pictures_too(self, setup: PictureSetup, fault: InjectedFault, raised: type[Exception]) -> None:
+        await setup.store.inject(setup.plant_id, (Injection(fault, PANEL.id),))
+        await setup.driving.settled()
         with pytest.raises(raised):
-            await house.look()
-        assert house.driver.looks == 0
+            await setup.look()
+        assert setup.driver.looks == 0
 
 
 class TestThoseWhoLookAtOnce:
-    async def test_see_one_picture(self, house: House) -> None:
-        pictures = await asyncio.gather(*(house.control.take_picture(house.view) for _ in range(20)))
+    async def test_see_one_picture(self, setup: PictureSetup) -> None:
+        pictures = await asyncio.gather(*(setup.control.take_picture(setup.view) for _ in range(20)))
         assert set(map(id, pictures)) == {id(GOOD)}
-        assert house.driver.looks == 1
-        await house.control.take_picture(house.view)
-        assert house.driver.looks == 2
+        assert setup.driver.looks == 1
+        await setup.control.take_picture(setup.view)
+        assert setup.driver.looks == 2
 
-    async def test_all_get_one_failure_and_the_next_caller_asks_again(self, house: House) -> None:
-        house.driver.trouble = DeviceRefused("off")
-        answers = await asyncio.gather(*(house.control.take_picture(house.view) for _ in range(3)), return_exceptions=True)
+    async def test_all_get_one_failure_and_the_next_caller_asks_again(self, setup: PictureSetup) -> None:
+        setup.driver.trouble = DeviceRefused("off")
+        answers = await asyncio.gather(*(setup.control.take_picture(setup.view) for _ in range(3)), return_exceptions=True)
         assert [type(answer) for answer in answers] == [DeviceRefused] * 3
-        house.driver.trouble = None
-        assert await house.control.take_picture(house.view) == GOOD
+        setup.driver.trouble = None
+        assert await setup.control.take_picture(setup.view) == GOOD
 
-    async def test_a_caller_that_leaves_does_not_end_it_for_the_others(self, house: House) -> None:
-        house.driver.pause = asyncio.Event()
-        leaving, staying = (asyncio.create_task(house.control.take_picture(house.view)) for _ in range(2))
-        while not house.driver.looks:
+    async def test_a_caller_that_leaves_does_not_end_it_for_the_others(self, setup: PictureSetup) -> None:
+        setup.driver.pause = asyncio.Event()
+        leaving, staying = (asyncio.create_task(setup.control.take_picture(setup.view)) for _ in range(2))
+        while not setup.driver.looks:
             await asyncio.sleep(0)
         leaving.cancel()
-        house.driver.pause.set()
+        setup.driver.pause.set()
         assert await staying == GOOD

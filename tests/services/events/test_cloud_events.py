@@ -14,7 +14,8 @@ from domogate.ports import StoredPlant
 from domogate.services.events.cloud_events import print_notice
 from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import PlantView
-from support.stores import HOUSE, HOUSE_TOPOLOGY, LAMP, NOW
+from support.clocks import NOW
+from support.stores import HOUSE, HOUSE_TOPOLOGY, LAMP
 
 SOURCE = "https://gateway.example"
 VIEW = PlantView(StoredPlant(HOUSE, HOUSE_TOPOLOGY, {}, 1))

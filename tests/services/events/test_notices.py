@@ -1,4 +1,4 @@
-"""Which changes applications are told of, and as which kinds of events."""
+"""Which changes are sent to applications, and as which kinds of events."""
 
 from typing import Any
 
@@ -12,7 +12,8 @@ from domogate.domain.states import LightState
 from domogate.ports import StoredPlant
 from domogate.services.events.notices import find_notice
 from domogate.services.plants.read_model import PlantView
-from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, PLUG, an_id
+from support.clocks import NOW
+from support.stores import ANNA, HOUSE, HOUSE_TOPOLOGY, LAMP, PLUG, an_id
 
 
 def view_of(plant: Plant = HOUSE, topology: Topology = HOUSE_TOPOLOGY) -> PlantView:

@@ -14,7 +14,7 @@ from domogate.domain.plants import Plant
 from domogate.services.events import stream as streams
 from domogate.services.events.filters import EventFilter
 from support.examples import examples
-from support.listening import Credentials, Listener, StreamSetup, a_module, open_stream_setup, until
+from support.stream_setup import Credentials, Listener, StreamSetup, a_module, open_stream_setup, until
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ async def setup() -> AsyncIterator[StreamSetup]:
         yield opened
 
 
-class Home:
+class TwoPlants:
     """One person, two plants, a lamp in each."""
 
     def __init__(self, setup: StreamSetup) -> None:
@@ -33,10 +33,10 @@ class Home:
         self.lamps = [a_module(DeviceKind.LIGHT), a_module(DeviceKind.LIGHT)]
         self.plants: list[Plant] = []
 
-    async def build(self) -> "Home":
+    async def build(self) -> "TwoPlants":
         self.anna = await self.setup.add_user("Anna")
         self.plants = [await self.setup.add_plant(self.anna, lamp) for lamp in self.lamps]
-        self.credentials: Credentials = await self.setup.let_in(self.anna)
+        self.credentials: Credentials = await self.setup.grant_access(self.anna)
         return self
 
     async def switch(self, plant: int = 0, times: int = 1) -> None:
@@ -45,12 +45,12 @@ class Home:
 
 
 @pytest.fixture
-async def home(setup: StreamSetup) -> Home:
-    return await Home(setup).build()
+async def home(setup: StreamSetup) -> TwoPlants:
+    return await TwoPlants(setup).build()
 
 
 class TestWhoComesAgain:
-    async def test_hears_what_was_missed_and_goes_on(self, setup: StreamSetup, home: Home) -> None:
+    async def test_hears_what_was_missed_and_goes_on(self, setup: StreamSetup, home: TwoPlants) -> None:
         first = await setup.listen(home.credentials)
         await home.switch(times=3)
         await setup.quiet()
@@ -67,28 +67,28 @@ class TestWhoComesAgain:
         assert ready.id == again.ids[3]
 
     async def test_is_not_told_the_present_that_they_asked_for_when_they_first_came(
-        self, setup: StreamSetup, home: Home
+        self, setup: StreamSetup, home: TwoPlants
     ) -> None:
         """A browser sends the same URL again, with the id."""
         first = await setup.listen(home.credentials, EventFilter(present=True))
         again = await setup.listen(home.credentials, EventFilter(present=True), first.last_id)
         assert [received.event for received in again.received] == ["ready"]
 
-    async def test_with_another_wish_hears_what_fits_that(self, setup: StreamSetup, home: Home) -> None:
+    async def test_with_another_wish_hears_what_fits_that(self, setup: StreamSetup, home: TwoPlants) -> None:
         await home.switch(0)
         await home.switch(1)
         listener = await setup.listen(home.credentials, EventFilter(plants=frozenset({home.plants[1].id})), b"0")
         assert {received.data["data"]["plantId"] for received in listener.notices} == {home.plants[1].id}
 
-    async def test_hears_by_the_rights_of_now(self, setup: StreamSetup, home: Home) -> None:
+    async def test_hears_by_the_rights_of_now(self, setup: StreamSetup, home: TwoPlants) -> None:
         await home.switch(0)
-        plugs_only = await setup.let_in(home.anna, [Scope.PLUG_READ])
+        plugs_only = await setup.grant_access(home.anna, [Scope.PLUG_READ])
         assert (await setup.listen(plugs_only, last_event_id=b"0")).notices == []
-        stranger = await setup.let_in(await setup.add_user("Carla"))
+        stranger = await setup.grant_access(await setup.add_user("Carla"))
         assert (await setup.listen(stranger, last_event_id=b"0")).notices == []
 
     async def test_after_many_pages_has_heard_all(
-        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PAGE", 3)
         witness = await setup.listen(home.credentials)
@@ -100,7 +100,7 @@ class TestWhoComesAgain:
         assert len(again.ids) == 20
 
     async def test_while_things_happen_hears_each_once(
-        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PAGE", 3)
         witness = await setup.listen(home.credentials)
@@ -117,7 +117,7 @@ class TestWhoComesAgain:
             assert comer.ids == witness.ids
 
     async def test_loses_a_plant_meanwhile_hears_nothing_more_of_it(
-        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The right is withdrawn after a page was read and before it is given out."""
         bruno = await setup.add_user("Bruno")
@@ -131,12 +131,12 @@ class TestWhoComesAgain:
             return page
 
         monkeypatch.setattr(setup.store, "list_changes_of", read_and_lose)
-        listener = await setup.listen(await setup.let_in(bruno), last_event_id=b"0")
+        listener = await setup.listen(await setup.grant_access(bruno), last_event_id=b"0")
         await until(lambda: listener.ended, "the end")
         assert (listener.notices, listener.end_code) == ([], "plant")
 
     async def test_gains_a_plant_meanwhile_hears_of_it(
-        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         bruno = await setup.add_user("Bruno")
         original, given = setup.store.list_changes_of, False
@@ -152,13 +152,13 @@ class TestWhoComesAgain:
 
         start = await setup.store.newest_cursor()
         monkeypatch.setattr(setup.store, "list_changes_of", read_and_gain)
-        listener = await setup.listen(await setup.let_in(bruno), last_event_id=b"%d" % start)
+        listener = await setup.listen(await setup.grant_access(bruno), last_event_id=b"%d" % start)
         await setup.quiet()
         assert [received.event for received in listener.notices] == ["people", "state"]
 
 
 class TestWhoCannotBeToldWhatWasMissed:
-    async def expect_reset(self, setup: StreamSetup, home: Home, last_event_id: bytes, code: str) -> Listener:
+    async def expect_reset(self, setup: StreamSetup, home: TwoPlants, last_event_id: bytes, code: str) -> Listener:
         listener = await setup.listen(home.credentials, last_event_id=last_event_id)
         assert [received.event for received in listener.received] == ["reset", "present", "present", "ready"]
         assert [received.id for received in listener.received[:3]] == [None, None, None]
@@ -168,15 +168,15 @@ class TestWhoCannotBeToldWhatWasMissed:
         assert len(listener.notices) == 1
         return listener
 
-    async def test_because_it_is_no_cursor(self, setup: StreamSetup, home: Home) -> None:
+    async def test_because_it_is_no_cursor(self, setup: StreamSetup, home: TwoPlants) -> None:
         for sent in (b"abc", b"-1", b"1.5", b"9" * 19, "١٢".encode(), b"0x10", b"1 2"):
             await self.expect_reset(setup, home, sent, "unknown")
 
-    async def test_because_it_is_of_a_future_that_was_undone(self, setup: StreamSetup, home: Home) -> None:
+    async def test_because_it_is_of_a_future_that_was_undone(self, setup: StreamSetup, home: TwoPlants) -> None:
         newest = await setup.store.newest_cursor()
         await self.expect_reset(setup, home, b"%d" % (newest + 1), "unknown")
 
-    async def test_because_it_is_not_kept_any_more(self, setup: StreamSetup, home: Home) -> None:
+    async def test_because_it_is_not_kept_any_more(self, setup: StreamSetup, home: TwoPlants) -> None:
         first = await setup.store.newest_cursor()
         await home.switch(0, 3)
         setup.clock.at += 100.0
@@ -186,7 +186,7 @@ class TestWhoCannotBeToldWhatWasMissed:
         assert oldest == first + 4
         await self.expect_reset(setup, home, b"%d" % (oldest - 2), "too old")
 
-    async def test_but_just_can_if_the_next_is_the_oldest_that_is_kept(self, setup: StreamSetup, home: Home) -> None:
+    async def test_but_just_can_if_the_next_is_the_oldest_that_is_kept(self, setup: StreamSetup, home: TwoPlants) -> None:
         await home.switch(0, 3)
         setup.clock.at += 100.0
         await home.switch(0)
@@ -196,7 +196,7 @@ class TestWhoCannotBeToldWhatWasMissed:
         assert [received.event for received in listener.received] == ["state", "ready"]
 
     async def test_because_it_was_forgotten_under_their_hands(
-        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PAGE", 2)
         start = await setup.store.newest_cursor()
@@ -217,7 +217,7 @@ class TestWhoCannotBeToldWhatWasMissed:
         assert listener.received[2].data["code"] == "too old"
 
     async def test_is_told_nothing_of_the_present_that_is_withdrawn_meanwhile(
-        self, setup: StreamSetup, home: Home, monkeypatch: pytest.MonkeyPatch
+        self, setup: StreamSetup, home: TwoPlants, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(streams, "PRESENT_AT_ONCE", 1)
         listener = await setup.listen(home.credentials, last_event_id=b"none", ready=False)
@@ -229,17 +229,17 @@ class TestWhoCannotBeToldWhatWasMissed:
 
 
 class TestNobodyAtAll:
-    async def test_an_empty_header_is_none(self, setup: StreamSetup, home: Home) -> None:
+    async def test_an_empty_header_is_none(self, setup: StreamSetup, home: TwoPlants) -> None:
         assert [received.event for received in (await setup.listen(home.credentials, last_event_id=b"")).received] == ["ready"]
 
 
 @pytest.fixture(scope="module")
-def shared_setup() -> Iterator[tuple[asyncio.Runner, StreamSetup, Home]]:
+def shared_setup() -> Iterator[tuple[asyncio.Runner, StreamSetup, TwoPlants]]:
     """One setup for all examples. Each example looks only at later changes."""
     with asyncio.Runner() as runner:
         opened = open_stream_setup()
         setup = runner.run(opened.__aenter__())
-        home = runner.run(Home(setup).build())
+        home = runner.run(TwoPlants(setup).build())
         yield runner, setup, home
         runner.run(opened.__aexit__(None, None, None))
 
@@ -251,7 +251,7 @@ def shared_setup() -> Iterator[tuple[asyncio.Runner, StreamSetup, Home]]:
     page=st.integers(1, 5),
 )
 def test_cut_off_anywhere_and_as_often_as_one_likes_nothing_is_missed_and_nothing_heard_twice(
-    shared_setup: tuple[asyncio.Runner, StreamSetup, Home], happenings: list[tuple[int, int]], cuts: list[int], page: int
+    shared_setup: tuple[asyncio.Runner, StreamSetup, TwoPlants], happenings: list[tuple[int, int]], cuts: list[int], page: int
 ) -> None:
     """`cuts`: after how many events each connection is lost."""
     runner, setup, home = shared_setup
@@ -264,7 +264,7 @@ def test_cut_off_anywhere_and_as_often_as_one_likes_nothing_is_missed_and_nothin
             listener = await setup.listen(home.credentials, last_event_id=last, ready=False)
 
             def lose(listener: Listener = listener, cut: int = cut) -> bool:
-                if len(listener.ids) >= cut or (happening.done() and setup._is_quiet()):
+                if len(listener.ids) >= cut or (happening.done() and setup.is_quiet()):
                     listener.stream.close()
                 return listener.ended
 

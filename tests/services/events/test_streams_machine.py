@@ -34,7 +34,7 @@ from domogate.domain.plants import Module, Plant, PlantStatus
 from domogate.services.events.endings import EndCode
 from domogate.services.events.filters import EventFilter
 from support.examples import examples
-from support.listening import Credentials, Listener, ReceivedEvent, StreamSetup, a_module, open_stream_setup
+from support.stream_setup import Credentials, Listener, ReceivedEvent, StreamSetup, a_module, open_stream_setup
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ a_user, a_plant = st.integers(0, USERS - 1), st.integers(0, PLANTS - 1)
 
 
 @dataclass(frozen=True)
-class Happened:
+class ModelChange:
     """A change in the model, with the kinds and scopes of its event."""
 
     cursor: int
@@ -81,7 +81,7 @@ class Session:
     def connected(self) -> bool:
         return self.listener is not None and not self.listener.ended
 
-    def wants(self, happened: Happened, plant: Plant) -> bool:
+    def wants(self, happened: ModelChange, plant: Plant) -> bool:
         return (
             (not self.event_filter.plants or plant.id in self.event_filter.plants)
             and (not self.event_filter.kinds or bool(self.event_filter.kinds & happened.kinds))
@@ -96,7 +96,7 @@ class StreamsMachine(RuleBasedStateMachine):
         super().__init__()
         self._runner = runner
         self._setup = setup
-        self._happened: list[Happened] = []
+        self._happened: list[ModelChange] = []
         self._sessions: list[Session] = []
         self._pending: dict[Id, deque[Callable[[int], None]]] = {}
         """The effect on the model of the next change of a plant, user, grant or key."""
@@ -146,7 +146,7 @@ class StreamsMachine(RuleBasedStateMachine):
                 if plant is not None:
                     kind = NoticeKind.PEOPLE if event.aspect is PlantAspect.PEOPLE else NoticeKind.PLANT
                     scopes = frozenset({Scope.TOPOLOGY_READ, Scope.COMFORT_READ, Scope.SAFETY_READ})
-                    self._happened.append(Happened(change.cursor, plant, frozenset({kind}), scopes))
+                    self._happened.append(ModelChange(change.cursor, plant, frozenset({kind}), scopes))
             elif isinstance(event, UserChanged):
                 self._mean(event.user_id, change.cursor)
             elif isinstance(event, GrantRevoked):
@@ -162,7 +162,7 @@ class StreamsMachine(RuleBasedStateMachine):
             kinds = {NoticeKind.SAFETY if safety else NoticeKind.STATE}
             if event.turned:
                 kinds.add(NoticeKind.REACHABILITY)
-            self._happened.append(Happened(cursor, plant, frozenset(kinds), frozenset({SCOPE_OF[kind]})))
+            self._happened.append(ModelChange(cursor, plant, frozenset(kinds), frozenset({SCOPE_OF[kind]})))
 
     def _find_plant(self, plant_id: Id) -> int | None:
         return next((number for number, plant in enumerate(self._plants) if plant.id == plant_id), None)
@@ -299,7 +299,7 @@ class StreamsMachine(RuleBasedStateMachine):
             return
         if kinds == {NoticeKind.SAFETY, NoticeKind.PEOPLE} and scopes == (Scope.LIGHT_READ,):
             return
-        session = Session(user, event_filter, self._do(self._setup.let_in(self._users[user], scopes)))
+        session = Session(user, event_filter, self._do(self._setup.grant_access(self._users[user], scopes)))
         session.since = session.last_id = self._do(self._setup.store.newest_cursor())
         self._sessions.append(session)
         self._do(self._connect(session))
@@ -312,7 +312,7 @@ class StreamsMachine(RuleBasedStateMachine):
         if not all(self._may_read(session.user, plant) for plant in plants):
             return
         if not self._is_good(session):
-            session.credentials = await self._setup.let_in(self._users[session.user], session.credentials.grant.scopes)
+            session.credentials = await self._setup.grant_access(self._users[session.user], session.credentials.grant.scopes)
         session.listener = await self._setup.listen(
             session.credentials,
             session.event_filter,

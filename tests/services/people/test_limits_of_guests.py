@@ -5,7 +5,8 @@ import pytest
 from domogate.domain.limits import Limits
 from domogate.services.people.guests import MOST_PLACES, check_limits
 from domogate.services.refusals import Invalid
-from support.stores import GROUND, HALL, HOUSE_TOPOLOGY, KITCHEN, LAMP, NOW, PLUG, an_id
+from support.clocks import NOW
+from support.stores import GROUND, HALL, HOUSE_TOPOLOGY, KITCHEN, LAMP, PLUG, an_id
 
 
 class TestLimits:

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 
 from domogate.domain.attempts import Attempt
 from domogate.services.people import LoginThrottle
+from support.clocks import ManualClock
 from support.examples import examples
-from support.stores import HandClock
 
 HOME, ELSEWHERE = "192.0.2.1", "198.51.100.9"
 ANNA, BRUNO = "anna@example.com", "bruno@example.com"
 
 
-class Counters:
+class FakeAttempts:
     """The part of the store that a throttle needs. It returns `wait` and records the calls."""
 
     def __init__(self, wait: float = 0.0) -> None:
@@ -32,23 +32,23 @@ class Counters:
         self.succeeded.append(attempt)
 
 
-def new_throttle(store: Counters, clock: HandClock, **options: Any) -> LoginThrottle:
+def new_throttle(store: FakeAttempts, clock: ManualClock, **options: Any) -> LoginThrottle:
     needed: Any = store  # it has the methods that the throttle uses
     return LoginThrottle(needed, clock, **options)
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def store() -> Counters:
-    return Counters()
+def store() -> FakeAttempts:
+    return FakeAttempts()
 
 
 @pytest.fixture
-def throttle(store: Counters, clock: HandClock) -> LoginThrottle:
+def throttle(store: FakeAttempts, clock: ManualClock) -> LoginThrottle:
     return new_throttle(store, clock)
 
 
@@ -84,7 +84,7 @@ class TestKeys:
             assert "anna" not in repr(attempt)
             assert HOME not in repr(attempt)
 
-    def test_never_meet_those_of_another_kind_or_purpose(self, store: Counters, clock: HandClock) -> None:
+    def test_never_meet_those_of_another_kind_or_purpose(self, store: FakeAttempts, clock: ManualClock) -> None:
         keys = [
             key
             for purpose in ("login", "forgotten")
@@ -95,14 +95,14 @@ class TestKeys:
 
 
 class TestAdmitting:
-    async def test_is_the_stores_to_say(self, throttle: LoginThrottle, store: Counters) -> None:
+    async def test_is_the_stores_to_say(self, throttle: LoginThrottle, store: FakeAttempts) -> None:
         assert await throttle.admit(ANNA, HOME) == 0
         store.wait = 2.5
         assert await throttle.admit(ANNA, HOME) == 2.5
         assert store.admitted == [throttle.attempt(ANNA, HOME)] * 2
 
     async def test_attempts_during_a_wait_cause_no_write(
-        self, throttle: LoginThrottle, store: Counters, clock: HandClock
+        self, throttle: LoginThrottle, store: FakeAttempts, clock: ManualClock
     ) -> None:
         store.wait = 8.0
         assert await throttle.admit(ANNA, HOME) == 8.0
@@ -114,7 +114,7 @@ class TestAdmitting:
         store.wait = 0.0
         assert await throttle.admit(ANNA, HOME) == 0
 
-    async def test_others_are_asked_for_meanwhile(self, throttle: LoginThrottle, store: Counters) -> None:
+    async def test_others_are_asked_for_meanwhile(self, throttle: LoginThrottle, store: FakeAttempts) -> None:
         store.wait = 8.0
         await throttle.admit(ANNA, HOME)
         store.wait = 0.0
@@ -122,7 +122,7 @@ class TestAdmitting:
         assert await throttle.admit(BRUNO, HOME) == 0
 
     async def test_a_clock_that_is_set_back_makes_nobody_wait_longer(
-        self, throttle: LoginThrottle, store: Counters, clock: HandClock
+        self, throttle: LoginThrottle, store: FakeAttempts, clock: ManualClock
     ) -> None:
         store.wait = 8.0
         await throttle.admit(ANNA, HOME)
@@ -130,7 +130,7 @@ class TestAdmitting:
         store.wait = 4.0
         assert await throttle.admit(ANNA, HOME) == 4.0
 
-    async def test_a_success_is_told_and_ends_the_wait(self, throttle: LoginThrottle, store: Counters) -> None:
+    async def test_a_success_is_told_and_ends_the_wait(self, throttle: LoginThrottle, store: FakeAttempts) -> None:
         store.wait = 8.0
         await throttle.admit(ANNA, HOME)
         await throttle.succeed(ANNA, HOME)
@@ -141,8 +141,8 @@ class TestAdmitting:
     @settings(max_examples=examples(30))
     @given(st.lists(st.tuples(st.text(max_size=40), st.text(max_size=40), st.floats(0, 900)), max_size=60))
     async def test_the_memory_is_bounded_whatever_is_tried(self, attempts: list[tuple[str, str, float]]) -> None:
-        store = Counters()
-        throttle = new_throttle(store, HandClock(), capacity=5)
+        store = FakeAttempts()
+        throttle = new_throttle(store, ManualClock(), capacity=5)
         for account, address, store.wait in attempts:
             assert math.isfinite(await throttle.admit(account, address))
         assert len(throttle) <= 5

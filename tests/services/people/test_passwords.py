@@ -7,12 +7,12 @@ import pytest
 from domogate.domain.people import Standing
 from domogate.services.people import DeadLink, check_password
 from domogate.services.refusals import Invalid, NotFound
-from support.people import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleEnvironment, token_of
+from support.people_setup import GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleSetup, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 
 class TestPasswordsByLink:
-    async def test_a_link_sets_one_password_once(self, env: PeopleEnvironment) -> None:
+    async def test_a_link_sets_one_password_once(self, env: PeopleSetup) -> None:
         token = token_of(await env.people.issue_password_link(CARLA.id))
         await env.people.redeem_link(token, GOOD_PASSWORD)
         assert await env.hasher.verify_password(GOOD_PASSWORD, (await env.user(CARLA.id)).password_hash)
@@ -20,33 +20,33 @@ class TestPasswordsByLink:
             await env.people.redeem_link(token, "another good password")
         assert await env.hasher.verify_password(GOOD_PASSWORD, (await env.user(CARLA.id)).password_hash)
 
-    async def test_of_many_at_once_one_sets_it(self, env: PeopleEnvironment) -> None:
+    async def test_of_many_at_once_one_sets_it(self, env: PeopleSetup) -> None:
         token = token_of(await env.people.issue_password_link(CARLA.id))
         done = await asyncio.gather(
             *(env.people.redeem_link(token, f"{GOOD_PASSWORD} {n}") for n in range(10)), return_exceptions=True
         )
         assert sum(not isinstance(one, Exception) for one in done) == 1
 
-    async def test_a_user_who_becomes_active_becomes_a_member_where_invited(self, env: PeopleEnvironment) -> None:
+    async def test_a_user_who_becomes_active_becomes_a_member_where_invited(self, env: PeopleSetup) -> None:
         token = token_of((await env.people.invite(HOUSE.id, "dora@example.com")).link)  # type: ignore[arg-type]  # fields by name
         dora = await env.people.redeem_link(token, GOOD_PASSWORD)
         plants, _ = await env.store.list_plants_of(dora.id)
         assert [plant.id for plant in plants] == [HOUSE.id]
 
-    async def test_a_refused_password_leaves_the_link_as_it_is(self, env: PeopleEnvironment) -> None:
+    async def test_a_refused_password_leaves_the_link_as_it_is(self, env: PeopleSetup) -> None:
         token = token_of(await env.people.issue_password_link(CARLA.id))
         with pytest.raises(Invalid):
             await env.people.redeem_link(token, "short")
         await env.people.redeem_link(token, GOOD_PASSWORD)
 
-    async def test_looking_at_a_link_does_not_use_it_up(self, env: PeopleEnvironment) -> None:
+    async def test_looking_at_a_link_does_not_use_it_up(self, env: PeopleSetup) -> None:
         token = token_of(await env.people.issue_password_link(CARLA.id))
         for _ in range(2):
             found = await env.people.links.find(token)
             assert not isinstance(found, DeadLink)
             assert found[1].id == CARLA.id
 
-    async def test_an_expired_unknown_or_replaced_link_does_not_work(self, env: PeopleEnvironment) -> None:
+    async def test_an_expired_unknown_or_replaced_link_does_not_work(self, env: PeopleSetup) -> None:
         replaced = token_of(await env.people.issue_password_link(CARLA.id))
         old = token_of(await env.people.issue_password_link(CARLA.id))
         assert await env.people.links.find(replaced) is DeadLink.USED
@@ -59,14 +59,12 @@ class TestPasswordsByLink:
                 await env.people.redeem_link(token, GOOD_PASSWORD)
         assert not (await env.user(CARLA.id)).active
 
-    async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(
-        self, env: PeopleEnvironment
-    ) -> None:
+    async def test_a_link_left_in_a_mailbox_is_of_no_use_after_the_password_was_set_otherwise(self, env: PeopleSetup) -> None:
         token = token_of(await env.people.issue_password_link(ANNA.id))
         await env.people.set_password(ANNA.id, GOOD_PASSWORD)
         assert await env.people.links.find(token) is DeadLink.USED
 
-    async def test_an_unknown_user_gets_no_link(self, env: PeopleEnvironment) -> None:
+    async def test_an_unknown_user_gets_no_link(self, env: PeopleSetup) -> None:
         with pytest.raises(NotFound):
             await env.people.issue_password_link(NOBODY)
 
@@ -81,21 +79,19 @@ class TestSettingAPassword:
             (Standing.BOTH_EXPIRED, Standing.TERMS_EXPIRED),
         ],
     )
-    async def test_it_mends_the_standing_that_wanted_it(
-        self, env: PeopleEnvironment, before: Standing, after: Standing
-    ) -> None:
+    async def test_it_mends_the_standing_that_wanted_it(self, env: PeopleSetup, before: Standing, after: Standing) -> None:
         await env.people.set_standing(ANNA.id, before)
         await env.people.set_password(ANNA.id, GOOD_PASSWORD)
         assert (await env.user(ANNA.id)).standing is after
 
-    async def test_a_password_to_be_renewed_is_not_renewed_by_itself(self, env: PeopleEnvironment) -> None:
+    async def test_a_password_to_be_renewed_is_not_renewed_by_itself(self, env: PeopleSetup) -> None:
         await env.people.set_password(ANNA.id, GOOD_PASSWORD)
         await env.people.set_password(ANNA.id, GOOD_PASSWORD)
         await env.people.set_standing(ANNA.id, Standing.PASSWORD_EXPIRED)
         with pytest.raises(Invalid, match="replaced"):
             await env.people.set_password(ANNA.id, GOOD_PASSWORD)
 
-    async def test_other_sessions_end_and_only_theirs(self, env: PeopleEnvironment) -> None:
+    async def test_other_sessions_end_and_only_theirs(self, env: PeopleSetup) -> None:
         here, there = await env.open_session(ANNA.id), await env.open_session(ANNA.id)
         brunos = await env.open_session(BRUNO.id)
         await env.people.set_password(ANNA.id, GOOD_PASSWORD, keep_session=here.id)
@@ -103,7 +99,7 @@ class TestSettingAPassword:
         assert await env.store.find_session(there.token_hash) is None
         assert await env.store.find_session(brunos.token_hash) is not None
 
-    async def test_two_changes_at_once_are_both_kept(self, env: PeopleEnvironment) -> None:
+    async def test_two_changes_at_once_are_both_kept(self, env: PeopleSetup) -> None:
         await asyncio.gather(
             env.people.set_password(ANNA.id, GOOD_PASSWORD),
             env.people.set_name(ANNA.id, "Annabella"),

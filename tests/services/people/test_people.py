@@ -13,12 +13,12 @@ from domogate.domain.people import Grant, Standing
 from domogate.services.people import Actor, DeadLink, People, check_email, check_name
 from domogate.services.refusals import Conflict, Invalid, MailFailed, NotFound, Refused
 from domogate.stores import SqlStore, sqlite_url
-from support.people import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleEnvironment, token_of
+from support.people_setup import BASE_URL, GOOD_PASSWORD, LINK_LIFETIME, NOBODY, PeopleSetup, token_of
 from support.stores import ANNA, APP, BRUNO, CARLA, HOUSE
 
 
 @asynccontextmanager
-async def another_process(env: PeopleEnvironment, folder: Path) -> AsyncIterator[People]:
+async def another_process(env: PeopleSetup, folder: Path) -> AsyncIterator[People]:
     """People on another store of the same database, like a command beside a running gateway."""
     store = SqlStore(sqlite_url(folder / "domogate.sqlite3"), clock=env.clock, poll=0.02, gateway=False)
     await store.start()
@@ -29,19 +29,19 @@ async def another_process(env: PeopleEnvironment, folder: Path) -> AsyncIterator
 
 
 class TestCreatingAUser:
-    async def test_they_have_no_password_and_a_link_to_set_one(self, env: PeopleEnvironment) -> None:
+    async def test_they_have_no_password_and_a_link_to_set_one(self, env: PeopleSetup) -> None:
         user, link = await env.people.create_user("dora@example.com", "Dora")
         assert not (await env.user(user.id)).active
         assert link.url is not None
         assert link.url.startswith(f"{BASE_URL}/auth/")
         assert link.expires_at == env.clock.now() + LINK_LIFETIME
 
-    async def test_the_link_is_kept_nowhere(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+    async def test_the_link_is_kept_nowhere(self, env: PeopleSetup, tmp_path: Path) -> None:
         _, link = await env.people.create_user("dora@example.com")
         kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())
         assert token_of(link).encode() not in kept
 
-    async def test_where_there_is_mail_only_its_receiver_sees_the_link(self, env: PeopleEnvironment) -> None:
+    async def test_where_there_is_mail_only_its_receiver_sees_the_link(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         _, link = await env.people.create_user("dora@example.com", "Dora")
         assert (link.mailed, link.url) == (True, None)
@@ -50,13 +50,13 @@ class TestCreatingAUser:
         assert sent is not None
         await env.people.redeem_link(token_of(sent), GOOD_PASSWORD)
 
-    async def test_a_link_may_be_shown_although_there_is_mail(self, env: PeopleEnvironment) -> None:
+    async def test_a_link_may_be_shown_although_there_is_mail(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         _, link = await env.people.create_user("dora@example.com", show_link=True)
         assert link.url is not None
         assert env.mail.sent == []
 
-    async def test_mail_that_fails_is_said_and_the_user_can_be_given_another_link(self, env: PeopleEnvironment) -> None:
+    async def test_mail_that_fails_is_said_and_the_user_can_be_given_another_link(self, env: PeopleSetup) -> None:
         env.mail.failure = OSError("no route")
         with pytest.raises(MailFailed, match="no route"):
             await env.people.create_user("dora@example.com")
@@ -65,11 +65,11 @@ class TestCreatingAUser:
         assert (await env.people.issue_password_link(user.id)).url is not None
 
     @pytest.mark.parametrize("email", [ANNA.email, ANNA.email.upper()])
-    async def test_an_email_is_one_persons(self, env: PeopleEnvironment, email: str) -> None:
+    async def test_an_email_is_one_persons(self, env: PeopleSetup, email: str) -> None:
         with pytest.raises(Conflict, match="already"):
             await env.people.create_user(email)
 
-    async def test_of_many_at_once_one_is_made(self, env: PeopleEnvironment) -> None:
+    async def test_of_many_at_once_one_is_made(self, env: PeopleSetup) -> None:
         made = await asyncio.gather(*(env.people.create_user("dora@example.com") for _ in range(8)), return_exceptions=True)
         assert sorted(isinstance(one, Conflict) for one in made) == [False] + [True] * 7
 
@@ -80,7 +80,7 @@ class TestCreatingAUser:
             *("a@example.com\r\nBcc: x@example.com", "a\x00@example.com", "a" * 65 + "@example.com", "a@" + "b" * 260 + ".com"),
         ],
     )
-    async def test_an_address_that_is_none_is_refused(self, env: PeopleEnvironment, email: str) -> None:
+    async def test_an_address_that_is_none_is_refused(self, env: PeopleSetup, email: str) -> None:
         with pytest.raises(Invalid, match="e-mail"):
             await env.people.create_user(email)
 
@@ -91,7 +91,7 @@ class TestCreatingAUser:
 
 
 class TestTheFirstOperator:
-    async def test_they_are_made_once(self, env: PeopleEnvironment) -> None:
+    async def test_they_are_made_once(self, env: PeopleSetup) -> None:
         user, link = await env.people.create_first_operator("olga@example.com", "Olga")
         await env.people.redeem_link(token_of(link), GOOD_PASSWORD)
         olga = await env.user(user.id)
@@ -100,17 +100,17 @@ class TestTheFirstOperator:
         with pytest.raises(Conflict, match=r"olga@example\.com"):
             await env.people.create_first_operator("eve@example.com")
 
-    async def test_somebody_who_is_known_can_become_it(self, env: PeopleEnvironment) -> None:
+    async def test_somebody_who_is_known_can_become_it(self, env: PeopleSetup) -> None:
         user, _ = await env.people.create_first_operator(ANNA.email)
         assert user.id == ANNA.id
         assert (await env.user(ANNA.id)).operator
         assert (await env.user(ANNA.id)).password_hash == ANNA.password_hash
 
-    async def test_their_link_is_shown_even_where_there_is_mail(self, env: PeopleEnvironment) -> None:
+    async def test_their_link_is_shown_even_where_there_is_mail(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         assert (await env.people.create_first_operator("olga@example.com"))[1].url is not None
 
-    async def test_of_two_processes_that_make_them_at_once_one_does(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+    async def test_of_two_processes_that_make_them_at_once_one_does(self, env: PeopleSetup, tmp_path: Path) -> None:
         async with another_process(env, tmp_path) as other:
             made = await asyncio.gather(
                 env.people.create_first_operator("olga@example.com"),
@@ -123,7 +123,7 @@ class TestTheFirstOperator:
 
 
 class TestTwoProcesses:
-    async def test_changing_different_facts_of_one_user_lose_none(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+    async def test_changing_different_facts_of_one_user_lose_none(self, env: PeopleSetup, tmp_path: Path) -> None:
         token = token_of(await env.people.issue_password_link(CARLA.id))
         async with another_process(env, tmp_path) as other:
             await asyncio.gather(
@@ -140,7 +140,7 @@ class TestTwoProcesses:
             True,
         )
 
-    async def test_a_change_made_from_what_was_read_before_undoes_nothing(self, env: PeopleEnvironment, tmp_path: Path) -> None:
+    async def test_a_change_made_from_what_was_read_before_undoes_nothing(self, env: PeopleSetup, tmp_path: Path) -> None:
         """Like a command that asks a question in between."""
         async with another_process(env, tmp_path) as other:
             seen = await env.people.get_user(BRUNO.id)
@@ -150,7 +150,7 @@ class TestTwoProcesses:
 
 
 class TestAProvedEmail:
-    async def test_is_that_of_who_set_a_password_by_a_link_that_was_mailed(self, env: PeopleEnvironment) -> None:
+    async def test_is_that_of_who_set_a_password_by_a_link_that_was_mailed(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         await env.people.issue_password_link(CARLA.id)
         (_, email, url) = env.mail.sent[0]
@@ -159,28 +159,28 @@ class TestAProvedEmail:
         await env.people.redeem_link(token_of(str(url)), GOOD_PASSWORD)
         assert (await env.user(CARLA.id)).email_verified
 
-    async def test_an_invitation_by_mail_proves_it_too(self, env: PeopleEnvironment) -> None:
+    async def test_an_invitation_by_mail_proves_it_too(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         await env.people.invite(HOUSE.id, "dora@example.com")
         dora = await env.people.redeem_link(token_of(str(env.mail.sent[0][2])), GOOD_PASSWORD)
         assert (await env.user(dora.id)).email_verified
 
     @pytest.mark.parametrize("mail", [True, False])
-    async def test_a_link_that_was_shown_proves_nothing(self, env: PeopleEnvironment, mail: bool) -> None:
+    async def test_a_link_that_was_shown_proves_nothing(self, env: PeopleSetup, mail: bool) -> None:
         env.mail.sends = mail
         token = token_of(await env.people.issue_password_link(CARLA.id, show_link=mail))
         await env.people.redeem_link(token, GOOD_PASSWORD)
         assert (await env.user(CARLA.id)).active
         assert not (await env.user(CARLA.id)).email_verified
 
-    async def test_a_link_to_the_mailbox_they_had_before_does_not_prove_the_one_they_have(self, env: PeopleEnvironment) -> None:
+    async def test_a_link_to_the_mailbox_they_had_before_does_not_prove_the_one_they_have(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         await env.people.issue_password_link(CARLA.id)
         await env.people.change_user(CARLA.id, lambda user: msgspec.structs.replace(user, email="c@example.com"))
         await env.people.redeem_link(token_of(str(env.mail.sent[0][2])), GOOD_PASSWORD)
         assert not (await env.user(CARLA.id)).email_verified
 
-    async def test_stays_proved_when_the_password_is_set_otherwise(self, env: PeopleEnvironment) -> None:
+    async def test_stays_proved_when_the_password_is_set_otherwise(self, env: PeopleSetup) -> None:
         await env.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, email_verified=True))
         await env.people.set_password(ANNA.id, GOOD_PASSWORD)
         assert (await env.user(ANNA.id)).email_verified
@@ -190,9 +190,9 @@ class TestAProvedEmail:
 
 
 class TestFromWhere:
-    """`address` goes into the audit log, whoever does it."""
+    """`address` goes into the audit log for every actor."""
 
-    async def test_is_noted_with_what_people_do_to_their_own_account(self, env: PeopleEnvironment) -> None:
+    async def test_is_noted_with_what_people_do_to_their_own_account(self, env: PeopleSetup) -> None:
         people, anna = env.people, Actor(ANNA.id, "192.0.2.7")
         grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0)
         await env.store.add_grant(grant)
@@ -214,7 +214,7 @@ class TestFromWhere:
 
 
 class TestTheLastOperator:
-    async def test_they_can_neither_step_down_nor_be_deleted(self, env: PeopleEnvironment) -> None:
+    async def test_they_can_neither_step_down_nor_be_deleted(self, env: PeopleSetup) -> None:
         olga = await env.add_operator()
         with pytest.raises(Conflict, match="last operator"):
             await env.people.set_operator(olga.id, False)
@@ -222,7 +222,7 @@ class TestTheLastOperator:
             await env.people.delete_user(olga.id)
         assert (await env.user(olga.id)).operator
 
-    async def test_of_two_who_step_down_at_once_one_stays(self, env: PeopleEnvironment) -> None:
+    async def test_of_two_who_step_down_at_once_one_stays(self, env: PeopleSetup) -> None:
         olga = await env.add_operator()
         await env.people.set_operator(BRUNO.id, True)
         done = await asyncio.gather(
@@ -231,7 +231,7 @@ class TestTheLastOperator:
         assert sum(isinstance(one, Conflict) for one in done) == 1
         assert len([user for user in await env.store.list_users() if user.operator]) == 1
 
-    async def test_with_a_second_one_they_can(self, env: PeopleEnvironment) -> None:
+    async def test_with_a_second_one_they_can(self, env: PeopleSetup) -> None:
         olga = await env.add_operator()
         await env.people.set_operator(BRUNO.id, True)
         await env.people.set_operator(olga.id, False)
@@ -248,14 +248,14 @@ class TestStanding:
             (Standing.BOTH_EXPIRED, Standing.PASSWORD_EXPIRED),
         ],
     )
-    async def test_accepting_the_terms_mends_it(self, env: PeopleEnvironment, before: Standing, after: Standing) -> None:
+    async def test_accepting_the_terms_mends_it(self, env: PeopleSetup, before: Standing, after: Standing) -> None:
         await env.people.set_standing(ANNA.id, before)
         assert (await env.people.accept_terms(ANNA.id)).standing is after
         assert (await env.user(ANNA.id)).standing is after
 
 
 class TestTheSecondFactor:
-    async def test_an_operator_takes_it_away_and_the_person_logs_in_anew(self, env: PeopleEnvironment) -> None:
+    async def test_an_operator_takes_it_away_and_the_person_logs_in_anew(self, env: PeopleSetup) -> None:
         await env.people.change_user(ANNA.id, lambda user: msgspec.structs.replace(user, totp_secret="JBSWY3DPEHPK3PXP"))
         session = await env.open_session(ANNA.id)
         await env.people.reset_second_factor(ANNA.id)
@@ -266,7 +266,7 @@ class TestTheSecondFactor:
 
 
 class TestThrowingApplicationsOut:
-    async def test_a_grant_is_revoked_only_for_its_own_user(self, env: PeopleEnvironment) -> None:
+    async def test_a_grant_is_revoked_only_for_its_own_user(self, env: PeopleSetup) -> None:
         grant = Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=env.clock.now())
         await env.store.add_grant(grant)
         for user_id, grant_id in ((BRUNO.id, grant.id), (ANNA.id, NOBODY)):
@@ -276,7 +276,7 @@ class TestThrowingApplicationsOut:
         await env.people.revoke_grant(ANNA.id, grant.id)
         assert list(await env.store.list_grants(ANNA.id)) == []
 
-    async def test_all_at_once(self, env: PeopleEnvironment) -> None:
+    async def test_all_at_once(self, env: PeopleSetup) -> None:
         for _ in range(2):
             await env.store.add_grant(Grant(new_id(), ANNA.id, APP.id, ("light.read",), created_at=1.0))
         assert await env.people.revoke_grants(ANNA.id) == 2
@@ -284,7 +284,7 @@ class TestThrowingApplicationsOut:
 
 
 class TestDeletingAUser:
-    async def test_everything_of_theirs_goes(self, env: PeopleEnvironment) -> None:
+    async def test_everything_of_theirs_goes(self, env: PeopleSetup) -> None:
         session = await env.open_session(BRUNO.id)
         grant = Grant(new_id(), BRUNO.id, APP.id, ("light.read",), created_at=1.0)
         await env.store.add_grant(grant)
@@ -296,18 +296,18 @@ class TestDeletingAUser:
         assert await env.people.links.find(token) is DeadLink.USED
         assert not (await env.people.get_plant(HOUSE.id)).is_of(BRUNO.id)
 
-    async def test_the_owner_of_a_plant_is_kept_and_told_which(self, env: PeopleEnvironment) -> None:
+    async def test_the_owner_of_a_plant_is_kept_and_told_which(self, env: PeopleSetup) -> None:
         with pytest.raises(Conflict, match=HOUSE.name):
             await env.people.delete_user(HOUSE.owner.user_id)
         assert await env.store.find_user(HOUSE.owner.user_id) is not None
 
-    async def test_an_unknown_user_cannot_be_deleted(self, env: PeopleEnvironment) -> None:
+    async def test_an_unknown_user_cannot_be_deleted(self, env: PeopleSetup) -> None:
         with pytest.raises(NotFound):
             await env.people.delete_user(NOBODY)
 
 
 class TestTheAuditLog:
-    async def test_rights_changes_are_noted_without_names(self, env: PeopleEnvironment) -> None:
+    async def test_rights_changes_are_noted_without_names(self, env: PeopleSetup) -> None:
         olga = await env.add_operator()
         by = Actor(olga.id, "192.0.2.7")
         dora, _ = await env.people.create_user("dora@example.com", "Dora", by=by)
@@ -323,7 +323,7 @@ class TestTheAuditLog:
         assert len({record.entry.who for record in records}) == 1
         assert records[0].entry.what == records[-1].entry.what == records[2].entry.detail["user"]
 
-    async def test_a_refused_change_is_not_noted(self, env: PeopleEnvironment) -> None:
+    async def test_a_refused_change_is_not_noted(self, env: PeopleSetup) -> None:
         for refused in (
             env.people.delete_user(HOUSE.owner.user_id),
             env.people.withdraw(HOUSE.id, "nobody@example.com"),
@@ -334,7 +334,7 @@ class TestTheAuditLog:
                 await refused
         assert await env.noted() == []
 
-    async def test_leaving_is_not_being_withdrawn(self, env: PeopleEnvironment) -> None:
+    async def test_leaving_is_not_being_withdrawn(self, env: PeopleSetup) -> None:
         await env.people.leave_plant(HOUSE.id, BRUNO.id)
         assert await env.noted() == ["left"]
 

@@ -7,19 +7,19 @@ from domogate.domain.people import User
 from domogate.domain.plants import PlantStatus
 from domogate.services.people import COMMAND_LINE, Actor, InvitedAs
 from domogate.services.refusals import Conflict, Forbidden, Invalid, NotFound
-from support.people import GOOD_PASSWORD, NOBODY, PeopleEnvironment, token_of
+from support.people_setup import GOOD_PASSWORD, NOBODY, PeopleSetup, token_of
 from support.stores import ANNA, BRUNO, CARLA, HOUSE
 
 
 class TestInviting:
-    async def test_an_active_user_is_a_member_at_once(self, env: PeopleEnvironment) -> None:
+    async def test_an_active_user_is_a_member_at_once(self, env: PeopleSetup) -> None:
         dora = (await env.people.create_user("dora@example.com"))[0]
         await env.people.set_password(dora.id, GOOD_PASSWORD)
         invited = await env.people.invite(HOUSE.id, "Dora@example.com")
         assert (invited.outcome, invited.link) == (InvitedAs.MEMBER, None)
         assert (await env.people.get_plant(HOUSE.id)).is_of(dora.id)
 
-    async def test_an_unknown_person_gets_an_account_and_a_link(self, env: PeopleEnvironment) -> None:
+    async def test_an_unknown_person_gets_an_account_and_a_link(self, env: PeopleSetup) -> None:
         invited = await env.people.invite(HOUSE.id, "dora@example.com")
         dora = await env.people.get_user_by_email("dora@example.com")
         assert invited.outcome is InvitedAs.INVITED
@@ -28,7 +28,7 @@ class TestInviting:
         await env.people.redeem_link(token_of(invited.link), GOOD_PASSWORD)
         assert (await env.people.get_plant(HOUSE.id)).is_of(dora.id)
 
-    async def test_where_there_is_mail_it_is_mailed(self, env: PeopleEnvironment) -> None:
+    async def test_where_there_is_mail_it_is_mailed(self, env: PeopleSetup) -> None:
         env.mail.sends = True
         invited = await env.people.invite(HOUSE.id, "dora@example.com")
         assert invited.link is not None
@@ -38,14 +38,14 @@ class TestInviting:
         assert link is not None
         await env.people.redeem_link(token_of(link), GOOD_PASSWORD)
 
-    async def test_nobody_is_invited_twice(self, env: PeopleEnvironment) -> None:
+    async def test_nobody_is_invited_twice(self, env: PeopleSetup) -> None:
         await env.people.invite(HOUSE.id, "dora@example.com")
         for email in ("dora@example.com", "DORA@example.com", ANNA.email, BRUNO.email):
             with pytest.raises(Conflict, match="already"):
                 await env.people.invite(HOUSE.id, email)
 
     async def test_an_account_that_somebody_else_makes_at_this_moment_is_the_one(
-        self, env: PeopleEnvironment, monkeypatch: pytest.MonkeyPatch
+        self, env: PeopleSetup, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The invitation exists already: it must not be reported as failed, or without a link."""
         find, asked = env.store.find_user_by_email, 0
@@ -64,7 +64,7 @@ class TestInviting:
         dora = await env.people.redeem_link(token_of(invited.link), GOOD_PASSWORD)
         assert (await env.people.get_plant(HOUSE.id)).is_of(dora.id)
 
-    async def test_an_address_or_a_plant_that_is_none_is_refused(self, env: PeopleEnvironment) -> None:
+    async def test_an_address_or_a_plant_that_is_none_is_refused(self, env: PeopleSetup) -> None:
         with pytest.raises(Invalid):
             await env.people.invite(HOUSE.id, "dora")
         with pytest.raises(NotFound):
@@ -72,7 +72,7 @@ class TestInviting:
 
 
 class TestWhoIsInAPlant:
-    async def test_an_allowed_user_is_in_and_after_withdrawal_out(self, env: PeopleEnvironment) -> None:
+    async def test_an_allowed_user_is_in_and_after_withdrawal_out(self, env: PeopleSetup) -> None:
         dora = (await env.people.create_user("dora@example.com"))[0]
         for _ in range(2):
             await env.people.allow(HOUSE.id, dora.id)
@@ -82,7 +82,7 @@ class TestWhoIsInAPlant:
         with pytest.raises(NotFound):
             await env.people.withdraw_user(HOUSE.id, dora.id)
 
-    async def test_an_invitation_is_withdrawn_by_its_address(self, env: PeopleEnvironment) -> None:
+    async def test_an_invitation_is_withdrawn_by_its_address(self, env: PeopleSetup) -> None:
         invited = await env.people.invite(HOUSE.id, "dora@example.com")
         await env.people.withdraw(HOUSE.id, "Dora@example.com")
         assert invited.link is not None
@@ -91,14 +91,14 @@ class TestWhoIsInAPlant:
         with pytest.raises(NotFound, match="no open invitation"):
             await env.people.withdraw(HOUSE.id, "dora@example.com")
 
-    async def test_the_owner_cannot_be_withdrawn_and_cannot_leave(self, env: PeopleEnvironment) -> None:
+    async def test_the_owner_cannot_be_withdrawn_and_cannot_leave(self, env: PeopleSetup) -> None:
         owner = HOUSE.owner
         with pytest.raises(Conflict, match="owns the plant"):
             await env.people.withdraw(HOUSE.id, owner.email)
         with pytest.raises(Conflict, match="owns the plant"):
             await env.people.leave_plant(HOUSE.id, owner.user_id)
 
-    async def test_an_allowed_user_leaves(self, env: PeopleEnvironment) -> None:
+    async def test_an_allowed_user_leaves(self, env: PeopleSetup) -> None:
         await env.people.leave_plant(HOUSE.id, BRUNO.id)
         assert not (await env.people.get_plant(HOUSE.id)).is_of(BRUNO.id)
         with pytest.raises(NotFound):
@@ -106,7 +106,7 @@ class TestWhoIsInAPlant:
 
 
 class TestRemovingAPlant:
-    async def test_by_its_owner_by_an_operator_and_at_the_command_line(self, env: PeopleEnvironment) -> None:
+    async def test_by_its_owner_by_an_operator_and_at_the_command_line(self, env: PeopleSetup) -> None:
         olga = await env.add_operator()
         for by in (Actor(HOUSE.owner.user_id), Actor(olga.id), COMMAND_LINE):
             await env.people.remove_plant(HOUSE.id, by=by)
@@ -118,7 +118,7 @@ class TestRemovingAPlant:
             assert (await env.people.get_plant(HOUSE.id)).status is PlantStatus.ACTIVE
 
     @pytest.mark.parametrize("user_id", [BRUNO.id, CARLA.id, NOBODY])
-    async def test_by_nobody_else(self, env: PeopleEnvironment, user_id: Id) -> None:
+    async def test_by_nobody_else(self, env: PeopleSetup, user_id: Id) -> None:
         with pytest.raises(Forbidden):
             await env.people.remove_plant(HOUSE.id, by=Actor(user_id))
         assert (await env.people.get_plant(HOUSE.id)).status is PlantStatus.ACTIVE

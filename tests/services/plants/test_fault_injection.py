@@ -20,9 +20,11 @@ from domogate.services.driving import Driving
 from domogate.services.plants.fault_injection import FaultExpiry, FaultInjector
 from domogate.services.plants.fault_overlay import is_injected
 from domogate.services.plants.read_model import PlantView, ReadModel
-from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id, make_module, make_order
+from support.clocks import NOON, LoopClock, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id, make_module, make_order
 
-pytestmark = pytest.mark.usefixtures("leaping_time")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 REMOTE = make_module(DeviceKind.REMOTE, make_id(101))
@@ -34,7 +36,7 @@ HIGH = RemoteState(battery=Battery.HIGH, firmware=7)
 WELL = EmergencyState(failures=(Failure(FailureType.BLOCK_OK),))
 
 
-class Notes:
+class RecordedAudit:
     def __init__(self) -> None:
         self.entries: list[dict[str, Any]] = []
 
@@ -43,8 +45,8 @@ class Notes:
 
 
 @pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
+def clock() -> ManualClock:
+    return ManualClock(NOON)
 
 
 @pytest.fixture
@@ -53,19 +55,19 @@ def store() -> FakeStore:
 
 
 @pytest.fixture
-def driver(clock: StillClock) -> ObedientDriver:
-    driver = ObedientDriver(clock)
+def driver(clock: ManualClock) -> FakeDriver:
+    driver = FakeDriver(clock)
     driver.answers = {LAMP.id: LightState(on=True), REMOTE.id: HIGH, UNIT.id: WELL, CONTROLLER.id: EmergencyState()}
     return driver
 
 
 @pytest.fixture
-def notes() -> Notes:
-    return Notes()
+def notes() -> RecordedAudit:
+    return RecordedAudit()
 
 
 @pytest.fixture
-def injector(store: FakeStore, clock: StillClock, notes: Notes) -> FaultInjector:
+def injector(store: FakeStore, clock: ManualClock, notes: RecordedAudit) -> FaultInjector:
     return FaultInjector(store, clock, notes)
 
 
@@ -81,7 +83,7 @@ def plant(store: FakeStore) -> Id:
 
 
 @asynccontextmanager
-async def running(store: FakeStore, driver: ObedientDriver) -> AsyncIterator[Driving]:
+async def running(store: FakeStore, driver: FakeDriver) -> AsyncIterator[Driving]:
     driving = Driving(store, {driver.name: driver}, driver.clock, simulated_plants=10)
     store.listen(driving.apply)
     await driving.start()
@@ -111,7 +113,7 @@ def emergency_state_of(store: FakeStore, plant: Id, module: Module) -> Emergency
 
 class TestOffline:
     async def test_shows_at_once_and_ends_at_once(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE)
@@ -126,7 +128,7 @@ class TestOffline:
             assert (back.reachable, back.absence, back.state) == (True, None, LightState(on=True))
 
     async def test_of_a_plant_is_of_all_its_modules(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, None, InjectedFault.OFFLINE)
@@ -138,7 +140,7 @@ class TestOffline:
             assert store.find_state(plant, SCENE.id) is None, "a scene is no device"
 
     async def test_answers_orders_and_questions_in_the_devices_place(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE)
@@ -151,7 +153,7 @@ class TestOffline:
         assert [record.state for record in store.orders.values()] == [OrderState.FAILED]
 
     async def test_silences_what_the_driver_says(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE)
@@ -160,7 +162,7 @@ class TestOffline:
             assert not store.state_of(plant, LAMP.id).reachable
 
     async def test_that_was_cleared_while_no_gateway_ran_is_over_at_the_start(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE)
@@ -172,7 +174,7 @@ class TestOffline:
             assert store.state_of(plant, LAMP.id).reachable
 
     async def test_gives_way_to_a_true_absence(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE)
@@ -187,7 +189,7 @@ class TestOffline:
 
 class TestSlow:
     async def test_never_answers_in_time(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id, clock: StillClock
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id, clock: ManualClock
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.SLOW)
@@ -199,7 +201,7 @@ class TestSlow:
         assert (driver.orders, driver.questions) == ([], [])
         assert store.orders[order.id].state is OrderState.EXPIRED
 
-    async def test_is_never_fresh(self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id) -> None:
+    async def test_is_never_fresh(self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id) -> None:
         read_model = ReadModel(store, max_modules=100)
         store.listen(read_model.apply)
         await injector.inject(plant, LAMP.id, InjectedFault.SLOW)
@@ -212,7 +214,7 @@ class TestSlow:
 
 class TestRefusing:
     async def test_can_be_read_and_obeys_nothing(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, None, InjectedFault.REFUSING)
@@ -224,7 +226,7 @@ class TestRefusing:
 
 class TestBatteryAndFailure:
     async def test_cover_the_true_state_until_they_are_cleared(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, REMOTE.id, InjectedFault.BATTERY, "very_low")
@@ -240,7 +242,7 @@ class TestBatteryAndFailure:
             assert store.state_of(plant, REMOTE.id) == StoredState(medium, True, NOON)
 
     async def test_are_not_what_a_driver_goes_on_from(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low")
@@ -250,7 +252,7 @@ class TestBatteryAndFailure:
             assert battery_of(store.state_of(plant, REMOTE.id).state) is Battery.LOW
 
     async def test_a_failure_puts_the_controller_in_alert_and_out_of_it(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, UNIT.id, InjectedFault.FAILURE, "BLOCK.FAULTY_BATTERY")
@@ -265,7 +267,7 @@ class TestBatteryAndFailure:
             assert emergency_state_of(store, plant, CONTROLLER).alert is False
 
     async def test_of_a_remote_nothing_was_known_of_is_its_first_state(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector
     ) -> None:
         plant = store.add_plant(REMOTE)
         async with running(store, driver) as driving:
@@ -298,7 +300,7 @@ class TestTheReadModel:
         assert view.injections == ()
 
     async def test_ignores_a_stored_absence_of_a_cleared_fault(
-        self, store: FakeStore, injector: FaultInjector, plant: Id, driver: ObedientDriver
+        self, store: FakeStore, injector: FaultInjector, plant: Id, driver: FakeDriver
     ) -> None:
         read_model = ReadModel(store, max_modules=100)
         async with running(store, driver) as driving:
@@ -348,7 +350,7 @@ class TestTheInjector:
         store: FakeStore,
         injector: FaultInjector,
         plant: Id,
-        notes: Notes,
+        notes: RecordedAudit,
         module_id: Id | None,
         fault: Any,
         value: str,
@@ -371,7 +373,7 @@ class TestTheInjector:
             with pytest.raises(NoSuchPlant):
                 await injector.inject(plant_id, None, InjectedFault.OFFLINE)
 
-    async def test_notes_who_did_what(self, injector: FaultInjector, plant: Id, notes: Notes) -> None:
+    async def test_notes_who_did_what(self, injector: FaultInjector, plant: Id, notes: RecordedAudit) -> None:
         await injector.inject(plant, REMOTE.id, InjectedFault.BATTERY, "low", who="operator", address="::1")
         await injector.clear(plant, who="operator")
         await injector.clear(plant, who="operator")
@@ -382,11 +384,11 @@ class TestTheInjector:
         assert {entry["who"] for entry in notes.entries} == {"operator"}
         assert notes.entries[0]["what"] == f"plant:{plant} module:{REMOTE.id}"
 
-    async def test_lists_what_holds(self, injector: FaultInjector, plant: Id, clock: StillClock) -> None:
+    async def test_lists_what_holds(self, injector: FaultInjector, plant: Id, clock: ManualClock) -> None:
         await injector.inject(plant, LAMP.id, InjectedFault.OFFLINE, until=NOON + 10)
         await injector.inject(plant, None, InjectedFault.SLOW)
         assert len(await injector.list()) == 2
-        clock.pass_by(10)
+        clock.advance(10)
         assert [injection.fault for _, injection in await injector.list()] == [InjectedFault.SLOW]
 
     async def test_injecting_again_replaces(self, injector: FaultInjector, plant: Id) -> None:
@@ -396,9 +398,11 @@ class TestTheInjector:
 
 
 class TestFaultsThatAreOver:
-    async def test_are_cleared_in_time_and_the_true_state_is_back(self, store: FakeStore, plant: Id, notes: Notes) -> None:
+    async def test_are_cleared_in_time_and_the_true_state_is_back(
+        self, store: FakeStore, plant: Id, notes: RecordedAudit
+    ) -> None:
         clock = LoopClock()
-        driver, injector = ObedientDriver(clock), FaultInjector(store, clock, notes)
+        driver, injector = FakeDriver(clock), FaultInjector(store, clock, notes)
         timer = FaultExpiry(injector, clock)
         store.listen(timer.apply)
         async with running(store, driver) as driving:
@@ -414,20 +418,20 @@ class TestFaultsThatAreOver:
         assert store.plants[plant].injections == ()
 
     async def test_do_not_hold_any_more_even_before_they_are_cleared(
-        self, store: FakeStore, driver: ObedientDriver, injector: FaultInjector, plant: Id, clock: StillClock
+        self, store: FakeStore, driver: FakeDriver, injector: FaultInjector, plant: Id, clock: ManualClock
     ) -> None:
         async with running(store, driver) as driving:
             await injector.inject(plant, LAMP.id, InjectedFault.REFUSING, until=NOON + 5)
             with pytest.raises(DeviceRefused):
                 await driving.execute(make_order(plant, LAMP.id, ON))
-            clock.pass_by(5)
+            clock.advance(5)
             assert (await driving.execute(make_order(plant, LAMP.id, ON))).state == LightState(on=True)
 
     async def test_that_cannot_be_cleared_are_tried_again(
-        self, store: FakeStore, injector: FaultInjector, plant: Id, clock: StillClock, monkeypatch: pytest.MonkeyPatch
+        self, store: FakeStore, injector: FaultInjector, plant: Id, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await injector.inject(plant, LAMP.id, InjectedFault.SLOW, until=NOON + 1)
-        clock.pass_by(2)
+        clock.advance(2)
         clear, tries = store.clear_injections, []
 
         async def fail_first(*arguments: Any, **named: Any) -> int:

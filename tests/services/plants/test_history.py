@@ -11,7 +11,8 @@ from domogate.domain.states import Reading, ReadingSummary, Report, Unit
 from domogate.services.plants import history
 from domogate.services.plants.history import History
 from domogate.stores import SqlStore, sqlite_url
-from support.stores import HOUSE, LAMP, NOW, PLUG, SMALL, HandClock
+from support.clocks import NOW, ManualClock
+from support.stores import HOUSE, LAMP, PLUG, SMALL
 
 pytestmark = pytest.mark.slow
 
@@ -28,16 +29,16 @@ def one(value: float, at: float) -> ReadingSummary:
 
 
 class Pruning(msgspec.Struct, frozen=True):
-    """One call that makes the store forget old data."""
+    """One call that prunes old data."""
 
     what: str
     given: dict[str, float]
 
 
 class PrunedStore(SqlStore):
-    """Remembers what it must forget."""
+    """Records the calls that prune data."""
 
-    def __init__(self, url: str, clock: HandClock) -> None:
+    def __init__(self, url: str, clock: ManualClock) -> None:
         super().__init__(url, clock=clock, gateway=False)
         self.told: list[Pruning] = []
         self.failures = 0
@@ -67,12 +68,12 @@ class PrunedStore(SqlStore):
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock(NOW + 2 * DAY)
+def clock() -> ManualClock:
+    return ManualClock(NOW + 2 * DAY)
 
 
 @pytest.fixture
-async def store(tmp_path: Path, clock: HandClock) -> AsyncIterator[PrunedStore]:
+async def store(tmp_path: Path, clock: ManualClock) -> AsyncIterator[PrunedStore]:
     store = PrunedStore(sqlite_url(tmp_path / "x.db"), clock)
     await store.start()
     await store.import_estate(SMALL, prune=False)
@@ -81,7 +82,7 @@ async def store(tmp_path: Path, clock: HandClock) -> AsyncIterator[PrunedStore]:
 
 
 @pytest.fixture
-def kept(store: PrunedStore, clock: HandClock) -> History:
+def kept(store: PrunedStore, clock: ManualClock) -> History:
     return History(
         store,
         clock,
@@ -109,12 +110,12 @@ class TestReadings:
             one(n, NOW + n * HOUR) for n in (1, 2)
         ]
 
-    def test_how_far_back_depends_on_how_fine(self, kept: History, clock: HandClock) -> None:
+    def test_how_far_back_depends_on_how_fine(self, kept: History, clock: ManualClock) -> None:
         assert kept.kept_since(None) == clock.at - DAY
         assert kept.kept_since(HOUR - 1) == clock.at - DAY
         assert kept.kept_since(HOUR) == clock.at - 30 * DAY
 
-    def test_nothing_is_kept_longer_as_it_was_than_at_all(self, store: PrunedStore, clock: HandClock) -> None:
+    def test_nothing_is_kept_longer_as_it_was_than_at_all(self, store: PrunedStore, clock: ManualClock) -> None:
         short = History(store, clock, changes_kept=1, readings_raw=30 * DAY, readings_kept=DAY, orders_kept=1, most_readings=1)
         assert short.kept_since(None) == clock.at - DAY
 
@@ -173,7 +174,7 @@ class TestExport:
 
 class TestPruning:
     async def test_summarises_and_throws_away_what_is_older_than_is_kept_of_each(
-        self, store: PrunedStore, kept: History, clock: HandClock
+        self, store: PrunedStore, kept: History, clock: ManualClock
     ) -> None:
         await measure(store, watt(1, NOW), watt(2, NOW + HOUR), watt(3, NOW + 2 * DAY - HOUR))
         await kept.prune()
@@ -188,7 +189,7 @@ class TestPruning:
         assert len(await kept.list_summaries(PLUG.id, 0, clock.at, HOUR, 10)) == 3
 
     async def test_the_audit_log_is_never_pruned_by_default(
-        self, store: PrunedStore, kept: History, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+        self, store: PrunedStore, kept: History, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         removed = []
 

@@ -1,4 +1,4 @@
-"""What a person may see of a plant: what some operation of a family shows them, and nothing else."""
+"""What a person may see of a plant: exactly the data that an operation of a family shows to this person."""
 
 from math import inf
 
@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from domogate.domain.devices import DeviceKind
+from domogate.domain.events import PlantChanged, StateChanged
 from domogate.domain.faults import NoSuchPlant, NotYourPlant, PasswordToRenew, TermsToAccept
 from domogate.domain.ids import Id
 from domogate.domain.limits import Limits
+from domogate.domain.notices import Notice, NoticeKind
 from domogate.domain.people import Scope, Standing, User
 from domogate.domain.plants import Member, Module, Plant, PlantStatus, Topology
 from domogate.families import FAMILIES
@@ -21,11 +23,13 @@ from domogate.services.rights.access import (
     check_standing,
     get_access,
     list_own_plants,
+    may_invite,
     may_manage,
     may_remove,
 )
 from domogate.services.rights.grants import GrantHolder
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, HOUSE_TOPOLOGY, LAMP, NOW, PLUG, an_id
+from support.clocks import NOW
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, HOUSE_TOPOLOGY, LAMP, PLUG, an_id
 
 EVERY_SCOPE = frozenset[str](Scope)
 
@@ -45,7 +49,7 @@ def access_of(user: User, plant: PlantView | None, scopes: frozenset[str] = EVER
 
 class TestScopes:
     def test_are_those_of_the_operations_that_read_such_a_module(self) -> None:
-        """By hand from the contract: E2, E4, E8, E12 name one module; E16 and E18 list all of a plant's."""
+        """Written by hand from the contract: E2, E4, E8 and E12 name one module; E16 and E18 list all modules of a plant."""
         reading = {
             kind: operation.scopes
             for family in FAMILIES
@@ -135,3 +139,46 @@ class TestPeople:
         invited = msgspec.structs.replace(operator, password_hash=None)
         assert [may_manage(user) for user in (operator, invited, ANNA, None)] == [True, False, False, False]
         assert [may_remove(user, HOUSE) for user in (operator, invited, ANNA, BRUNO, None)] == [True, False, True, False, False]
+
+    def test_only_the_active_owner_invites_and_only_to_an_active_plant(self) -> None:
+        operator = msgspec.structs.replace(CARLA, operator=True, password_hash="hash")
+        inactive = msgspec.structs.replace(ANNA, password_hash=None)
+        users = (ANNA, inactive, BRUNO, operator, None)
+        assert [may_invite(user, HOUSE) for user in users] == [True, False, False, False, False]
+        assert not may_invite(ANNA, msgspec.structs.replace(HOUSE, status=PlantStatus.REMOVED))
+
+
+class TestEvents:
+    def access(self, *, joined: int = 0, limits: Limits | None = None, scopes: frozenset[str] = EVERY_SCOPE) -> Access:
+        plant = with_limits(limits) if limits else HOUSE
+        stored = StoredPlant(plant, HOUSE_TOPOLOGY, {}, 1, joined={BRUNO.id: joined} if joined else {})
+        return access_of(BRUNO, PlantView(stored), scopes)
+
+    def notice(self, cursor: int = 5, at: float = NOW, module_id: Id | None = LAMP.id) -> Notice:
+        if module_id is None:
+            return Notice(cursor, at, PlantChanged(plant_id=HOUSE.id, user_ids=()), (NoticeKind.PLANT,))
+        changed = StateChanged(plant_id=HOUSE.id, module_id=module_id, state=None, reachable=True, at=at)
+        return Notice(cursor, at, changed, (NoticeKind.STATE,))
+
+    def test_from_before_the_membership_are_not_sent(self) -> None:
+        access = self.access(joined=5)
+        assert (access.joined, access.begun, access.until) == (5, 0.0, inf)
+        assert [access.may_get(self.notice(cursor)) for cursor in (4, 5, 6)] == [False, False, True]
+        assert self.access().may_get(self.notice(1))
+
+    def test_from_before_the_period_of_a_guest_are_not_sent(self) -> None:
+        access = self.access(joined=2, limits=Limits(valid_from=NOW - 10, valid_until=NOW + 10))
+        assert (access.joined, access.begun, access.until) == (2, NOW - 10, NOW + 10)
+        assert [access.may_get(self.notice(at=at)) for at in (NOW - 10.5, NOW - 10, NOW)] == [False, True, True]
+
+    def test_of_a_guest_without_a_begin_are_sent_from_any_time(self) -> None:
+        access = self.access(limits=Limits(valid_until=NOW + 10))
+        assert access.begun == 0.0
+        assert access.may_get(self.notice(at=0.0))
+
+    def test_that_the_scopes_do_not_show_are_not_sent(self) -> None:
+        access = self.access(scopes=frozenset({Scope.PLUG_READ}))
+        assert not access.may_get(self.notice())
+        assert access.may_get(self.notice(module_id=PLUG.id))
+        assert not access.may_get(self.notice(module_id=None))
+        assert not access.may_get(self.notice(module_id=an_id(404)))

@@ -30,15 +30,16 @@ from domogate.services.tickets import NotRedeemed
 from domogate.services.tickets.permits import Permit, TicketAction
 from domogate.services.tickets.rights import TicketRights
 from domogate.services.webhooks.rights import OnHold, WebhookEnded, WebhookRights
+from support.clocks import NOW, ManualClock
 from support.examples import examples
-from support.stores import NOW, HandClock, an_id
+from support.stores import an_id
 
 USERS = tuple(User(an_id(number), f"{number}@example.com", password_hash="hash") for number in (1, 2, 3))
 APP = Client("app", "App", scopes=tuple(Scope))
 LAMP = Module(an_id(20), an_id(120), "Lamp", DeviceKind.LIGHT)
 LOCK = Module(an_id(21), an_id(121), "Lock", DeviceKind.LOCK)
 PLANTS = (an_id(10), an_id(11))
-CLOCK = HandClock(NOW)
+CLOCK = ManualClock(NOW)
 
 
 class FakeStore:
@@ -67,7 +68,7 @@ class FakeStore:
         return None
 
 
-class Entrant:
+class FakeCredentials:
     """Admits one key and one token."""
 
     def __init__(self, principal: Principal) -> None:
@@ -114,8 +115,8 @@ principals = st.builds(
 )
 
 
-class Callers:
-    """All that ask for rights, on one estate."""
+class RightsCheckers:
+    """All parts that check rights, on one estate."""
 
     def __init__(self, plants: dict[Id, StoredPlant], principal: Principal) -> None:
         user = next(user for user in USERS if user.id == principal.user_id)
@@ -125,10 +126,10 @@ class Callers:
         self.principal = principal
         self.read_model = ReadModel(store, max_modules=100)
         self.identities = IdentityCache(store)
-        self.entrant: Any = Entrant(principal)
+        self.credentials: Any = FakeCredentials(principal)
 
     async def find_access(self, plant_id: Id) -> Access | None:
-        """What the rights module says."""
+        """The answer of the rights module."""
         try:
             return get_access(self.principal, plant_id, await self.read_model.get_plant(plant_id), NOW)
         except Fault:
@@ -138,7 +139,7 @@ class Callers:
         control = MagicMock()
         control.find_fresh.return_value = LightState(on=True)
         services: Any = MagicMock(spec=Services, read_model=self.read_model, control=control, clock=CLOCK)
-        app = FamilyApp(FAMILY, services, admission=self.entrant, verifier=self.entrant, max_body=1000, sunset={})
+        app = FamilyApp(FAMILY, services, admission=self.credentials, verifier=self.credentials, max_body=1000, sunset={})
         path = f"{FAMILY.prefix}/light/lighting/addressLocation/plants/{plant_id}/modules/parameter/id/value/{LAMP.id}"
         headers = [(b"ocp-apim-subscription-key", b"key"), (b"authorization", b"Bearer token")]
         sent: list[Any] = []
@@ -153,7 +154,7 @@ class Callers:
 
     async def stream_shows_lamp(self, plant_id: Id, *, all_plants: bool) -> bool:
         store: Any = None
-        context = StreamContext(store, self.read_model, self.entrant, self.entrant, CLOCK, "https://gateway.example")
+        context = StreamContext(store, self.read_model, self.credentials, self.credentials, CLOCK, "https://gateway.example")
         event_filter = EventFilter() if all_plants else EventFilter(plants=frozenset({plant_id}))
         rights = StreamRights(context, Caller(self.principal, Admitted(an_id(70)), b"key", b"token"), event_filter)
         event = StateChanged(plant_id=plant_id, module_id=LAMP.id, state=LightState(on=True), reachable=True, at=NOW)
@@ -187,7 +188,7 @@ class Callers:
 
 
 async def check_agreement(plants: dict[Id, StoredPlant], principal: Principal) -> None:
-    callers = Callers(plants, principal)
+    callers = RightsCheckers(plants, principal)
     good = principal.standing is Standing.GOOD
     for plant_id in PLANTS:
         access = await callers.find_access(plant_id)

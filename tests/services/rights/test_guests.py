@@ -16,7 +16,8 @@ from domogate.ports import StoredPlant
 from domogate.services.plants.read_model import PlantView
 from domogate.services.rights.access import Access, get_access, list_own_plants
 from domogate.services.rights.grants import GrantHolder
-from support.stores import ANNA, BRUNO, CARLA, HOUSE, NOW, an_id
+from support.clocks import NOW
+from support.stores import ANNA, BRUNO, CARLA, HOUSE, an_id
 
 EVERY_SCOPE = frozenset[str](Scope)
 

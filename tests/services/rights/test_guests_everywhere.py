@@ -34,16 +34,17 @@ from domogate.services.tickets import NotRedeemed
 from domogate.services.tickets.permits import Permit, TicketAction
 from domogate.services.tickets.rights import KIND_OF, TicketRights
 from domogate.services.webhooks.rights import WebhookRights
+from support.clocks import NOW, ManualClock
 from support.estate_strategies import topologies
 from support.examples import examples
-from support.stores import NOW, HandClock, an_id
+from support.stores import an_id
 
 pytestmark = pytest.mark.slow
 
 OWNER, GUEST = (User(an_id(number), f"{number}@example.com", password_hash="hash") for number in (0xA0000001, 0xA0000002))
 APP = Client("app", "App", scopes=tuple(Scope))
 PLANT_ID = an_id(0xA0000010)
-CLOCK = HandClock(NOW)
+CLOCK = ManualClock(NOW)
 SOURCE = "https://gateway.example"
 GRANT = Grant(an_id(0xA0000050), GUEST.id, APP.id, tuple(Scope))
 BODIES = {
@@ -124,7 +125,7 @@ class FakeStore:
         return None
 
 
-class Entrant:
+class FakeCredentials:
     """Admits every key, and takes every token for one of the guest."""
 
     def __init__(self, kind: TokenKind) -> None:
@@ -143,7 +144,7 @@ class Entrant:
 
 
 class Gateway:
-    """Everything that asks for rights, for one plant. `touched` are the modules that were read, commanded or ticketed."""
+    """All parts that check rights, for one plant. `touched` are the modules that were read, commanded or ticketed."""
 
     def __init__(self, stored: StoredPlant) -> None:
         store: Any = FakeStore(stored)
@@ -197,8 +198,8 @@ class Gateway:
         """The bodies of the answers of all operations for all modules and ambients."""
         bodies = []
         for family in FAMILIES:
-            entrant: Any = Entrant(next(iter(family.tokens)))
-            app = FamilyApp(family, self.services, admission=entrant, verifier=entrant, max_body=10_000, sunset={})
+            credentials: Any = FakeCredentials(next(iter(family.tokens)))
+            app = FamilyApp(family, self.services, admission=credentials, verifier=credentials, max_body=10_000, sunset={})
             for operation in family.operations:
                 if operation.id in ("E19", "E20", "X8"):  # they show no module
                     continue
@@ -228,7 +229,7 @@ class Gateway:
     async def follow_everything(self) -> str:
         """The present states and an event of every module, as a stream of the guest gets them, and as a webhook does."""
         context: Any = StreamContext(MagicMock(), self.read_model, MagicMock(spec=()), MagicMock(spec=()), CLOCK, SOURCE)
-        principal = Entrant(TokenKind.ACCESS).principal
+        principal = FakeCredentials(TokenKind.ACCESS).principal
         rights = StreamRights(context, Caller(principal, Admitted(an_id(0xA0000070)), b"key", b"token"), EventFilter())
         rights.plants = {PLANT_ID}
         access = await context.get_access(principal, PLANT_ID)

@@ -1,4 +1,4 @@
-"""What is remembered of clients and people is what they are now, whoever changed them."""
+"""The identity cache returns the current clients and people, whichever process changed them."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from domogate.domain.ids import Id
 from domogate.domain.people import Client, User
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.stores import SqlStore, sqlite_url
-from support.stores import NOW, HandClock
+from support.clocks import NOW, ManualClock
 
 ANNA = User(Id("00000000-0000-4000-8000-000000000001"), "anna@example.com")
 APP = Client("app", "App")
@@ -18,7 +18,7 @@ APP = Client("app", "App")
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
-    store = SqlStore(sqlite_url(tmp_path / "known.sqlite3"), clock=HandClock(NOW), gateway=False)
+    store = SqlStore(sqlite_url(tmp_path / "known.sqlite3"), clock=ManualClock(NOW), gateway=False)
     await store.start()
     yield store
     await store.stop()

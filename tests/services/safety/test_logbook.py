@@ -15,8 +15,9 @@ from domogate.services.audit import AuditLog
 from domogate.services.refusals import Invalid, NotFound
 from domogate.services.safety import SafetyLogbook, StatusCounts, TestCounts, TestStanding
 from domogate.stores import SqlStore, sqlite_url
+from support.clocks import NOW, ManualClock
 from support.safety_site import DAY, SITE, WELL, a_test, a_unit, after_tests, failing, site_estate, unit_id
-from support.stores import HOUSE, NOW, SMALL, HandClock, an_id
+from support.stores import HOUSE, SMALL, an_id
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.slow
 class Bench:
     """A store with a site, and a SafetyLogbook."""
 
-    def __init__(self, store: SqlStore, clock: HandClock, audit: AuditLog) -> None:
+    def __init__(self, store: SqlStore, clock: ManualClock, audit: AuditLog) -> None:
         self.store, self.clock, self.audit = store, clock, audit
         self.desk = SafetyLogbook(store, clock, audit)
 
@@ -34,7 +35,7 @@ class Bench:
 
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
-    clock = HandClock()
+    clock = ManualClock()
     store = SqlStore(sqlite_url(tmp_path / "domogate.db"), clock=clock)
     await store.start()
     units: list[tuple[Any, FirstState | EmergencyState | None]] = [
@@ -166,7 +167,7 @@ class TestTheReport:
 
 class TestAPlantThatIsNoSite:
     async def test_has_no_papers(self, tmp_path: Path) -> None:
-        clock = HandClock()
+        clock = ManualClock()
         store = SqlStore(sqlite_url(tmp_path / "domogate.db"), clock=clock)
         await store.start()
         try:

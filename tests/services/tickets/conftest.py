@@ -3,11 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from support.entrance import Entrance
-from support.entrance import entrance as open_entrance
+from support.ticket_setup import TicketSetup, open_ticket_setup
 
 
 @pytest.fixture
-async def entrance(tmp_path: Path) -> AsyncIterator[Entrance]:
-    async with open_entrance(tmp_path) as opened:
+async def setup(tmp_path: Path) -> AsyncIterator[TicketSetup]:
+    async with open_ticket_setup(tmp_path) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""Many refusals neither fill the audit log nor keep the gateway busy, and do not hide other attempts."""
+"""Many refusals do not fill the audit log, do not keep the gateway busy, and do not hide other attempts."""
 
 import asyncio
 
@@ -6,42 +6,42 @@ import pytest
 
 from domogate.domain.states import LockState
 from domogate.services.tickets.refusal_limiter import ALLOWANCE
-from support.entrance import GATE, Entrance, problem_type
+from support.ticket_setup import GATE, TicketSetup, problem_type
 
 pytestmark = pytest.mark.slow
 
 
 class TestGarbage:
-    async def test_has_one_entry_a_minute_and_one_that_says_how_many_more(self, entrance: Entrance) -> None:
+    async def test_has_one_entry_a_minute_and_one_that_says_how_many_more(self, setup: TicketSetup) -> None:
         async with asyncio.TaskGroup() as group:
             for number in range(ALLOWANCE):
-                group.create_task(entrance.redeem(f"garbage {number}"))
-        await entrance.audit.stop()
-        entries = await entrance.entries()
+                group.create_task(setup.redeem(f"garbage {number}"))
+        await setup.audit.stop()
+        entries = await setup.entries()
         assert len(entries) == 2
         assert {entry.who for entry in entries} == {"nobody"}
         assert entries[-1].detail == {"why": "invalid", "repeats": str(ALLOWANCE - 1)}
 
-    async def test_hides_no_attempt_with_a_ticket(self, entrance: Entrance) -> None:
-        ticket = await entrance.mint()
+    async def test_hides_no_attempt_with_a_ticket(self, setup: TicketSetup) -> None:
+        ticket = await setup.mint()
         for _ in range(25):
-            await entrance.redeem("garbage")
+            await setup.redeem("garbage")
         for _ in range(2):
-            await entrance.redeem(ticket)
-        assert [entry.result for entry in await entrance.entries()][-2:] == ["ok", "refused"]
+            await setup.redeem(ticket)
+        assert [entry.result for entry in await setup.entries()][-2:] == ["ok", "refused"]
 
-    async def test_is_never_in_the_log_as_it_was_sent(self, entrance: Entrance) -> None:
-        await entrance.redeem("eyJ-something-that-somebody-keeps-secret")
-        assert "secret" not in str(await entrance.entries())
+    async def test_is_never_in_the_log_as_it_was_sent(self, setup: TicketSetup) -> None:
+        await setup.redeem("eyJ-something-that-somebody-keeps-secret")
+        assert "secret" not in str(await setup.entries())
 
 
 class TestOneTicketAgainAndAgain:
-    async def test_has_one_entry_and_then_their_number(self, entrance: Entrance) -> None:
-        ticket = await entrance.mint()
+    async def test_has_one_entry_and_then_their_number(self, setup: TicketSetup) -> None:
+        ticket = await setup.mint()
         for _ in range(21):
-            await entrance.redeem(ticket)
-        await entrance.audit.stop()
-        entries = await entrance.entries()
+            await setup.redeem(ticket)
+        await setup.audit.stop()
+        entries = await setup.entries()
         assert [(entry.detail.get("why"), entry.detail.get("repeats")) for entry in entries] == [
             (None, None),
             ("used", None),
@@ -51,37 +51,37 @@ class TestOneTicketAgainAndAgain:
 
 
 class TestAnAddressThatIsRefusedAllTheTime:
-    async def test_is_not_looked_at_for_a_while_and_what_it_shows_then_is_not_used(self, entrance: Entrance) -> None:
-        ticket = await entrance.mint()
+    async def test_is_not_looked_at_for_a_while_and_what_it_shows_then_is_not_used(self, setup: TicketSetup) -> None:
+        ticket = await setup.mint()
         for _ in range(ALLOWANCE):
-            assert (await entrance.redeem("garbage")).status_code == 401
-        entrance.clock.at += 1.5
-        answer = await entrance.redeem(ticket)
+            assert (await setup.redeem("garbage")).status_code == 401
+        setup.clock.at += 1.5
+        answer = await setup.redeem(ticket)
         assert problem_type(answer, 429) == "slow-down"
         assert answer.headers["retry-after"] == "9"
-        assert await entrance.state_of(GATE) == LockState(locked=True)
-        entrance.clock.at += 8.5
-        assert (await entrance.redeem(ticket)).status_code == 200
+        assert await setup.state_of(GATE) == LockState(locked=True)
+        setup.clock.at += 8.5
+        assert (await setup.redeem(ticket)).status_code == 200
 
-    async def test_is_one_network_and_others_are_not_slowed_down(self, entrance: Entrance) -> None:
-        async with entrance.from_address("2001:db8::1") as one, entrance.from_address("2001:db8::2") as near:
+    async def test_is_one_network_and_others_are_not_slowed_down(self, setup: TicketSetup) -> None:
+        async with setup.from_address("2001:db8::1") as one, setup.from_address("2001:db8::2") as near:
             for _ in range(ALLOWANCE):
                 await one.post("/tickets/redeem", json={"ticket": "garbage"})
             assert (await near.post("/tickets/redeem", json={"ticket": "garbage"})).status_code == 429
             assert (await near.get("/tickets/picture", headers={"authorization": "Bearer x"})).status_code == 429
-        assert (await entrance.redeem(await entrance.mint())).status_code == 200
+        assert (await setup.redeem(await setup.mint())).status_code == 200
 
-    async def test_is_noted_as_slowed(self, entrance: Entrance) -> None:
+    async def test_is_noted_as_slowed(self, setup: TicketSetup) -> None:
         for _ in range(ALLOWANCE):
-            await entrance.redeem("garbage")
-        entrance.clock.at += 0.5
-        await entrance.redeem("garbage")
-        assert (await entrance.entries())[-1].result == "slowed"
+            await setup.redeem("garbage")
+        setup.clock.at += 0.5
+        await setup.redeem("garbage")
+        assert (await setup.entries())[-1].result == "slowed"
 
-    async def test_a_device_that_fails_is_not_held_against_whoever_stands_before_it(self, entrance: Entrance) -> None:
+    async def test_a_device_that_fails_is_not_held_against_whoever_stands_before_it(self, setup: TicketSetup) -> None:
         for _ in range(ALLOWANCE - 1):
-            await entrance.redeem("garbage")
-        await entrance.store.set_module_options(GATE.id, {"simulate": "refusing"})
-        await entrance.driving.settled()
+            await setup.redeem("garbage")
+        await setup.store.set_module_options(GATE.id, {"simulate": "refusing"})
+        await setup.driving.settled()
         for _ in range(3):
-            assert (await entrance.redeem(await entrance.mint())).status_code == 502
+            assert (await setup.redeem(await setup.mint())).status_code == 502

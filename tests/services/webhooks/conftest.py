@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.deliveries import DeliverySetup, RecordingSender, copied, migrated, open_house
+from support.delivery_setup import DeliverySetup, RecordingSender, copied, migrated, open_delivery_setup
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +24,6 @@ def sender() -> RecordingSender:
 
 
 @pytest.fixture
-async def house(database: Path, sender: RecordingSender) -> AsyncIterator[DeliverySetup]:
-    async with open_house(database, sender) as one:
+async def setup(database: Path, sender: RecordingSender) -> AsyncIterator[DeliverySetup]:
+    async with open_delivery_setup(database, sender) as one:
         yield one

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 
 from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks import feed_reader, worker
-from support.deliveries import LAMPS, DeliverySetup, RecordingSender, copied, open_house
+from support.clocks import ManualClock
+from support.delivery_setup import LAMPS, DeliverySetup, RecordingSender, copied, open_delivery_setup, running_deliveries
 from support.examples import examples
-from support.stores import HandClock
 
 pytestmark = pytest.mark.slow
 
@@ -23,17 +23,17 @@ ANSWERS: tuple[Any, ...] = (200, 500, Delivered(503, 20.0), Undelivered("away"))
 SECONDS = (0.5, 6.0, 70.0, 4_000.0)
 MODULES = LAMPS[:2]
 
-# What happens: a lamp reports, lamps are answered otherwise from now on, time passes, the gateway ends in order or does not.
+# The steps: a lamp reports, the receiver answers lamps differently, time passes, the gateway stops or crashes.
 _report = st.tuples(st.just("report"), st.tuples(st.integers(0, 1), st.booleans()))
 _answer = st.tuples(st.just("answer"), st.tuples(st.integers(0, 1), st.sampled_from(range(len(ANSWERS)))))
-# So that it happens often enough: trouble with one lamp that is over before what it left behind is tried again.
+# This sequence would be rare: the receiver refuses one lamp, and accepts it again before the next retry.
 _trouble = st.tuples(st.just("trouble"), st.tuples(st.integers(0, 1), st.sampled_from(range(len(ANSWERS)))))
 _pass = st.tuples(st.just("pass"), st.sampled_from(SECONDS))
 _restart = st.tuples(st.just("restart"), st.booleans())
 _story = st.lists(_report | _answer | _trouble | _pass | _restart, min_size=5, max_size=25)
 
 
-class Witness(RecordingSender):
+class ScriptedReceiver(RecordingSender):
     """Answers as configured for each lamp, and records accepted events."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Witness(RecordingSender):
 
 
 async def live(folder: Path, database: Path, story: Sequence[tuple[str, Any]]) -> None:
-    clock, witness, path = HandClock(), Witness(), copied(database, folder)
+    clock, receiver, path = ManualClock(), ScriptedReceiver(), copied(database, folder)
     expected: list[tuple[str, int]] = []
     webhook: Any = None
     chapters: list[list[tuple[str, Any]]] = [[]]
@@ -60,34 +60,34 @@ async def live(folder: Path, database: Path, story: Sequence[tuple[str, Any]]) -
         if action[0] == "restart":
             chapters.append([])
     for number, chapter in enumerate(chapters):
-        async with open_house(path, witness, clock, **({} if number == 0 else {"estate": None})) as house:
+        async with open_delivery_setup(path, receiver, clock, **({} if number == 0 else {"estate": None})) as setup:
             if webhook is None:
-                webhook = await house.register(URL, kinds=["state"])
+                webhook = await setup.register(URL, kinds=["state"])
             for what, how in chapter:
                 if what == "report":
                     lamp, and_wait = LAMPS[how[0]], how[1]
-                    expected.append((lamp.id, await house.report(lamp, len(expected) % 100)))
+                    expected.append((lamp.id, await setup.report(lamp, len(expected) % 100)))
                     if and_wait:
-                        await house.settle()
+                        await setup.settle()
                 elif what == "answer":
-                    witness.answers[how[0]] = ANSWERS[how[1]]
+                    receiver.answers[how[0]] = ANSWERS[how[1]]
                 elif what == "pass":
-                    await house.pass_time(how)
+                    await setup.pass_time(how)
                 elif how:
-                    await _crash(house)
+                    await _crash(setup)
                     clock.at += 11
             if number == len(chapters) - 1:
-                witness.answers = [200, 200]
+                receiver.answers = [200, 200]
                 found = webhook
                 for _ in range(12):
-                    await house.pass_time(4_000)
-                    found = await house.find(webhook)
+                    await setup.pass_time(4_000)
+                    found = await setup.find(webhook)
                     if found.next_at == 0:
                         break
                 assert (found.failing_since, found.next_at) == (None, 0)
-                assert await house.store.list_pending(webhook.id, dead=False, limit=9) == []
-                assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
-    firsts = list(dict.fromkeys(witness.taken))
+                assert await setup.store.list_pending(webhook.id, dead=False, limit=9) == []
+                assert await setup.store.list_pending(webhook.id, dead=True, limit=9) == []
+    firsts = list(dict.fromkeys(receiver.taken))
     assert sorted(firsts, key=lambda one: one[1]) == expected
     for lamp in MODULES:
         mine = [cursor for module, cursor in firsts if module == lamp.id]
@@ -102,16 +102,17 @@ def _tell(action: tuple[str, Any]) -> list[tuple[str, Any]]:
     return [("answer", action[1]), report, report, ("answer", (lamp, 0)), report]
 
 
-async def _crash(house: DeliverySetup) -> None:
+async def _crash(setup: DeliverySetup) -> None:
     """As after a crash: the leases are not released and have to expire."""
 
     async def never(holder: str) -> None:
         return None
 
-    house.store.release_webhooks = never  # type: ignore[method-assign]  # a stand-in
-    for task in list(house.dispatcher._running.values()):
+    setup.store.release_webhooks = never  # type: ignore[method-assign]  # a stand-in
+    deliveries = running_deliveries()
+    for task in deliveries:
         task.cancel()
-    await asyncio.gather(*house.dispatcher._running.values(), return_exceptions=True)
+    await asyncio.gather(*deliveries, return_exceptions=True)
 
 
 @settings(max_examples=examples(10))

@@ -13,7 +13,7 @@ from domogate.domain.people import Scope
 from domogate.domain.webhooks import WebhookFormat
 from domogate.ports import Delivered, Undelivered
 from domogate.services.webhooks import feed_reader, worker
-from support.deliveries import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, DeliverySetup, RecordingSender
+from support.delivery_setup import GIVEN_UP, HOME, LAMPS, PLUG, SOURCE, THERMOSTAT, DeliverySetup, RecordingSender
 
 pytestmark = pytest.mark.slow
 
@@ -23,21 +23,21 @@ AWAY = Undelivered("The receiver did not answer within 15 s.")
 
 class TestAllGoesWell:
     @pytest.mark.story
-    async def test_what_happens_from_the_registration_on_is_told(self, house: DeliverySetup, sender: RecordingSender) -> None:
-        await house.report(LAMPS[0], 1)
-        webhook = await house.register(URL)
-        cursors = [await house.report(LAMPS[n % 3], 10 + n) for n in range(7)]
-        await house.settle()
+    async def test_what_happens_from_the_registration_on_is_told(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        await setup.report(LAMPS[0], 1)
+        webhook = await setup.register(URL)
+        cursors = [await setup.report(LAMPS[n % 3], 10 + n) for n in range(7)]
+        await setup.settle()
         assert sorted(sender.cursors()) == cursors
-        assert (await house.find(webhook)).position == cursors[-1]
+        assert (await setup.find(webhook)).position == cursors[-1]
 
     @pytest.mark.story
     async def test_the_body_is_a_cloud_event_by_the_standard_s_own_package(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        await house.register(URL)
-        cursor = await house.report(LAMPS[0], 42)
-        await house.settle()
+        await setup.register(URL)
+        cursor = await setup.report(LAMPS[0], 42)
+        await setup.settle()
         ((_, body, headers),) = sender.got
         assert headers["content-type"] == "application/cloudevents+json"
         event = from_http_event(_message(headers, body), JSONFormat())
@@ -47,31 +47,31 @@ class TestAllGoesWell:
         assert data["state"]["level"] == 42
 
     async def test_nothing_is_sent_twice_and_nothing_runs_when_nothing_happens(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        await house.register(URL)
-        await house.report()
-        await house.settle()
-        await house.pass_time(7200)
+        await setup.register(URL)
+        await setup.report()
+        await setup.settle()
+        await setup.pass_time(7200)
         assert len(sender.got) == 1
-        assert house.dispatcher.running == 0
+        assert setup.dispatcher.running == 0
 
     async def test_more_than_a_page_arrives_whole_and_in_order(
-        self, house: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
+        self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for module in (feed_reader, worker):
             monkeypatch.setattr(module, "PAGE", 5)
         sender.answer = AWAY
-        await house.register(URL)
-        cursors = [await house.report(LAMPS[0], n) for n in range(23)]
-        await house.settle()
+        await setup.register(URL)
+        cursors = [await setup.report(LAMPS[0], n) for n in range(23)]
+        await setup.settle()
         sender.got.clear()
         sender.answer = 200
-        await house.pass_time(10)
+        await setup.pass_time(10)
         assert sender.cursors() == cursors
 
     async def test_each_module_s_are_in_order_while_several_are_under_way(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
         under_way = most = 0
         all_reported = asyncio.Event()
@@ -86,54 +86,54 @@ class TestAllGoesWell:
             return 200
 
         sender.answer = lambda *_: take()
-        await house.register(URL)
+        await setup.register(URL)
         for n in range(60):
-            await house.report(LAMPS[n % 6], n)
+            await setup.report(LAMPS[n % 6], n)
         all_reported.set()
-        await house.settle()
+        await setup.settle()
         assert most == 4
         for lamp in LAMPS:
             mine = [int(event["id"]) for event in sender.events() if event["data"]["moduleId"] == lamp.id]
             assert mine == sorted(mine)
             assert len(mine) == 10
 
-    async def test_only_the_kinds_that_were_asked_for(self, house: DeliverySetup, sender: RecordingSender) -> None:
-        await house.register(URL, kinds=[NoticeKind.REACHABILITY])
-        await house.report(LAMPS[0], 1)
-        gone = await house.report(LAMPS[0], 1, reachable=False)
-        back = await house.report(LAMPS[0], 2)
-        await house.settle()
+    async def test_only_the_kinds_that_were_asked_for(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        await setup.register(URL, kinds=[NoticeKind.REACHABILITY])
+        await setup.report(LAMPS[0], 1)
+        gone = await setup.report(LAMPS[0], 1, reachable=False)
+        back = await setup.report(LAMPS[0], 2)
+        await setup.settle()
         assert sender.cursors() == [gone, back]
         assert {event["type"] for event in sender.events()} == {"domogate.reachability"}
 
-    async def test_only_what_the_application_was_let_in_for(self, house: DeliverySetup, sender: RecordingSender) -> None:
-        await house.register(URL, await house.let_in(scopes=(Scope.PLUG_READ,)))
-        await house.report(LAMPS[0], 1)
-        of_plug = await house.report(PLUG, 1)
-        await house.report(LAMPS[0], 2)
-        await house.settle()
+    async def test_only_what_the_application_was_let_in_for(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        await setup.register(URL, await setup.grant_access(scopes=(Scope.PLUG_READ,)))
+        await setup.report(LAMPS[0], 1)
+        of_plug = await setup.report(PLUG, 1)
+        await setup.report(LAMPS[0], 2)
+        await setup.settle()
         assert sender.cursors() == [of_plug]
 
     async def test_two_webhooks_have_ids_of_their_own_for_the_same_event(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        who = await house.let_in()
+        who = await setup.grant_access()
         for path in ("a", "b"):
-            await house.register(URL + path, who)
-        await house.report()
-        await house.settle()
+            await setup.register(URL + path, who)
+        await setup.report()
+        await setup.settle()
         ids = [headers["webhook-id"] for _, _, headers in sender.got]
         assert len(set(ids)) == 2
         assert len({event["id"] for event in sender.events()}) == 1
 
     async def test_thermostats_are_told_in_their_own_form_and_nothing_else(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        await house.register(URL, form=WebhookFormat.THERMOSTAT)
-        await house.report(LAMPS[0], 1)
-        cursor = await house.report(THERMOSTAT, 105)
-        await house.report(THERMOSTAT, 105, reachable=False)
-        await house.settle()
+        await setup.register(URL, form=WebhookFormat.THERMOSTAT)
+        await setup.report(LAMPS[0], 1)
+        cursor = await setup.report(THERMOSTAT, 105)
+        await setup.report(THERMOSTAT, 105, reachable=False)
+        await setup.settle()
         (((_, body, headers)),) = sender.got
         (told,) = msgspec.json.decode(body)
         assert headers["content-type"] == "application/json"
@@ -148,195 +148,195 @@ def _message(headers: Any, body: bytes) -> Any:
 
 
 class TestAReceiverThatIsAway:
-    async def test_a_day_later_it_gets_everything_in_order(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_a_day_later_it_gets_everything_in_order(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
-        webhook = await house.register(URL)
+        webhook = await setup.register(URL)
         cursors = []
         for hour in range(24):
-            cursors += [await house.report(LAMPS[n], hour) for n in range(3)]
-            await house.pass_time(3600)
-        failing = await house.find(webhook)
+            cursors += [await setup.report(LAMPS[n], hour) for n in range(3)]
+            await setup.pass_time(3600)
+        failing = await setup.find(webhook)
         assert failing.failing_since is not None
-        assert failing.next_at > house.clock.now()
+        assert failing.next_at > setup.clock.now()
         assert "did not answer" in failing.problem
         assert 20 < failing.failures < 60
         sender.got.clear()
         sender.answer = 200
-        await house.pass_time(3600)
+        await setup.pass_time(3600)
         assert sorted(sender.cursors()) == cursors
-        well = await house.find(webhook)
+        well = await setup.find(webhook)
         assert (well.position, well.failing_since, well.failures, well.problem) == (cursors[-1], None, 0, "")
-        assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
+        assert await setup.store.list_pending(webhook.id, dead=True, limit=9) == []
 
     async def test_nothing_is_copied_meanwhile_and_it_is_tried_more_and_more_seldom(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
         sender.answer = AWAY
-        webhook = await house.register(URL)
-        await house.report()
-        await house.settle()
+        webhook = await setup.register(URL)
+        await setup.report()
+        await setup.settle()
         pauses = []
         for _ in range(14):
-            now = house.clock.now()
-            next_at = (await house.find(webhook)).next_at
+            now = setup.clock.now()
+            next_at = (await setup.find(webhook)).next_at
             pauses.append(next_at - now)
-            await house.report(LAMPS[1])
-            await house.pass_time(next_at - now)
+            await setup.report(LAMPS[1])
+            await setup.pass_time(next_at - now)
         assert len(sender.got) <= 15 * 4
         assert all(0.8 * 5 * 2**n <= retry_delay <= 5 * 2**n for n, retry_delay in enumerate(pauses[:9]))
         assert all(0.8 * 3600 <= retry_delay <= 3600 for retry_delay in pauses[11:])
-        assert await house.store.list_pending(webhook.id, dead=False, limit=9) == []
+        assert await setup.store.list_pending(webhook.id, dead=False, limit=9) == []
 
-    async def test_what_is_too_old_dies_and_the_rest_goes_on(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_what_is_too_old_dies_and_the_rest_goes_on(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
-        webhook = await house.register(URL)
-        old = [await house.report(LAMPS[n], 1) for n in range(2)]
-        await house.settle()
+        webhook = await setup.register(URL)
+        old = [await setup.report(LAMPS[n], 1) for n in range(2)]
+        await setup.settle()
         for _ in range(5):
-            await house.pass_time(GIVEN_UP / 5)
-        newer = await house.report(LAMPS[0], 2)
-        await house.pass_time(3600)
-        dead = await house.store.list_pending(webhook.id, dead=True, limit=9)
+            await setup.pass_time(GIVEN_UP / 5)
+        newer = await setup.report(LAMPS[0], 2)
+        await setup.pass_time(3600)
+        dead = await setup.store.list_pending(webhook.id, dead=True, limit=9)
         assert [delivery.change.cursor for delivery in dead] == old
-        still = await house.find(webhook)
+        still = await setup.find(webhook)
         assert still.position == old[-1]
         assert still.failing_since is not None
-        assert still.failing_since < house.clock.now() - GIVEN_UP
+        assert still.failing_since < setup.clock.now() - GIVEN_UP
         sender.got.clear()
         sender.answer = 200
-        await house.pass_time(3600)
+        await setup.pass_time(3600)
         assert sender.cursors() == [newer]
 
-    async def test_dead_letters_are_replayed_and_taken(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_dead_letters_are_replayed_and_taken(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
-        who = await house.let_in()
-        webhook = await house.register(URL, who)
-        old = [await house.report(LAMPS[n % 2], n) for n in range(4)]
-        await house.settle()
-        await house.pass_time(GIVEN_UP)
-        await house.pass_time(3600)
-        assert [one.change.cursor for one in await house.webhooks.list_dead(who, webhook.id, after=0, limit=9)] == old
+        who = await setup.grant_access()
+        webhook = await setup.register(URL, who)
+        old = [await setup.report(LAMPS[n % 2], n) for n in range(4)]
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP)
+        await setup.pass_time(3600)
+        assert [one.change.cursor for one in await setup.webhooks.list_dead(who, webhook.id, after=0, limit=9)] == old
         sender.got.clear()
         sender.answer = 200
-        assert await house.webhooks.replay(who, webhook.id, [old[1]]) == 1
-        await house.pass_time(3600)
+        assert await setup.webhooks.replay(who, webhook.id, [old[1]]) == 1
+        await setup.pass_time(3600)
         assert sender.cursors() == [old[1]]
-        assert await house.webhooks.replay(who, webhook.id, None) == 3
-        await house.settle()
-        await house.until(lambda: len(sender.got) == 4)
+        assert await setup.webhooks.replay(who, webhook.id, None) == 3
+        await setup.settle()
+        await setup.until(lambda: len(sender.got) == 4)
         assert sorted(sender.cursors()) == old
-        assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
+        assert await setup.store.list_pending(webhook.id, dead=True, limit=9) == []
 
     @pytest.mark.parametrize("status", [429, 502, 503, 504])
     async def test_one_that_is_busy_is_left_alone_for_as_long_as_it_asks(
-        self, house: DeliverySetup, sender: RecordingSender, status: int
+        self, setup: DeliverySetup, sender: RecordingSender, status: int
     ) -> None:
         sender.answer = Delivered(status, 600.0)
-        webhook = await house.register(URL)
-        cursors = [await house.report(LAMPS[n], 1) for n in range(3)]
-        await house.settle()
-        assert (await house.find(webhook)).next_at == house.clock.now() + 600
+        webhook = await setup.register(URL)
+        cursors = [await setup.report(LAMPS[n], 1) for n in range(3)]
+        await setup.settle()
+        assert (await setup.find(webhook)).next_at == setup.clock.now() + 600
         tried = len(sender.got)
         sender.answer = 200
-        await house.pass_time(599)
+        await setup.pass_time(599)
         assert len(sender.got) == tried
-        await house.pass_time(1)
+        await setup.pass_time(1)
         assert sorted(set(sender.cursors()[tried:])) == cursors
 
-    async def test_one_event_that_hangs_does_not_keep_the_others(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_one_event_that_hangs_does_not_keep_the_others(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         poison = LAMPS[2].id
         sender.answer = lambda _, event: AWAY if event["data"]["moduleId"] == poison else 200
-        webhook = await house.register(URL)
-        bad = await house.report(LAMPS[2], 1)
-        await house.settle()
-        good = [await house.report(LAMPS[0], n) for n in range(3)]
-        behind = await house.report(LAMPS[2], 2)
-        await house.pass_time(10)
+        webhook = await setup.register(URL)
+        bad = await setup.report(LAMPS[2], 1)
+        await setup.settle()
+        good = [await setup.report(LAMPS[0], n) for n in range(3)]
+        behind = await setup.report(LAMPS[2], 2)
+        await setup.pass_time(10)
         assert set(good) <= set(sender.cursors())
         assert behind not in sender.cursors()
         sender.answer = 200
-        await house.pass_time(3600)
+        await setup.pass_time(3600)
         assert sender.cursors()[-2:] == [bad, behind]
-        assert (await house.find(webhook)).next_at == 0
+        assert (await setup.find(webhook)).next_at == 0
 
 
 class TestAnEventThatIsNotTaken:
     async def test_it_is_parked_and_its_module_waits_while_the_others_go_on(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
         sender.answer = lambda _, event: 500 if event["data"]["moduleId"] == LAMPS[0].id else 200
-        webhook = await house.register(URL)
-        first = await house.report(LAMPS[0], 1)
-        others = [await house.report(LAMPS[1], n) for n in range(3)]
-        second, third = await house.report(LAMPS[0], 2), await house.report(LAMPS[0], 3)
-        await house.settle()
+        webhook = await setup.register(URL)
+        first = await setup.report(LAMPS[0], 1)
+        others = [await setup.report(LAMPS[1], n) for n in range(3)]
+        second, third = await setup.report(LAMPS[0], 2), await setup.report(LAMPS[0], 3)
+        await setup.settle()
         assert sorted(sender.cursors()) == sorted([first, *others])
-        waiting = await house.store.list_pending(webhook.id, dead=False, limit=9)
+        waiting = await setup.store.list_pending(webhook.id, dead=False, limit=9)
         assert [item.change.cursor for item in waiting] == [first, second, third]
         assert waiting[0].problem == "The receiver answered 500."
-        found = await house.find(webhook)
+        found = await setup.find(webhook)
         assert (found.position, found.failing_since) == (third, None)
         assert (found.next_at, found.problem) == (waiting[0].next_at, "The receiver answered 500.")
         sender.answer = 200
         sender.got.clear()
-        await house.pass_time(5)
+        await setup.pass_time(5)
         assert sender.cursors() == [first, second, third]
-        assert await house.store.list_pending(webhook.id, dead=False, limit=9) == []
-        assert (await house.find(webhook)).next_at == 0
+        assert await setup.store.list_pending(webhook.id, dead=False, limit=9) == []
+        assert (await setup.find(webhook)).next_at == 0
 
     async def test_it_is_tried_again_later_and_later_and_dies_in_the_end(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
         sender.answer = 500
-        who = await house.let_in()
-        webhook = await house.register(URL, who)
-        bad = await house.report(LAMPS[0], 1)
-        await house.settle()
+        who = await setup.grant_access()
+        webhook = await setup.register(URL, who)
+        bad = await setup.report(LAMPS[0], 1)
+        await setup.settle()
         for _ in range(100):
-            (item,) = await house.store.list_pending(webhook.id, dead=False, limit=9)
-            await house.pass_time(item.next_at - house.clock.now())
-            if await house.store.list_pending(webhook.id, dead=True, limit=9):
+            (item,) = await setup.store.list_pending(webhook.id, dead=False, limit=9)
+            await setup.pass_time(item.next_at - setup.clock.now())
+            if await setup.store.list_pending(webhook.id, dead=True, limit=9):
                 break
-        (dead,) = await house.webhooks.list_dead(who, webhook.id, after=0, limit=9)
+        (dead,) = await setup.webhooks.list_dead(who, webhook.id, after=0, limit=9)
         assert dead.change.cursor == bad
-        assert GIVEN_UP <= house.clock.now() - dead.change.at < GIVEN_UP + 3600
+        assert GIVEN_UP <= setup.clock.now() - dead.change.at < GIVEN_UP + 3600
         assert 70 < len(sender.got) < 100
         assert dead.attempts == len(sender.got)
         sender.answer = 200
-        later = await house.report(LAMPS[0], 2)
-        await house.settle()
+        later = await setup.report(LAMPS[0], 2)
+        await setup.settle()
         assert sender.cursors()[-1] == later
 
-    async def test_what_waits_behind_a_letter_that_dies_is_tried(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_what_waits_behind_a_letter_that_dies_is_tried(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = 400
-        webhook = await house.register(URL)
-        bad = await house.report(LAMPS[0], 1)
-        await house.settle()
-        await house.pass_time(GIVEN_UP - 60)
-        good = await house.report(LAMPS[0], 2)
-        await house.settle()
+        webhook = await setup.register(URL)
+        bad = await setup.report(LAMPS[0], 1)
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP - 60)
+        good = await setup.report(LAMPS[0], 2)
+        await setup.settle()
         sender.answer = lambda _, event: 400 if event["id"] == str(bad) else 200
-        await house.pass_time(3600)
+        await setup.pass_time(3600)
         assert sender.cursors()[-1] == good
-        assert [one.change.cursor for one in await house.store.list_pending(webhook.id, dead=True, limit=9)] == [bad]
+        assert [one.change.cursor for one in await setup.store.list_pending(webhook.id, dead=True, limit=9)] == [bad]
 
-    async def test_a_redirect_is_not_taken_and_says_so(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_a_redirect_is_not_taken_and_says_so(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = 302
-        webhook = await house.register(URL)
-        await house.report()
-        await house.settle()
-        (item,) = await house.store.list_pending(webhook.id, dead=False, limit=9)
+        webhook = await setup.register(URL)
+        await setup.report()
+        await setup.settle()
+        (item,) = await setup.store.list_pending(webhook.id, dead=False, limit=9)
         assert "Redirects are not followed" in item.problem
 
-    async def test_410_ends_it(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_410_ends_it(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = 410
-        webhook = await house.register(URL)
-        await house.report()
-        await house.settle()
-        found = await house.find(webhook)
+        webhook = await setup.register(URL)
+        await setup.report()
+        await setup.settle()
+        found = await setup.find(webhook)
         assert found.ended_at is not None
         assert "410" in found.ended_why
-        await house.report()
-        await house.settle()
+        await setup.report()
+        await setup.settle()
         assert len(sender.got) == 1
-        assert house.dispatcher.webhooks == 0
+        assert setup.dispatcher.webhooks == 0

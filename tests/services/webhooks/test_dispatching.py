@@ -2,13 +2,21 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from domogate.ports import Undelivered
-from support.deliveries import GIVEN_UP, LAMPS, PATIENCE, DeliverySetup, RecordingSender, open_house
-from support.stores import HandClock
+from support.clocks import ManualClock
+from support.delivery_setup import (
+    GIVEN_UP,
+    LAMPS,
+    PATIENCE,
+    DeliverySetup,
+    RecordingSender,
+    open_delivery_setup,
+    running_deliveries,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -19,10 +27,10 @@ DAY = 86_400.0
 
 class TestSeveralGateways:
     async def test_exactly_one_delivers_and_another_takes_over(self, database: Path) -> None:
-        clock, first, second = HandClock(), RecordingSender(), RecordingSender()
+        clock, first, second = ManualClock(), RecordingSender(), RecordingSender()
         async with (
-            open_house(database, first, clock) as one,
-            open_house(database, second, clock, estate=None) as two,
+            open_delivery_setup(database, first, clock) as one,
+            open_delivery_setup(database, second, clock, estate=None) as two,
         ):
             webhook = await one.register(URL)
             await two.until(lambda: two.dispatcher.webhooks == 1)
@@ -37,68 +45,68 @@ class TestSeveralGateways:
             await two.settle()
             assert (await two.find(webhook)).position == cursors[-1]
 
-    async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path) -> None:
-        clock, first, second = HandClock(), RecordingSender(), RecordingSender()
+    async def test_one_that_died_is_replaced_once_its_time_is_up(self, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def fail(*_: object) -> NoReturn:
+            raise OSError("the database is gone")
+
+        clock, first, second = ManualClock(), RecordingSender(), RecordingSender()
         first.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with open_house(database, first, clock) as one:
-            webhook = await one.register(URL)
+        async with open_delivery_setup(database, first, clock) as one:
+            await one.register(URL)
             cursor = await one.report()
             await one.until(lambda: len(first.got) == 1)
-            assert one.dispatcher._background is not None
-            one.dispatcher._background.cancel()
-            async with open_house(database, second, clock, estate=None) as two:
-                await two.until(lambda: webhook.id in two.dispatcher._workers)
+            monkeypatch.setattr(one.store, "claim_webhook", fail)
+            async with open_delivery_setup(database, second, clock, estate=None) as two:
+                await two.until(lambda: two.dispatcher.webhooks == 1)
                 await two.settle()
                 assert second.got == []
                 clock.at += 61
                 await two.until(lambda: len(second.got) == 1)
                 assert second.cursors() == [cursor]
                 await two.settle()
-            for task in one.dispatcher._running.values():
-                task.cancel()
+            for delivery in running_deliveries():
+                delivery.cancel()
 
-    async def test_one_that_is_found_in_the_store_while_it_is_registered_is_known_once(self, house: DeliverySetup) -> None:
-        """Its worker knows about running deliveries, so it must not be replaced."""
-        webhook = await house.register(URL)
-        worker = house.dispatcher._workers[webhook.id]
-        house.dispatcher.add(webhook)
-        assert house.dispatcher._workers[webhook.id] is worker
-
-    async def test_what_a_command_replays_or_removes_is_noticed(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_what_a_command_replays_or_removes_is_noticed(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
-        webhook = await house.register(URL)
-        cursor = await house.report()
-        await house.settle()
-        await house.pass_time(GIVEN_UP)
-        await house.pass_time(3600)
+        webhook = await setup.register(URL)
+        cursor = await setup.report()
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP)
+        await setup.pass_time(3600)
         sender.got.clear()
         sender.answer = 200
-        await house.store.replay_dead(webhook.id, None, house.clock.now())
-        await house.until(lambda: sender.cursors() == [cursor])
-        await house.store.delete_webhook(webhook.id)
-        await house.until(lambda: house.dispatcher.webhooks == 0)
+        await setup.store.replay_dead(webhook.id, None, setup.clock.now())
+        await setup.until(lambda: sender.cursors() == [cursor])
+        await setup.store.delete_webhook(webhook.id)
+        await setup.until(lambda: setup.dispatcher.webhooks == 0)
 
 
 class TestStopping:
+    @pytest.mark.parametrize("found_again", [False, True])
     async def test_what_is_under_way_ends_and_counts(
-        self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
+        self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch, found_again: bool
     ) -> None:
+        """Also for a webhook that is registered here and then found in the store: its worker must not be replaced."""
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", PATIENCE)
-        clock, going = HandClock(), asyncio.Event()
+        clock, going, stopping = ManualClock(), asyncio.Event(), asyncio.Event()
 
         async def take() -> int:
             going.set()
-            await one.until(lambda: one.dispatcher._stopping)
+            await stopping.wait()
             return 200
 
         sender.answer = lambda *_: take()
-        async with open_house(database, sender, clock) as one:
+        async with open_delivery_setup(database, sender, clock) as one:
             webhook = await one.register(URL)
             cursors = [await one.report(LAMPS[0], n) for n in range(5)]
             await going.wait()
+            if found_again:
+                one.dispatcher.add(webhook)
+            stopping.set()  # the delivery goes on at the next turn of the loop, when the dispatcher is stopping
         assert sender.cursors() == cursors[:1]
         sender.answer = 200
-        async with open_house(database, sender, clock, estate=None) as two:
+        async with open_delivery_setup(database, sender, clock, estate=None) as two:
             await two.until(lambda: len(sender.got) >= 5)
             await two.settle()
             assert sender.cursors() == cursors
@@ -108,23 +116,23 @@ class TestStopping:
         self, database: Path, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.05)
-        clock = HandClock()
+        clock = ManualClock()
         sender.answer = lambda *_: asyncio.sleep(3600, 200)
-        async with open_house(database, sender, clock) as one:
+        async with open_delivery_setup(database, sender, clock) as one:
             await one.register(URL)
             cursor = await one.report()
             await one.until(lambda: len(sender.got) == 1)
         sender.answer = 200
-        async with open_house(database, sender, clock, estate=None) as two:
+        async with open_delivery_setup(database, sender, clock, estate=None) as two:
             await two.until(lambda: sender.cursors() == [cursor, cursor])
 
 
 class TestTrouble:
     async def test_a_failure_of_our_own_is_tried_again(
-        self, house: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
+        self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         calls = 0
-        real = house.store.list_changes_of
+        real = setup.store.list_changes_of
 
         async def failing(*arguments: Any) -> Any:
             nonlocal calls
@@ -133,15 +141,15 @@ class TestTrouble:
                 raise OSError("disk")
             return await real(*arguments)
 
-        monkeypatch.setattr(house.store, "list_changes_of", failing)
-        await house.register(URL)
-        cursor = await house.report()
-        await house.settle()
-        await house.pass_time(5)
+        monkeypatch.setattr(setup.store, "list_changes_of", failing)
+        await setup.register(URL)
+        cursor = await setup.report()
+        await setup.settle()
+        await setup.pass_time(5)
         assert sender.cursors() == [cursor]
 
     async def test_a_store_that_fails_while_a_receiver_takes_its_time_does_not_end_the_watch(
-        self, house: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
+        self, setup: DeliverySetup, sender: RecordingSender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Otherwise nothing would be tried again, without any error."""
         asked, failed, answered = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -156,27 +164,29 @@ class TestTrouble:
             raise OSError("disk")
 
         sender.answer = lambda *_: take()
-        await house.register(URL)
-        cursor = await house.report()
+        await setup.register(URL)
+        cursor = await setup.report()
         await asked.wait()
         with monkeypatch.context() as patched:
-            patched.setattr(house.store, "claim_webhook", fail)
-            house.clock.at += 6.0  # more than half of the time for which it is held
+            patched.setattr(setup.store, "claim_webhook", fail)
+            setup.clock.at += 6.0  # more than half of the length of the lease
             await failed.wait()
         answered.set()
-        await house.settle()
+        await setup.settle()
         sender.answer = 200
-        await house.pass_time(10)
+        await setup.pass_time(10)
         assert sender.cursors()[-1] == cursor
         assert len(sender.got) == 2
 
-    async def test_dead_letters_past_keeping_go(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_dead_letters_past_keeping_go(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
-        webhook = await house.register(URL)
-        await house.report()
-        await house.settle()
-        await house.pass_time(GIVEN_UP)
-        await house.pass_time(3600)
-        assert await house.store.list_pending(webhook.id, dead=True, limit=9)
-        await house.pass_time(31 * DAY)
-        assert await house.store.list_pending(webhook.id, dead=True, limit=9) == []
+        webhook = await setup.register(URL)
+        await setup.report()
+        await setup.settle()
+        await setup.pass_time(GIVEN_UP)
+        await setup.pass_time(3600)
+        assert await setup.store.list_pending(webhook.id, dead=True, limit=9)
+        await setup.pass_time(31 * DAY)
+        async with asyncio.timeout(PATIENCE):
+            while await setup.store.list_pending(webhook.id, dead=True, limit=9):
+                await asyncio.sleep(0.01)

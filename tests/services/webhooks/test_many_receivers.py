@@ -10,9 +10,10 @@ from domogate.backends.webhook_sender import HttpWebhookSender
 from domogate.domain.estate import Estate
 from domogate.domain.ids import Id
 from domogate.domain.plants import Module
-from support.deliveries import APP, GUEST, LAMPS, OWNER, DeliverySetup, a_plant, open_house
+from support.clocks import ManualClock
+from support.delivery_setup import APP, GUEST, LAMPS, OWNER, DeliverySetup, a_plant, open_delivery_setup
 from support.receivers import receivers
-from support.stores import HandClock, an_id
+from support.stores import an_id
 
 SLOW = 7
 """The number of the receiver that never answers in time."""
@@ -34,7 +35,7 @@ def an_estate() -> Estate:
     return Estate(users=(OWNER, GUEST), clients=(APP,), plants=plants)
 
 
-class Now(HandClock):
+class RealClock(ManualClock):
     """The real time, because the receiver's library checks it."""
 
     def now(self) -> float:
@@ -45,31 +46,34 @@ class Now(HandClock):
 async def test_one_slow_receiver_among_two_hundred_delays_none_of_the_others(
     database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.0)  # nobody waits for the slow one in the end
+    monkeypatch.setattr("domogate.services.webhooks.dispatcher._GRACE", 0.0)  # the end does not wait for the slow receiver
     webhook_sender = HttpWebhookSender(("127.0.0.0/8",), deadline=3600.0)
     await webhook_sender.start()
     try:
-        async with receivers(200) as every, open_house(database, webhook_sender, Now(), estate=an_estate()) as house:
+        async with (
+            receivers(200) as every,
+            open_delivery_setup(database, webhook_sender, RealClock(), estate=an_estate()) as setup,
+        ):
             every[SLOW].delay = 3600.0
-            who = await house.let_in()
+            who = await setup.grant_access()
             secrets = []
             for number, receiver in enumerate(every):
-                made = await house.register(receiver.url, who, plant_id=plant_id(number % PLANTS))
+                made = await setup.register(receiver.url, who, plant_id=plant_id(number % PLANTS))
                 secrets.append(made.secret)
             for number in range(PLANTS):
                 for level in (1, 2, 3):
-                    await _report(house, number, level)
+                    await _report(setup, number, level)
             for number, receiver in enumerate(every):
                 if number != SLOW:
                     got = await receiver.wait_for(3)
                     assert [one.verify(secrets[number])["data"]["state"]["level"] for one in got] == [1, 2, 3]
             assert every[SLOW].got == []
-            await house.until(lambda: house.dispatcher.running == 1)
-            assert house.dispatcher.counters.by_outcome()[("delivered",)] == 199 * 3
+            await setup.until(lambda: setup.dispatcher.running == 1)
+            assert setup.dispatcher.counters.by_outcome()[("delivered",)] == 199 * 3
     finally:
         await webhook_sender.stop()
 
 
-async def _report(house: DeliverySetup, number: int, level: int) -> None:
+async def _report(setup: DeliverySetup, number: int, level: int) -> None:
     lamp = msgspec.structs.replace(LAMPS[0], id=an_id(0x10000 + number * 16))
-    await house.report(lamp, level, plant_id=plant_id(number))
+    await setup.report(lamp, level, plant_id=plant_id(number))

@@ -12,7 +12,7 @@ from domogate.domain.notices import NoticeKind
 from domogate.domain.people import Standing
 from domogate.domain.plants import PlantStatus
 from domogate.ports import Undelivered
-from support.deliveries import APP, GUEST, HOME, LAMPS, OTHER, OWNER, PLUG, DeliverySetup, RecordingSender, a_plant
+from support.delivery_setup import APP, GUEST, HOME, LAMPS, OTHER, OWNER, PLUG, DeliverySetup, RecordingSender, a_plant
 
 pytestmark = pytest.mark.slow
 
@@ -21,139 +21,139 @@ AWAY = Undelivered("The receiver did not answer within 15 s.")
 
 
 class TestRights:
-    async def _withdraw(self, house: DeliverySetup, how: str, grant_id: Any) -> None:
+    async def _withdraw(self, setup: DeliverySetup, how: str, grant_id: Any) -> None:
         if how == "right":
-            await house.store.withdraw_user(HOME, GUEST.id)
+            await setup.store.withdraw_user(HOME, GUEST.id)
         elif how == "grant":
-            await house.store.revoke_grant(grant_id, house.clock.now())
+            await setup.store.revoke_grant(grant_id, setup.clock.now())
         elif how == "plant":
-            await house.store.set_plant_status(HOME, PlantStatus.REMOVED, house.clock.now())
+            await setup.store.set_plant_status(HOME, PlantStatus.REMOVED, setup.clock.now())
         else:
-            await house.store.delete_user(GUEST.id)
+            await setup.store.delete_user(GUEST.id)
 
     @pytest.mark.parametrize("how", ["right", "grant", "plant", "user"])
     async def test_a_right_that_is_withdrawn_ends_it_and_nothing_that_waited_is_told(
-        self, house: DeliverySetup, sender: RecordingSender, how: str
+        self, setup: DeliverySetup, sender: RecordingSender, how: str
     ) -> None:
         sender.answer = AWAY
-        who = await house.let_in(GUEST)
-        webhook = await house.register(URL, who)
-        await house.report()
-        await house.settle()
+        who = await setup.grant_access(GUEST)
+        webhook = await setup.register(URL, who)
+        await setup.report()
+        await setup.settle()
         sender.got.clear()
         sender.answer = 200
-        await self._withdraw(house, how, who.grant_id)
-        await house.report()
-        await house.pass_time(7200)
+        await self._withdraw(setup, how, who.grant_id)
+        await setup.report()
+        await setup.pass_time(7200)
         assert sender.got == []
-        found = await house.store.find_webhook(webhook.id)
+        found = await setup.store.find_webhook(webhook.id)
         assert found is None if how == "user" else found is not None and found.ended_at is not None
-        assert house.dispatcher.webhooks == 0
+        assert setup.dispatcher.webhooks == 0
 
     async def test_a_guest_gets_events_within_the_limits_and_until_their_end(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        limits = Limits(modules=(LAMPS[0].id,), valid_until=house.clock.now() + 60)
-        await house.store.set_member_limits(HOME, GUEST.id, limits)
-        webhook = await house.register(URL, await house.let_in(GUEST))
-        await house.report(LAMPS[1])
-        shown = await house.report(LAMPS[0])
-        await house.settle()
+        limits = Limits(modules=(LAMPS[0].id,), valid_until=setup.clock.now() + 60)
+        await setup.store.set_member_limits(HOME, GUEST.id, limits)
+        webhook = await setup.register(URL, await setup.grant_access(GUEST))
+        await setup.report(LAMPS[1])
+        shown = await setup.report(LAMPS[0])
+        await setup.settle()
         assert sender.cursors() == [shown]
-        house.clock.at += 60
-        await house.report(LAMPS[0])
-        await house.settle()
+        setup.clock.at += 60
+        await setup.report(LAMPS[0])
+        await setup.settle()
         assert sender.cursors() == [shown]
-        found = await house.store.find_webhook(webhook.id)
+        found = await setup.store.find_webhook(webhook.id)
         assert found is not None
         assert found.ended_why == "The user has no rights on the plant any more."
 
-    async def test_a_narrow_token_registers_a_narrow_webhook(self, house: DeliverySetup, sender: RecordingSender) -> None:
-        whole = await house.let_in()
+    async def test_a_narrow_token_registers_a_narrow_webhook(self, setup: DeliverySetup, sender: RecordingSender) -> None:
+        whole = await setup.grant_access()
         narrow = msgspec.structs.replace(whole, scopes=frozenset({"plug.read"}))
-        webhook = await house.register(URL, narrow)
+        webhook = await setup.register(URL, narrow)
         assert webhook.scopes == ("plug.read",)
-        await house.report(LAMPS[0])
-        shown = await house.report(PLUG)
-        await house.settle()
+        await setup.report(LAMPS[0])
+        shown = await setup.report(PLUG)
+        await setup.settle()
         assert sender.cursors() == [shown], "the grant has light.read, the token that registered it does not"
 
     async def test_a_member_who_came_back_is_told_only_what_happens_from_then_on(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
         sender.answer = AWAY
-        webhook = await house.register(URL, await house.let_in(GUEST))
-        await house.report()
-        await house.settle()
+        webhook = await setup.register(URL, await setup.grant_access(GUEST))
+        await setup.report()
+        await setup.settle()
         sender.got.clear()
         sender.answer = 200
         # In one commit, so that the dispatcher does not see the time between.
-        await asyncio.gather(house.store.withdraw_user(HOME, GUEST.id), house.store.allow_user(HOME, GUEST.id))
-        since = house.changes[-1].cursor
-        shown = await house.report()
-        await house.pass_time(7200)
-        assert (await house.find(webhook)).ended_at is None
+        await asyncio.gather(setup.store.withdraw_user(HOME, GUEST.id), setup.store.allow_user(HOME, GUEST.id))
+        since = setup.changes[-1].cursor
+        shown = await setup.report()
+        await setup.pass_time(7200)
+        assert (await setup.find(webhook)).ended_at is None
         assert sorted(sender.cursors()) == [since, shown]
 
     async def test_scopes_that_the_client_loses_count_at_the_next_delivery(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        webhook = await house.register(URL, await house.let_in())
-        await house.store.save_client(msgspec.structs.replace(APP, scopes=("plug.read",)))
-        await house.report(LAMPS[0])
-        shown = await house.report(PLUG)
-        await house.settle()
+        webhook = await setup.register(URL, await setup.grant_access())
+        await setup.store.save_client(msgspec.structs.replace(APP, scopes=("plug.read",)))
+        await setup.report(LAMPS[0])
+        shown = await setup.report(PLUG)
+        await setup.settle()
         assert sender.cursors() == [shown]
-        assert (await house.find(webhook)).ended_at is None
-        await house.store.save_client(APP)
-        again = await house.report(LAMPS[0])
-        await house.settle()
+        assert (await setup.find(webhook)).ended_at is None
+        await setup.store.save_client(APP)
+        again = await setup.report(LAMPS[0])
+        await setup.settle()
         assert sender.cursors() == [shown, again], "the grant kept them"
 
     async def test_a_right_withdrawn_in_the_middle_of_a_page_stops_the_rest_of_it(
-        self, house: DeliverySetup, sender: RecordingSender
+        self, setup: DeliverySetup, sender: RecordingSender
     ) -> None:
-        who = await house.let_in()
+        who = await setup.grant_access()
         sender.answer = AWAY
-        await house.register(URL, who)
+        await setup.register(URL, who)
         for n in range(20):
-            await house.report(LAMPS[0], n)
-        await house.settle()
+            await setup.report(LAMPS[0], n)
+        await setup.settle()
         sender.got.clear()
 
         async def take() -> int:
             if len(sender.got) == 3:
-                await house.store.revoke_grant(who.grant_id, house.clock.now())
+                await setup.store.revoke_grant(who.grant_id, setup.clock.now())
             return 200
 
         sender.answer = lambda *_: take()
-        await house.pass_time(10)
+        await setup.pass_time(10)
         assert len(sender.got) == 3
-        assert [action for action, _ in house.notes.entries][-1] == "webhook ended"
+        assert [action for action, _ in setup.notes.entries][-1] == "webhook ended"
 
-    async def test_who_owes_a_new_password_is_told_afterwards(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_who_owes_a_new_password_is_told_afterwards(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         def owing(standing: Standing) -> Any:
             return lambda user: msgspec.structs.replace(user, standing=standing)
 
-        webhook = await house.register(URL)
-        await house.store.change_user(OWNER.id, owing(Standing.PASSWORD_EXPIRED))
-        cursor = await house.report()
-        await house.settle()
+        webhook = await setup.register(URL)
+        await setup.store.change_user(OWNER.id, owing(Standing.PASSWORD_EXPIRED))
+        cursor = await setup.report()
+        await setup.settle()
         assert sender.got == []
-        assert "renew their password" in (await house.find(webhook)).problem
-        await house.store.change_user(OWNER.id, owing(Standing.GOOD))
-        await house.pass_time(3600)
+        assert "renew their password" in (await setup.find(webhook)).problem
+        await setup.store.change_user(OWNER.id, owing(Standing.GOOD))
+        await setup.pass_time(3600)
         assert sender.cursors() == [cursor]
 
-    async def test_a_module_that_is_gone_is_not_spoken_of(self, house: DeliverySetup, sender: RecordingSender) -> None:
+    async def test_a_module_that_is_gone_is_not_spoken_of(self, setup: DeliverySetup, sender: RecordingSender) -> None:
         sender.answer = AWAY
-        await house.register(URL, kinds=[NoticeKind.STATE])
-        await house.report(LAMPS[0], 1)
-        kept = await house.report(LAMPS[1], 1)
-        await house.settle()
+        await setup.register(URL, kinds=[NoticeKind.STATE])
+        await setup.report(LAMPS[0], 1)
+        kept = await setup.report(LAMPS[1], 1)
+        await setup.settle()
         sender.got.clear()
         without = Estate(users=(OWNER, GUEST), clients=(APP, OTHER), plants=(a_plant(modules=LAMPS[1:]),))
-        await house.store.import_estate(without, prune=True)
+        await setup.store.import_estate(without, prune=True)
         sender.answer = 200
-        await house.pass_time(3600)
+        await setup.pass_time(3600)
         assert sender.cursors() == [kept]

@@ -56,7 +56,8 @@ class Mqtt:
             raise ValueError("two MQTT brokers have the same name")
         self._clock = clock
         self._brokers = {broker.name: broker for broker in brokers}
-        self._sessions: dict[str, BrokerSession] = {}
+        self.sessions: dict[str, BrokerSession] = {}
+        """By the name of the broker, while the driver is started."""
         self._plants: dict[Id, dict[Id, _Entry]] = {}
         self._reports = ReportQueues(clock, REPORT_PAUSE)
         self._tasks: list[asyncio.Task[None]] = []
@@ -70,7 +71,7 @@ class Mqtt:
         self._failed.clear()
         self._failure = None
         for name, broker in self._brokers.items():
-            session = self._sessions[name] = BrokerSession(broker, self._clock, self._reports.add)
+            session = self.sessions[name] = BrokerSession(broker, self._clock, self._reports.add)
             for task, run in session.list_tasks():
                 self._tasks.append(asyncio.create_task(self._watch(task, name, run), name=f"{task} of the MQTT broker {name}"))
 
@@ -78,11 +79,11 @@ class Mqtt:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for session in self._sessions.values():
+        for session in self.sessions.values():
             session.close()
         await self._reports.stop()
         self._tasks.clear()
-        self._sessions.clear()
+        self.sessions.clear()
         self._plants.clear()
 
     async def wait_failed(self) -> Exception:
@@ -141,12 +142,12 @@ class Mqtt:
             where = ".".join(map(str, path))
             return None, f"option {where}: {words}" if where else words
         wanted = attached.module.options.get("broker")
-        if not self._sessions:
+        if not self.sessions:
             return None, "no MQTT broker is set up; the setting mqtt_brokers lists them"
-        if wanted is None and len(self._sessions) > 1:
-            return None, f"the option broker is missing; there are {', '.join(self._sessions)}"
-        session = next(iter(self._sessions.values())) if wanted is None else self._sessions.get(wanted)
-        return session, f"there is no MQTT broker {wanted!r}; there are {', '.join(self._sessions)}"
+        if wanted is None and len(self.sessions) > 1:
+            return None, f"the option broker is missing; there are {', '.join(self.sessions)}"
+        session = next(iter(self.sessions.values())) if wanted is None else self.sessions.get(wanted)
+        return session, f"there is no MQTT broker {wanted!r}; there are {', '.join(self.sessions)}"
 
     # orders and reads
 

@@ -96,6 +96,11 @@ class Stream:
         """Whether all events were yielded and the rights are checked."""
         return not self._queue and self._checked_version == self._rights_version and not self._wakeup.is_set()
 
+    @property
+    def waiting(self) -> int:
+        """The number of events that the client has not taken yet."""
+        return len(self._queue)
+
     # called by the hub; these methods never wait
 
     def accepts(self, notice: Notice) -> bool:

@@ -1,9 +1,11 @@
 import pytest
 
-from support.devices import FakeStore, ObedientDriver, StillClock
-from support.ordering import House
+from support.clocks import ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver
+from support.order_setup import OrderSetup
 
 
 @pytest.fixture
-def house(store: FakeStore, clock: StillClock, driver: ObedientDriver) -> House:
-    return House(store, clock, driver)
+def setup(store: FakeStore, clock: ManualClock, driver: FakeDriver) -> OrderSetup:
+    return OrderSetup(store, clock, driver)

@@ -7,113 +7,115 @@ import pytest
 
 from domogate.domain.commands import Order, OrderState
 from domogate.domain.faults import DeviceOffline, DeviceTimeout, OrderKeyTaken, ValueOutOfRange
-from support.devices import NOON, FakeStore, LoopClock, ObedientDriver, StillClock, make_id
-from support.ordering import LAMP, OFF, ON, OTHER, House
+from support.clocks import NOON, LoopClock, ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id
+from support.order_setup import LAMP, OFF, ON, OTHER, OrderSetup
 
-pytestmark = pytest.mark.usefixtures("leaping_time")
+pytestmark = pytest.mark.usefixtures("virtual_time")
 
 
 class TestAnOrderUnderAKey:
-    async def test_gives_its_record(self, house: House, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_gives_its_record(self, setup: OrderSetup, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with house:
-            record = await house.control.order(plant, LAMP.id, ON, key="breakfast")
+        async with setup:
+            record = await setup.control.order(plant, LAMP.id, ON, key="breakfast")
         assert (record.order.id, record.state) == ("breakfast", OrderState.CONFIRMED)
         assert record.order.deadline == NOON + 5
 
-    async def test_is_sent_once_however_often_it_comes(self, house: House, store: FakeStore, driver: ObedientDriver) -> None:
+    async def test_is_sent_once_however_often_it_comes(self, setup: OrderSetup, store: FakeStore, driver: FakeDriver) -> None:
         plant = store.add_plant(LAMP)
-        async with house:
-            at_once = await asyncio.gather(*(house.control.order(plant, LAMP.id, ON, key="k") for _ in range(5)))
-            again = await house.control.order(plant, LAMP.id, ON, key="k")
+        async with setup:
+            at_once = await asyncio.gather(*(setup.control.order(plant, LAMP.id, ON, key="k") for _ in range(5)))
+            again = await setup.control.order(plant, LAMP.id, ON, key="k")
         assert all(record == again for record in at_once)
         assert len(driver.orders) == 1
 
     async def test_is_sent_once_even_if_the_gateway_was_restarted(
-        self, store: FakeStore, clock: StillClock, driver: ObedientDriver
+        self, store: FakeStore, clock: ManualClock, driver: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP)
-        async with House(store, clock, driver) as house:
-            first = await house.control.order(plant, LAMP.id, ON, key="k")
-        async with House(store, clock, driver) as house:
-            assert await house.control.order(plant, LAMP.id, ON, key="k") == first
-            assert (await house.driving.execute(first.order)).state is None
+        async with OrderSetup(store, clock, driver) as setup:
+            first = await setup.control.order(plant, LAMP.id, ON, key="k")
+        async with OrderSetup(store, clock, driver) as setup:
+            assert await setup.control.order(plant, LAMP.id, ON, key="k") == first
+            assert (await setup.driving.execute(first.order)).state is None
         assert len(driver.orders) == 1
 
     async def test_is_refused_when_the_key_was_used_for_another_command(
-        self, house: House, store: FakeStore, driver: ObedientDriver
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP, OTHER)
-        async with house:
-            first = await house.control.order(plant, LAMP.id, ON, key="k")
+        async with setup:
+            first = await setup.control.order(plant, LAMP.id, ON, key="k")
             for module, command in ((LAMP, OFF), (OTHER, ON)):
                 with pytest.raises(OrderKeyTaken):
-                    await house.control.order(plant, module.id, command, key="k")
+                    await setup.control.order(plant, module.id, command, key="k")
                 with pytest.raises(OrderKeyTaken):
-                    await house.orders.begin(Order("k", plant, module.id, command, NOON + 5))
+                    await setup.orders.begin(Order("k", plant, module.id, command, NOON + 5))
             assert store.orders["k"] == first
 
     async def test_is_refused_when_another_command_under_the_key_is_still_under_way(
-        self, house: House, store: FakeStore, driver: ObedientDriver
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver
     ) -> None:
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
-        async with house:
-            first = asyncio.create_task(house.control.order(plant, LAMP.id, ON, key="k"))
+        async with setup:
+            first = asyncio.create_task(setup.control.order(plant, LAMP.id, ON, key="k"))
             while not driver.orders:
                 await asyncio.sleep(0)
             with pytest.raises(OrderKeyTaken):
-                await house.control.order(plant, LAMP.id, OFF, key="k")
+                await setup.control.order(plant, LAMP.id, OFF, key="k")
             driver.pause.set()
             assert (await first).state is OrderState.CONFIRMED
         assert len(driver.orders) == 1
 
     @pytest.mark.parametrize("key", ["", "x" * 129, "a\nb"])
-    async def test_is_refused_when_it_is_no_key(self, house: House, key: str) -> None:
+    async def test_is_refused_when_it_is_no_key(self, setup: OrderSetup, key: str) -> None:
         with pytest.raises(ValueOutOfRange):
-            await house.control.order(make_id(1), LAMP.id, ON, key=key)
+            await setup.control.order(make_id(1), LAMP.id, ON, key=key)
 
     @pytest.mark.parametrize(
         ("fault", "end"), [(DeviceOffline("gone"), OrderState.FAILED), (DeviceTimeout("late"), OrderState.EXPIRED)]
     )
     async def test_that_the_device_fails_is_an_answer(
-        self, house: House, store: FakeStore, driver: ObedientDriver, fault: Any, end: OrderState
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver, fault: Any, end: OrderState
     ) -> None:
         plant = store.add_plant(LAMP)
         driver.trouble = fault
-        async with house:
-            record = await house.control.order(plant, LAMP.id, ON)
+        async with setup:
+            record = await setup.control.order(plant, LAMP.id, ON)
         assert (record.state, record.problem) == (end, fault.message)
 
     async def test_that_never_is_answered_has_expired_at_its_deadline(
-        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
-        async with house:
-            record = await house.control.order(plant, LAMP.id, ON)
+        async with setup:
+            record = await setup.control.order(plant, LAMP.id, ON)
             assert asyncio.get_running_loop().time() == pytest.approx(5)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, NOON)
 
     async def test_whose_end_cannot_be_written_is_answered_before_a_quarter_of_a_second_more(
-        self, store: FakeStore, driver: ObedientDriver
+        self, store: FakeStore, driver: FakeDriver
     ) -> None:
         clock = driver.clock = LoopClock()
         plant = store.add_plant(LAMP)
         driver.pause = asyncio.Event()
-        async with House(store, clock, driver) as house:
+        async with OrderSetup(store, clock, driver) as setup:
             store.gate = asyncio.Event()
             deadline = clock.now() + 5
-            record = await house.control.order(plant, LAMP.id, ON, deadline=deadline)
+            record = await setup.control.order(plant, LAMP.id, ON, deadline=deadline)
             assert deadline <= clock.now() < deadline + 0.25
             store.gate.set()
         assert record.state is OrderState.SENT
 
     async def test_that_comes_too_late_has_expired_and_is_not_sent(
-        self, house: House, store: FakeStore, driver: ObedientDriver, clock: StillClock
+        self, setup: OrderSetup, store: FakeStore, driver: FakeDriver, clock: ManualClock
     ) -> None:
         plant = store.add_plant(LAMP)
-        async with house:
-            record = await house.control.order(plant, LAMP.id, ON, deadline=clock.now() - 1)
+        async with setup:
+            record = await setup.control.order(plant, LAMP.id, ON, deadline=clock.now() - 1)
         assert (record.state, record.sent_at) == (OrderState.EXPIRED, None)
         assert driver.orders == []

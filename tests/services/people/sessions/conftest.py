@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from support.pages import House, house
+from support.auth_setup import AuthSetup, open_auth_setup
 
 
 @pytest.fixture
-async def home(tmp_path: Path) -> AsyncIterator[House]:
-    async with house(tmp_path) as built:
+async def setup(tmp_path: Path) -> AsyncIterator[AuthSetup]:
+    async with open_auth_setup(tmp_path) as built:
         yield built

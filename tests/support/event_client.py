@@ -18,7 +18,7 @@ _PATIENCE = 60
 
 
 @dataclass
-class Follower:
+class EventClient:
     """Records all events. Inside a `with` block it reads on its own thread."""
 
     base_url: str
@@ -34,7 +34,7 @@ class Follower:
     _connection: http.client.HTTPConnection | None = None
     _thread: threading.Thread | None = None
 
-    def __enter__(self) -> "Follower":
+    def __enter__(self) -> "EventClient":
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
         return self
@@ -44,20 +44,20 @@ class Follower:
         connection = self._connection
         if connection is not None and connection.sock is not None:
             with suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)  # unlike a close, it wakes whoever reads
+                connection.sock.shutdown(socket.SHUT_RDWR)  # unlike a close, it wakes the reading thread
         assert self._thread is not None
         self._thread.join(_PATIENCE)
 
-    def wait_heard(self, cursor: int) -> None:
+    def wait_for_event(self, cursor: int) -> None:
         """Wait for the event of this change or a later one."""
         give_up = time.monotonic() + _PATIENCE
         while self.last_id is None or int(self.last_id) < cursor:
-            assert time.monotonic() < give_up, f"{cursor} was never told; the last was {self.last_id}"
+            assert time.monotonic() < give_up, f"event {cursor} did not arrive; the last one was {self.last_id}"
             time.sleep(_PAUSE)
 
     def _follow(self) -> None:
         while not self._stop.is_set():
-            # The gateway is gone, or this one is: what was half an event is told again.
+            # The gateway or this client has stopped. An event that was cut off is sent again after the reconnect.
             with suppress(OSError, ValueError, AttributeError, http.client.HTTPException):
                 self._listen()
             time.sleep(_PAUSE)

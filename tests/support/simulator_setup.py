@@ -1,4 +1,4 @@
-"""A simulator with one plant, in which time passes when the test says so."""
+"""A simulator with one plant. Time passes only when the test moves the clock."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -7,22 +7,23 @@ from domogate.domain.commands import Command
 from domogate.domain.states import Reading, Report, State
 from domogate.drivers.simulator import Simulator
 from domogate.ports import AttachedModule
-from support.devices import StillClock, make_id, make_order
+from support.clocks import NOON, ManualClock
+from support.devices import make_id, make_order
 
 PLANT = make_id(1)
 S = TypeVar("S", bound=State)
 
 
-class House:
+class SimulatorSetup:
     """A simulator with one plant, and all it reported."""
 
     def __init__(self, *placed: AttachedModule, seed: int = 1, speed: float = 1.0) -> None:
-        self.clock = StillClock()
+        self.clock = ManualClock(NOON)
         self.simulator = Simulator(self.clock, seed=seed, tick=3600.0, speed=speed)
         self.lists: list[list[Report]] = []
         self.placed = placed
 
-    async def __aenter__(self) -> "House":
+    async def __aenter__(self) -> "SimulatorSetup":
         async def take(reports: Sequence[Report]) -> None:
             self.lists.append(list(reports))
 
@@ -33,18 +34,18 @@ class House:
     async def __aexit__(self, *_: object) -> None:
         await self.simulator.stop()
 
-    async def pass_by(self, seconds: float, *, every: float | None = None) -> list[Report]:
+    async def advance(self, seconds: float, *, every: float | None = None) -> list[Report]:
         """Let time pass in one step, or in steps of `every` seconds. Returns the reports of that time."""
         before, step = len(self.reports), every or seconds
         for _ in range(int(seconds / step)):
-            self.clock.pass_by(step)
+            self.clock.advance(step)
             await self.simulator.step()
         return self.reports[before:]
 
     async def move(self, seconds: float) -> list[State | None]:
         """Let time pass for moving devices only. Returns the states that they reported."""
         before = len(self.reports)
-        self.clock.pass_by(seconds)
+        self.clock.advance(seconds)
         await self.simulator.step_in_motion()
         return [report.state for report in self.reports[before:]]
 

@@ -6,12 +6,13 @@ from contextlib import AbstractAsyncContextManager
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page, expect
 
-from support.pages import ANNA, PASSWORD, House
+from support.auth_setup import PASSWORD, AuthSetup
+from support.stores import ANNA
 
 AXE = Axe()
 
 PATIENCE = 60_000.0
-"""Milliseconds that a test waits for an element. A busy machine may stall for a while."""
+"""Milliseconds that a test waits for an element. A busy machine may pause."""
 expect.set_options(timeout=PATIENCE)
 
 _FIND_BARRIERS = """
@@ -22,16 +23,16 @@ _FIND_BARRIERS = """
 """
 """Only these values leave the browser: the whole report is a hundred times longer."""
 
-OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
-"""Serves the pages; the options are those of House."""
+ServeAuthSetup = Callable[..., AbstractAsyncContextManager[AuthSetup]]
+"""Serves the pages; the options are those of AuthSetup."""
 
 
-class Screen:
+class BrowserTab:
     """One tab. Elements are found by label, role and text, as a person does."""
 
-    def __init__(self, page: Page, home: House) -> None:
+    def __init__(self, page: Page, setup: AuthSetup) -> None:
         self.page = page
-        self.home = home
+        self.setup = setup
         self.complaints: list[str] = []
         """Errors of the browser, such as requests that the policy blocked."""
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)

@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from support.crowding import allow_files, listener_pool
 from support.gateway import Gateway, eventually
 from support.http import KEY_HEADER
 from support.kill_rounds import read_only
-from support.mqtt_flood import KEY, OWNER, Flooded, behind_broker, lamp_id, messages_for, mqtt_estate, percentile
+from support.listener_pool import allow_files, listener_pool
+from support.mqtt_flood import KEY, OWNER, FloodedGateway, behind_broker, lamp_id, messages_for, mqtt_estate, percentile
 from support.spec_operations import E8
 
 RECONNECTS = 5.0
 """Clients per second that lose their connection and reconnect."""
 LEAST_IDLE = 0.0005
-"""In seconds. Shorter times are not meaningful."""
+"""Seconds. A shorter time tells nothing."""
 
 
-class Streaming(Flooded):
+class StreamLoad(FloodedGateway):
     """One lamp per plant, and a client that reads them."""
 
     def read(self, connection: http.client.HTTPConnection, number: int) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def run_streams(
             say(f"{listeners} listen")
             messages = messages_for(plants, int(rate * seconds), chance)
             with streaming.flooded(messages, rate):
-                time.sleep(min(2.0, seconds / 10))  # the sender's own start is not what is measured
+                time.sleep(min(2.0, seconds / 10))  # the start of the sender is not measured
                 took = streaming.read_for(seconds * 0.8, chance)
             eventually(lambda: not streaming.find_stale(messages), "every lamp shows what was said of it last")
             kept = kept_changes(streaming.gateway, start)
@@ -104,7 +104,7 @@ def run_streams(
         )
         say(summary)
         if times_idle is not None:
-            # Of two messages that a machine hands on at once after a pause, the second may be all that is reported.
+            # After a pause of the machine two messages may arrive together. Then only the second may be reported.
             assert changes >= 0.9 * rate * seconds, f"too few changes: {summary}"
             assert p99 <= times_idle * max(idle, LEAST_IDLE), f"reads are slow: {summary}"
         return summary
@@ -127,6 +127,6 @@ def kept_changes(gateway: Gateway, after: int) -> dict[str, list[int]]:
 
 
 @contextmanager
-def streaming_gateway(directory: Path, plants: int) -> Iterator[Streaming]:
+def streaming_gateway(directory: Path, plants: int) -> Iterator[StreamLoad]:
     with behind_broker(directory, streaming_estate(plants)) as (gateway, broker):
-        yield Streaming(gateway, broker, plants)
+        yield StreamLoad(gateway, broker, plants)

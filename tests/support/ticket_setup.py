@@ -36,7 +36,8 @@ from domogate.services.tickets import Redemption
 from domogate.services.tickets.issuing import Tickets
 from domogate.services.tickets.permits import TicketAction
 from domogate.stores import SqlStore, sqlite_url
-from support.stores import HandClock, an_id
+from support.clocks import ManualClock
+from support.stores import an_id
 
 BASE_URL = "https://gateway.example"
 ISSUER = f"{BASE_URL}/auth"
@@ -66,10 +67,10 @@ ESTATE = Estate(
 ADDRESS = "192.0.2.9"
 
 
-class Entrance:
+class TicketSetup:
     """The house, its application, and the part of the gateway that redeems tickets."""
 
-    def __init__(self, store: SqlStore, clock: HandClock) -> None:
+    def __init__(self, store: SqlStore, clock: ManualClock) -> None:
         self.store = store
         self.clock = clock
         self.keyring = KeyRing(store, clock)
@@ -78,17 +79,13 @@ class Entrance:
         self.read_model = ReadModel(store, max_modules=1000)
         simulator = Simulator(clock, seed=1, tick=3600.0)
         self.driving = Driving(store, {"simulator": simulator}, clock, simulated_plants=10)
-        fabric = InProcessFabric(clock)
-        fabric.serve(self.driving)
-        self.control = Control(fabric, store, clock, deadline=DEADLINE, max_age=30.0, max_ages={})
+        self._fabric = InProcessFabric(clock)
+        self._fabric.serve(self.driving)
         self.audit = AuditLog(store, clock)
         self.identities = IdentityCache(store)
-        self.redemption = Redemption(
-            store, self.signer, self.identities, self.read_model, self.control, clock, self.audit, ISSUER
-        )
         for listener in (self.keyring.apply, self.identities.apply, self.read_model.apply, self.driving.apply):
             store.listen(listener)
-        self.http = self.from_address(ADDRESS)
+        self.set_deadline(DEADLINE)
 
     def from_address(self, address: str) -> httpx.AsyncClient:
         app = tickets.build(self.redemption, base_url=BASE_URL, version="1", max_body=20_000)
@@ -96,7 +93,7 @@ class Entrance:
 
     # tickets
 
-    async def let_in(
+    async def grant_access(
         self, user: User = OWNER, scopes: tuple[str, ...] = (Scope.AUDIOVIDEO_READ,), grant_id: Id | None = None
     ) -> Principal:
         """The principal of a token of the user for the application, with its own grant."""
@@ -112,7 +109,7 @@ class Entrance:
         self, action: TicketAction = TicketAction.OPEN, module: Module | None = None, who: Principal | None = None
     ) -> str:
         module = module or (GATE if action is TicketAction.OPEN else PANEL)
-        return await self.tickets.mint_ticket(who or await self.let_in(), HOUSE.id, module.id, action)
+        return await self.tickets.mint_ticket(who or await self.grant_access(), HOUSE.id, module.id, action)
 
     async def forge(
         self, signed: str, claims: dict[str, Any] | None = None, header: dict[str, Any] | None = None, key: Any = None
@@ -149,9 +146,13 @@ class Entrance:
         assert await self.store.inject(HOUSE.id, (Injection(fault, module.id),))
         await self.driving.settled()
 
-    def shorten_deadline(self) -> None:
-        """Shorten the deadline, for devices that do not answer; those that answer are still in time."""
-        self.control._deadline = 1.0
+    def set_deadline(self, seconds: float) -> None:
+        """Set the deadline of devices."""
+        control = Control(self._fabric, self.store, self.clock, deadline=seconds, max_age=30.0, max_ages={})
+        self.redemption = Redemption(
+            self.store, self.signer, self.identities, self.read_model, control, self.clock, self.audit, ISSUER
+        )
+        self.http = self.from_address(ADDRESS)
 
     async def entries(self) -> list[AuditEntry]:
         await self.audit.flush()
@@ -172,34 +173,34 @@ def problem_type(answer: httpx.Response, status: int) -> str:
     return kind.removeprefix("urn:domogate:ticket:")
 
 
-_template = tempfile.TemporaryDirectory(prefix="domogate-entrance-")
+_template = tempfile.TemporaryDirectory(prefix="domogate-tickets-")
 
 
 @asynccontextmanager
-async def entrance(folder: Path) -> AsyncIterator[Entrance]:
+async def open_ticket_setup(folder: Path) -> AsyncIterator[TicketSetup]:
     """The database is made once in each process, and copied for each test."""
     made = Path(_template.name) / "domogate.sqlite3"
     if not made.exists():
-        async with _started(sqlite_url(made), HandClock()) as store:
+        async with _started(sqlite_url(made), ManualClock()) as store:
             await store.import_estate(ESTATE, prune=False)
     shutil.copy(made, folder)
-    async with entrance_on(sqlite_url(folder / made.name)) as opened:
+    async with open_ticket_setup_on(sqlite_url(folder / made.name)) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def entrance_on(url: str) -> AsyncIterator[Entrance]:
+async def open_ticket_setup_on(url: str) -> AsyncIterator[TicketSetup]:
     """On a store that already has the estate."""
-    clock = HandClock()
+    clock = ManualClock()
     async with _started(url, clock) as store:
-        opened = Entrance(store, clock)
+        opened = TicketSetup(store, clock)
         await opened.keyring.start()
         await opened.driving.start()
         await opened.driving.settled()
         try:
-            async with opened.http:
-                yield opened
+            yield opened
         finally:
+            await opened.http.aclose()
             await opened.driving.stop()
 
 

@@ -25,7 +25,8 @@ from domogate.services.webhooks.dispatcher import Dispatcher
 from domogate.services.webhooks.formats import WebhookFormats
 from domogate.services.webhooks.registration import Webhooks
 from domogate.stores import SqlStore, sqlite_url
-from support.stores import HandClock, an_id
+from support.clocks import ManualClock
+from support.stores import an_id
 
 OWNER = User(an_id(1), "owner@example.com", "Owner", "hash")
 GUEST = User(an_id(2), "guest@example.com", "Guest", "hash")
@@ -81,7 +82,7 @@ class RecordingSender:
         return [msgspec.json.decode(body) for to, body, _ in self.got if url in (None, to)]
 
 
-class Notes:
+class RecordedAudit:
     """An audit log that records its entries."""
 
     def __init__(self) -> None:
@@ -94,26 +95,20 @@ class Notes:
 class DeliverySetup:
     """Store, read model, dispatcher, and the service that registers webhooks."""
 
-    def __init__(self, store: SqlStore, clock: HandClock, webhook_sender: WebhookSender, **arguments: Any) -> None:
+    def __init__(self, store: SqlStore, clock: ManualClock, webhook_sender: WebhookSender, **arguments: Any) -> None:
         self.store = store
         self.clock = clock
         self.identities = IdentityCache(store)
         self.read_model = ReadModel(store, max_modules=100_000)
-        self.notes = Notes()
+        self.notes = RecordedAudit()
         self.formats = WebhookFormats(SOURCE, {WebhookFormat.THERMOSTAT: print_notification})
-        told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.1, **arguments}
+        told: dict[str, Any] = {"given_up": GIVEN_UP, "dead_kept": 30 * 86_400.0, "poll": 0.02, **arguments}
         self.dispatcher = Dispatcher(
             store, self.identities, self.read_model, webhook_sender, clock, self.formats, self.notes, **told
         )
         self.webhooks = Webhooks(store, self.read_model, webhook_sender, clock, self.notes, self.formats, self.dispatcher)
         self.changes: list[Change] = []
-        self._rounds = 0
-        self._wake_due, self.dispatcher._wake_due = self.dispatcher._wake_due, self._count_round  # type: ignore[method-assign]  # a witness
         store.listen(self._apply)
-
-    def _count_round(self) -> None:
-        self._rounds += 1
-        self._wake_due()
 
     def _apply(self, changes: Any) -> None:
         self.changes += changes
@@ -121,7 +116,7 @@ class DeliverySetup:
         self.identities.apply(changes)
         self.dispatcher.apply(changes)
 
-    async def let_in(self, user: User = OWNER, client: Client = APP, scopes: tuple[str, ...] = tuple(Scope)) -> Principal:
+    async def grant_access(self, user: User = OWNER, client: Client = APP, scopes: tuple[str, ...] = tuple(Scope)) -> Principal:
         grant = Grant(new_id(), user.id, client.id, scopes, created_at=self.clock.now())
         await self.store.add_grant(grant)
         return Principal(
@@ -130,7 +125,7 @@ class DeliverySetup:
         )  # fmt: skip
 
     async def register(self, url: str = "https://receiver.example/", who: Principal | None = None, **told: Any) -> Webhook:
-        return await self.webhooks.register(who or await self.let_in(), told.pop("plant_id", HOME), url, **told)
+        return await self.webhooks.register(who or await self.grant_access(), told.pop("plant_id", HOME), url, **told)
 
     async def report(self, module: Module = LAMPS[0], level: int | None = None, plant_id: Id = HOME, **told: Any) -> int:
         """Report a new state. Returns its cursor."""
@@ -140,22 +135,11 @@ class DeliverySetup:
 
     async def settle(self) -> None:
         """Wait until no delivery is running or due."""
-        await self.until(self._is_settled)
-
-    def _is_settled(self) -> bool:
-        return self.dispatcher.idle
+        await self.until(lambda: self.dispatcher.idle)
 
     async def pass_time(self, seconds: float) -> None:
         """Advance the clock, and wait until all due deliveries are done."""
-        self.clock.at += seconds
-        begun = self._rounds
-
-        def was_noticed() -> bool:
-            # By a whole round: the one that is under way may have looked at the clock before.
-            self.dispatcher._timer_set.set()
-            return self._rounds >= begun + 2
-
-        await self.until(was_noticed)
+        self.clock.advance(seconds)
         await self.settle()
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -167,6 +151,11 @@ class DeliverySetup:
         found = await self.store.find_webhook(webhook.id)
         assert found is not None
         return found
+
+
+def running_deliveries() -> list[asyncio.Task[Any]]:
+    """The tasks that deliver webhooks now."""
+    return [task for task in asyncio.all_tasks() if task.get_name().startswith("webhook ")]
 
 
 def _state(module: Module, level: int) -> State:
@@ -190,16 +179,16 @@ def migrated(folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def open_house(
+async def open_delivery_setup(
     path: Path,
     webhook_sender: WebhookSender,
-    clock: HandClock | None = None,
+    clock: ManualClock | None = None,
     *,
     estate: Estate | None = ESTATE,
     **arguments: Any,
 ) -> AsyncIterator[DeliverySetup]:
     """A started setup. A second one on the same path is another gateway on the same store."""
-    clock = clock or HandClock()
+    clock = clock or ManualClock()
     store = SqlStore(sqlite_url(path), clock=clock)
     one = DeliverySetup(store, clock, webhook_sender, **arguments)
     await store.start()

@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from support import preloaded
+from support import fork_server
 
 _FIRST_ANSWER = 60.0
 
 
-class Forked:
+class ForkedProcess:
     """A forked `domogate`, with the interface of Popen."""
 
     def __init__(self, arguments: list[str], reports: socket.socket) -> None:
@@ -31,9 +31,9 @@ class Forked:
         readable, _, _ = select.select([self._reports], [], [], timeout)
         if not readable:
             raise subprocess.TimeoutExpired(self.args, timeout or 0)
-        report = self._reports.recv(preloaded.STATUS.size, socket.MSG_WAITALL)
-        assert len(report) == preloaded.STATUS.size, "the parent that reports the exit status was killed"
-        return int(preloaded.STATUS.unpack(report)[0])
+        report = self._reports.recv(fork_server.STATUS.size, socket.MSG_WAITALL)
+        assert len(report) == fork_server.STATUS.size, "the parent that reports the exit status was killed"
+        return int(fork_server.STATUS.unpack(report)[0])
 
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
@@ -58,17 +58,17 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-Process = subprocess.Popen[bytes] | Forked
+Process = subprocess.Popen[bytes] | ForkedProcess
 
 
-class Preloaded:
+class ForkServer:
     """The process that forks. The first command starts it; it ends with the test process."""
 
     def __init__(self) -> None:
         self._control: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
-    def fork(self, arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]) -> Forked:
+    def fork(self, arguments: list[str], environment: Mapping[str, str], stdout: IO[bytes], stderr: IO[bytes]) -> ForkedProcess:
         control = self._control or self._start(environment)
         ours, theirs = socket.socketpair()
         with theirs, Path(os.devnull).open("rb") as nothing:
@@ -77,13 +77,13 @@ class Preloaded:
         command = {"arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
         ours.sendall(json.dumps(command).encode())
         ours.shutdown(socket.SHUT_WR)
-        return Forked(arguments, ours)
+        return ForkedProcess(arguments, ours)
 
     def _start(self, environment: Mapping[str, str]) -> socket.socket:
         self._control, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", preloaded.__file__, str(theirs.fileno())],
+                [sys.executable, "-P", fork_server.__file__, str(theirs.fileno())],
                 env=dict(environment),
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
@@ -98,13 +98,13 @@ class Preloaded:
             self._control = self._process = None
 
 
-_ready: Preloaded | None = None
+_ready: ForkServer | None = None
 
 
-def preload() -> Preloaded:
+def use_fork_server() -> ForkServer:
     """From now on `launch` forks. For tests only: soak and benchmarks need new processes."""
     global _ready
-    _ready = _ready or Preloaded()
+    _ready = _ready or ForkServer()
     return _ready
 
 

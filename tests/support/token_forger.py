@@ -14,8 +14,8 @@ import jwt
 
 from domogate.app import Tools
 from domogate.ports import SigningKey
-from support.backstage import backstage
 from support.gateway import Gateway
+from support.store_access import run_with_tools
 
 
 def encode(part: object) -> str:
@@ -28,7 +28,7 @@ def claims_of(token: str) -> dict[str, Any]:
 
 
 @dataclass
-class Forge:
+class TokenForger:
     """Signs changed tokens of one gateway."""
 
     gateway: Gateway
@@ -38,7 +38,7 @@ class Forge:
         async def newest(tools: Tools) -> SigningKey:
             return [key for key in await tools.store.list_signing_keys() if key.retired_at is None][-1]
 
-        return backstage(self.gateway, newest)
+        return run_with_tools(self.gateway, newest)
 
     @cached_property
     def public_key(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from domogate.services.rights.access import Caller, authenticate
 from domogate.stores import SqlStore, sqlite_url
 from domogate.stores.engine import open_database
 from domogate.stores.migrate import migrate
-from support.stores import HandClock
+from support.clocks import ManualClock
 
 SOURCE = "https://gateway.example"
 EVERY_SCOPE = tuple(Scope)
@@ -137,7 +137,7 @@ class Listener:
 class StreamSetup:
     """All parts for a test of streams, connected as in the gateway."""
 
-    def __init__(self, store: SqlStore, clock: HandClock, **hub_options: Any) -> None:
+    def __init__(self, store: SqlStore, clock: ManualClock, **hub_options: Any) -> None:
         self.store = store
         self.clock = clock
         self.keyring = KeyRing(store, clock)
@@ -195,7 +195,7 @@ class StreamSetup:
         await self.store.import_estate(Estate(plants=(EstatePlant(plant, Topology(modules=modules)),)), prune=False)
         return plant
 
-    async def let_in(
+    async def grant_access(
         self,
         user: User,
         scopes: Sequence[str] = EVERY_SCOPE,
@@ -239,26 +239,24 @@ class StreamSetup:
         self.listeners.append(listener)
         self._tasks.append(asyncio.create_task(listener.run()))
         if ready:
-            await until(
-                lambda: any(received.event in ("ready", "end") for received in listener.received), "a stream that is ready"
-            )
+            await until(lambda: any(received.event in ("ready", "end") for received in listener.received), "a ready stream")
         return listener
 
     async def quiet(self) -> None:
         """Wait until all clients have read all events."""
         if self.failure is not None:
             raise self.failure
-        await until(self._is_quiet, "all to have been told")
+        await until(self.is_quiet, "the last events")
         for _ in range(3):
             await asyncio.sleep(0)
 
-    def _is_quiet(self) -> bool:
+    def is_quiet(self) -> bool:
         return self.hub.idle and all(
             listener.ended or not listener.reading.is_set() or listener.is_idle for listener in self.listeners
         )
 
 
-class House:
+class SharedHome:
     """Anna's plant, with Bruno as allowed user: a lamp, a plug, and a lock whose state no operation shows."""
 
     def __init__(self, setup: StreamSetup) -> None:
@@ -266,10 +264,10 @@ class House:
         self.lamp, self.plug = a_module(DeviceKind.LIGHT), a_module(DeviceKind.PLUG)
         self.lock = a_module(DeviceKind.LOCK)
 
-    async def build(self) -> "House":
+    async def build(self) -> "SharedHome":
         self.anna, self.bruno = await self.setup.add_user("Anna"), await self.setup.add_user("Bruno")
         self.plant = await self.setup.add_plant(self.anna, self.lamp, self.plug, self.lock, allowed=[self.bruno])
-        self.of_anna, self.of_bruno = await self.setup.let_in(self.anna), await self.setup.let_in(self.bruno)
+        self.of_anna, self.of_bruno = await self.setup.grant_access(self.anna), await self.setup.grant_access(self.bruno)
         return self
 
     async def switch(self, times: int = 1) -> None:
@@ -282,7 +280,7 @@ async def until(true: Callable[[], bool], what: str, patience: float = _PATIENCE
     for rounds in range(1_000_000):
         if true():
             return
-        assert asyncio.get_running_loop().time() < give_up, f"waited in vain for {what}"
+        assert asyncio.get_running_loop().time() < give_up, f"waited without success for {what}"
         await asyncio.sleep(0 if rounds < 20 else 0.001)
 
 
@@ -310,10 +308,10 @@ def _fresh_database(folder: Path) -> str:
 
 
 @asynccontextmanager
-async def open_stream_setup(clock: HandClock | None = None, **hub_options: Any) -> AsyncIterator[StreamSetup]:
-    clock = clock or HandClock()
+async def open_stream_setup(clock: ManualClock | None = None, **hub_options: Any) -> AsyncIterator[StreamSetup]:
+    clock = clock or ManualClock()
     with tempfile.TemporaryDirectory(prefix="domogate-streams-") as folder:
-        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=5.0)  # nobody else writes
+        store = SqlStore(_fresh_database(Path(folder)), clock=clock, poll=5.0)  # no other process writes
         setup = StreamSetup(store, clock, **hub_options)
         await store.start()
         await setup.keyring.start()

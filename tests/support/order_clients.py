@@ -108,10 +108,10 @@ class Client:
 
 
 @contextmanager
-def hammering(
+def sending_orders(
     base_url: str, key: str, token: str, rooms: Sequence[Room], clients: int, chance: random.Random
 ) -> Iterator[list[Client]]:
-    """Clients that work during the block. After it all have stopped and no order was refused."""
+    """Clients that send orders during the block. At its end all have stopped, and no order was refused."""
     address = urlsplit(base_url).netloc
     workers = [Client(address, key, token, rooms[number::clients], random.Random(chance.random())) for number in range(clients)]
     stop = threading.Event()
@@ -130,7 +130,7 @@ def hammering(
 
 
 def wait_for_orders(clients: Sequence[Client], least: int) -> None:
-    """Wait until so many orders were acknowledged. `hammering` reports a refusal."""
+    """Wait until at least `least` orders were acknowledged. `sending_orders` reports a refusal."""
     give_up = time.monotonic() + _PATIENCE
     while sum(client.acknowledged for client in clients) < least and not any(client.refused for client in clients):
         assert time.monotonic() < give_up, "the gateway acknowledges nothing"

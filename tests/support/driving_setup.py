@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from domogate.services.driving import Driving
-from support.devices import FakeStore, ObedientDriver
+from support.device_store import FakeStore
+from support.devices import FakeDriver
 
 
 @asynccontextmanager
-async def running(store: FakeStore, *drivers: ObedientDriver, simulated_plants: int = 10) -> AsyncIterator[Driving]:
+async def running_driving(store: FakeStore, *drivers: FakeDriver, simulated_plants: int = 10) -> AsyncIterator[Driving]:
     """Start, and stop at the end. Plants may still be loading."""
     clock = drivers[0].clock
     named = {driver.name: driver for driver in drivers}

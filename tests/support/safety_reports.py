@@ -15,8 +15,8 @@ from domogate.services.plants.read_model import PlantView
 from domogate.services.safety import SafetyReport
 from domogate.services.safety.order_list import list_needs, order
 from domogate.services.safety.site import read_site
+from support.clocks import NOW
 from support.safety_site import DAY, PARTS, site_estate
-from support.stores import NOW
 
 
 def report_of(units: Sequence[tuple[Module, Any]], entries: Sequence[LogbookEntry] = (), **of_plant: str) -> SafetyReport:

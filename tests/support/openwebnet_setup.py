@@ -11,18 +11,19 @@ from domogate.domain.ids import Id, new_id
 from domogate.domain.states import Report
 from domogate.drivers.openwebnet import OpenWebNet, OpenWebNetGateway
 from domogate.ports import AttachedModule
-from support.devices import LoopClock, make_placed
+from support.clocks import LoopClock
+from support.devices import make_attached
 from support.driver_bench import PATIENCE, ReportRecorder
 from support.openwebnet_gateway import BusGateway
 
 PLANT = Id("00000000-0000-4000-8000-00000000e001")
 
 
-def place(kind: DeviceKind, **options: Any) -> AttachedModule:
-    return make_placed(kind, driver="openwebnet", options=options)
+def attached_module(kind: DeviceKind, **options: Any) -> AttachedModule:
+    return make_attached(kind, driver="openwebnet", options=options)
 
 
-class House:
+class OpenWebNetSetup:
     """A driver and its reports."""
 
     def __init__(self, *gateways: OpenWebNetGateway) -> None:
@@ -35,16 +36,16 @@ class House:
         for one in placed:
             await self.recorder.report_of(one)
 
-    async def tell(self, placed: AttachedModule, command: Command, within: float = PATIENCE) -> Report:
-        return await self.tell_by(self.clock.now() + within, placed, command)
+    async def order(self, placed: AttachedModule, command: Command, within: float = PATIENCE) -> Report:
+        return await self.order_by(self.clock.now() + within, placed, command)
 
-    async def tell_by(self, deadline: float, placed: AttachedModule, command: Command) -> Report:
+    async def order_by(self, deadline: float, placed: AttachedModule, command: Command) -> Report:
         return await self.driver.execute(Order(new_id(), PLANT, placed.module.id, command, deadline))
 
-    async def ask(self, placed: AttachedModule, within: float = PATIENCE) -> Report:
+    async def read(self, placed: AttachedModule, within: float = PATIENCE) -> Report:
         return await self.driver.read(PLANT, placed.module.id, self.clock.now() + within)
 
-    async def shown(self, placed: AttachedModule, state: object) -> Report:
+    async def wait_for_state(self, placed: AttachedModule, state: object) -> Report:
         return await self.recorder.report_of(placed, lambda report: report.state == state)
 
 
@@ -53,19 +54,19 @@ def config(gateway: BusGateway, name: str = "home", password: str | None = None)
 
 
 @asynccontextmanager
-async def living(*gateways: OpenWebNetGateway) -> AsyncIterator[House]:
-    house = House(*gateways)
-    await house.driver.start(house.recorder)
+async def running_driver(*gateways: OpenWebNetGateway) -> AsyncIterator[OpenWebNetSetup]:
+    setup = OpenWebNetSetup(*gateways)
+    await setup.driver.start(setup.recorder)
     try:
-        yield house
+        yield setup
     finally:
-        await house.driver.stop()
+        await setup.driver.stop()
 
 
 @asynccontextmanager
-async def house_with(*devices: Any) -> AsyncIterator[tuple[BusGateway, House]]:
-    async with BusGateway(*devices) as gateway, living(config(gateway)) as house:
-        yield gateway, house
+async def open_setup(*devices: Any) -> AsyncIterator[tuple[BusGateway, OpenWebNetSetup]]:
+    async with BusGateway(*devices) as gateway, running_driver(config(gateway)) as setup:
+        yield gateway, setup
 
 
 async def until(holds: Callable[[], bool]) -> None:

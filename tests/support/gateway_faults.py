@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Wish:
+class FaultRequest:
     """One fault to inject: into a module, or into the whole plant."""
 
     plant: str
@@ -28,7 +28,7 @@ class Wish:
     until: float | None = None
 
 
-class Bench:
+class GatewayFaults:
     """Injects and clears faults. Each call returns when the running gateway has applied it."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -41,26 +41,26 @@ class Bench:
         self._runner.run(self._stack.aclose())
         self._runner.close()
 
-    def inject(self, *wishes: Wish) -> None:
-        async def all_of_them(desk: FaultInjector) -> None:
-            for wish in wishes:
-                module = None if wish.module is None else Id(wish.module)
-                await desk.inject(Id(wish.plant), module, InjectedFault(wish.fault), wish.value, wish.until)
+    def inject(self, *requests: FaultRequest) -> None:
+        async def all_of_them(injector: FaultInjector) -> None:
+            for request in requests:
+                module = None if request.module is None else Id(request.module)
+                await injector.inject(Id(request.plant), module, InjectedFault(request.fault), request.value, request.until)
 
         self._act(all_of_them)
 
     def clear(self) -> int:
-        return self._act(lambda desk: desk.clear())
+        return self._act(lambda injector: injector.clear())
 
     def list_kept(self) -> Sequence[tuple[Id, Injection]]:
         """All faults on disk, ended ones included."""
         return self._runner.run(self._tools.store.list_injections())
 
     @contextmanager
-    def injected(self, *wishes: Wish) -> Iterator[None]:
+    def injected(self, *requests: FaultRequest) -> Iterator[None]:
         """Inject for the block; then clear all faults."""
         try:
-            self.inject(*wishes)
+            self.inject(*requests)
             yield
         finally:
             self.clear()

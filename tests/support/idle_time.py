@@ -1,7 +1,7 @@
 """Idle time: the clock of an event loop advances only while the loop waits.
 
 It is for a driver and a bus gateway in one loop. When the machine pauses, both pause, and neither must see a timeout of the
-other. Timers still take real time, unlike with virtual time (support/leaping.py), because sockets need real time.
+other. Timers still take real time, unlike with virtual time (support/virtual_time.py), because sockets need real time.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 
-class _SteadySelector:
+class _IdleTimeSelector:
     """A selector that counts the time it waited, up to the requested time."""
 
     def __init__(self, selector: Any) -> None:
@@ -27,14 +27,14 @@ class _SteadySelector:
         return getattr(self._selector, name)
 
 
-def steady(loop: asyncio.AbstractEventLoop) -> None:
+def use_idle_time(loop: asyncio.AbstractEventLoop) -> None:
     """Use idle time in this loop from now on. It starts at 0."""
     assert isinstance(loop, asyncio.SelectorEventLoop)
-    selector = _SteadySelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
+    selector = _IdleTimeSelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
     loop._selector = selector  # type: ignore[attr-defined]
     loop.time = lambda: selector.now  # type: ignore[method-assign]
 
 
-def hold_up(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+def skip_time(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
     """Move the clock forward as if the loop had been blocked for this time."""
-    loop._selector.now += seconds  # type: ignore[attr-defined]  # set by `keep_steady`
+    loop._selector.now += seconds  # type: ignore[attr-defined]  # set by `use_idle_time`

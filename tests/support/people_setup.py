@@ -13,7 +13,8 @@ from domogate.domain.people import User
 from domogate.services.audit import AuditLog
 from domogate.services.people import IssuedLink, People
 from domogate.stores import SqlStore, sqlite_url
-from support.stores import SMALL, HandClock
+from support.clocks import ManualClock
+from support.stores import SMALL
 
 BASE_URL = "https://gateway.example"
 LINK_LIFETIME = 3600.0
@@ -53,10 +54,10 @@ class RecordedMail:
         return self.sends
 
 
-class PeopleEnvironment:
+class PeopleSetup:
     """People with their store, mail and audit log. Anna owns the house, Bruno is allowed in it, Carla is not active."""
 
-    def __init__(self, store: SqlStore, clock: HandClock) -> None:
+    def __init__(self, store: SqlStore, clock: ManualClock) -> None:
         self.store = store
         self.clock = clock
         self.hasher = FakeHasher()
@@ -99,7 +100,7 @@ _template = tempfile.TemporaryDirectory(prefix="domogate-people-")
 
 
 @asynccontextmanager
-async def open_people(folder: Path, *, gateway: bool = False) -> AsyncIterator[PeopleEnvironment]:
+async def open_people(folder: Path, *, gateway: bool = False) -> AsyncIterator[PeopleSetup]:
     """The tables are made once per process and copied for each test."""
     made = Path(_template.name) / "domogate.sqlite3"
     if not made.exists():
@@ -111,11 +112,11 @@ async def open_people(folder: Path, *, gateway: bool = False) -> AsyncIterator[P
 
 
 @asynccontextmanager
-async def _started(file: Path, *, gateway: bool) -> AsyncIterator[PeopleEnvironment]:
-    clock = HandClock()
+async def _started(file: Path, *, gateway: bool) -> AsyncIterator[PeopleSetup]:
+    clock = ManualClock()
     store = SqlStore(sqlite_url(file), clock=clock, poll=0.02, gateway=gateway)
     await store.start()
     try:
-        yield PeopleEnvironment(store, clock)
+        yield PeopleSetup(store, clock)
     finally:
         await store.stop()

@@ -25,7 +25,8 @@ from domogate.domain.states import (
     ThermostatState,
     Unit,
 )
-from support.stores import ANNA, HOUSE, NOW, an_id
+from support.clocks import NOW
+from support.stores import ANNA, HOUSE, an_id
 
 STATES: dict[DeviceKind, State | None] = {
     DeviceKind.LIGHT: LightState(on=True, level=40, color=Color(10, 20, 30)),
@@ -64,12 +65,12 @@ MODULE_OF = {
     )
     for number, kind in enumerate(DeviceKind)
 }
-VILLA = Plant(an_id(299), an_id(298), "Villa", PlantType.HOUSE, Member(ANNA.id, ANNA.email))
+FULL_PLANT = Plant(an_id(299), an_id(298), "Villa", PlantType.HOUSE, Member(ANNA.id, ANNA.email))
 
 
-def path_of(kind: DeviceKind, after: str = "") -> str:
-    return f"/plants/{VILLA.id}/modules/{MODULE_OF[kind].id}{after}"
+def module_path(kind: DeviceKind, after: str = "") -> str:
+    return f"/plants/{FULL_PLANT.id}/modules/{MODULE_OF[kind].id}{after}"
 
 
-def of_house(module: Module, after: str = "") -> str:
+def house_module_path(module: Module, after: str = "") -> str:
     return f"/plants/{HOUSE.id}/modules/{module.id}{after}"

@@ -8,7 +8,7 @@ import asyncio
 from typing import Any
 
 
-class _LeapingSelector:
+class _VirtualTimeSelector:
     """A selector that does not wait while a timer is pending."""
 
     def __init__(self, selector: Any) -> None:
@@ -26,9 +26,9 @@ class _LeapingSelector:
         return getattr(self._selector, name)
 
 
-def leap(loop: asyncio.AbstractEventLoop) -> None:
+def use_virtual_time(loop: asyncio.AbstractEventLoop) -> None:
     """Use virtual time in this loop from now on. It starts at 0."""
     assert isinstance(loop, asyncio.SelectorEventLoop)
-    selector = _LeapingSelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
+    selector = _VirtualTimeSelector(loop._selector)  # type: ignore[attr-defined]  # asyncio has no public attribute
     loop._selector = selector  # type: ignore[attr-defined]
     loop.time = lambda: selector.now  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from domogate.app.parts import SystemClock
 from domogate.domain.commands import Command, Order
 from domogate.domain.devices import DeviceKind
 from domogate.domain.estate import FirstState
@@ -16,26 +17,23 @@ from domogate.ports import AttachedModule, Clock
 from support.driver_bench import PATIENCE, PLANT, ReportRecorder
 
 
-class WallClock:
-    def now(self) -> float:
-        return time.time()
-
-
-def attached(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> AttachedModule:
+def attached_module(name: str, kind: DeviceKind, options: dict[str, Any], *, known: bool = False) -> AttachedModule:
     identity = Id(str(uuid.uuid5(uuid.NAMESPACE_URL, name)))
     module = Module(identity, identity, name, kind, driver="mqtt", options=options)
     return AttachedModule(module, FirstState(identity), time.time() if known else 0.0)
 
 
 def zigbee_lamp(base: str, name: str = "lamp", **options: Any) -> AttachedModule:
-    return attached(f"{base}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": base, "name": name, **options})
+    return attached_module(
+        f"{base}-{name}", DeviceKind.LIGHT, {"dialect": "zigbee2mqtt", "base": base, "name": name, **options}
+    )
 
 
-class Running:
+class MqttSetup:
     """A started driver."""
 
     def __init__(self, *brokers: MqttBroker, clock: Clock | None = None) -> None:
-        self.clock = clock or WallClock()
+        self.clock = clock or SystemClock()
         self.driver = Mqtt(self.clock, brokers)
         self.recorder = ReportRecorder()
 
@@ -47,8 +45,8 @@ class Running:
 
 
 @asynccontextmanager
-async def running(*brokers: MqttBroker, clock: Clock | None = None) -> AsyncIterator[Running]:
-    one = Running(*brokers, clock=clock)
+async def running_driver(*brokers: MqttBroker, clock: Clock | None = None) -> AsyncIterator[MqttSetup]:
+    one = MqttSetup(*brokers, clock=clock)
     await one.driver.start(one.recorder)
     try:
         yield one

@@ -7,17 +7,19 @@ from domogate.services.driving import Driving
 from domogate.services.driving.recorder import Orders
 from domogate.services.plants.control import Control
 from domogate.services.plants.scenes import Scenes
-from support.devices import FakeStore, ObedientDriver, StillClock, make_id, make_module
+from support.clocks import ManualClock
+from support.device_store import FakeStore
+from support.devices import FakeDriver, make_id, make_module
 
 LAMP = make_module(DeviceKind.LIGHT, make_id(100))
 OTHER = make_module(DeviceKind.LIGHT, make_id(101))
 ON, OFF = SetLight(on=True), SetLight(on=False)
 
 
-class House:
+class OrderSetup:
     """Control, fabric and driving on one store, with one driver."""
 
-    def __init__(self, store: FakeStore, clock: StillClock, driver: ObedientDriver) -> None:
+    def __init__(self, store: FakeStore, clock: ManualClock, driver: FakeDriver) -> None:
         self.store, self.driver, self.clock = store, driver, clock
         self.orders = Orders(store, clock)
         self.driving = Driving(store, {driver.name: driver}, clock, simulated_plants=10)
@@ -27,7 +29,7 @@ class House:
         self.control = Control(fabric, store, clock, deadline=5.0, max_age=60.0, max_ages={})
         self.scenes = Scenes(self.control)
 
-    async def __aenter__(self) -> "House":
+    async def __aenter__(self) -> "OrderSetup":
         await self.driving.start()
         return self
 

@@ -29,8 +29,8 @@ from domogate.services.people import LINK_PATH, LoginThrottle, SecondFactor, Ses
 from domogate.services.rights.identity_cache import IdentityCache
 from domogate.services.webhooks.administration import WebhookAdministration
 from support.forms import forms_of
-from support.people import LINK_LIFETIME, PeopleEnvironment, open_people
-from support.stores import ANNA, BRUNO, CARLA, HOUSE
+from support.people_setup import LINK_LIFETIME, PeopleSetup, open_people
+from support.stores import ANNA, BRUNO, HOUSE
 
 ADDRESS = "192.0.2.7"
 LIFETIME, IDLE = 86_400.0, 7_200.0
@@ -46,12 +46,12 @@ compiled = cache(Renderer)
 """Compiling the templates takes longer than most tests of pages."""
 
 
-class House:
+class AuthSetup:
     """All of /auth. Anna owns a plant, Bruno is allowed in it, both have PASSWORD; Carla is not active."""
 
     def __init__(
         self,
-        of: PeopleEnvironment,
+        of: PeopleSetup,
         base_url: str,
         *,
         redirect_uri: str,
@@ -125,14 +125,15 @@ class House:
     async def set_standing(self, who: User, standing: Standing) -> None:
         await self.change(who, standing=standing)
 
-    async def let_in(self, who: User, *scopes: str) -> Grant:
+    async def grant_access(self, who: User, *scopes: str) -> Grant:
         grant = Grant(new_id(), who.id, self.client.id, scopes or ("light.read",), created_at=self.clock.now() - 7200)
         await self.store.add_grant(grant)
         return grant
 
     async def add_webhook(self, who: User, url: str = "https://receiver.example/a-secret-path") -> Webhook:
+        grant = await self.grant_access(who)
         webhook = Webhook(
-            id=new_id(), client_id=self.client.id, user_id=who.id, grant_id=(await self.let_in(who)).id, plant_id=HOUSE.id,
+            id=new_id(), client_id=self.client.id, user_id=who.id, grant_id=grant.id, plant_id=HOUSE.id,
             url=url, secret="whsec_AAAA", scopes=("light.read",), created_at=self.clock.now() - 7200, position=0,
         )  # fmt: skip
         assert await self.store.add_webhook(webhook)
@@ -179,16 +180,16 @@ class House:
 
 
 @asynccontextmanager
-async def house(
+async def open_auth_setup(
     folder: Path,
     base_url: str = "https://gateway.example",
     *,
     redirect_uri: str = "https://app.example/back",
     **options: Any,
-) -> AsyncIterator[House]:
-    """`options`: those of House."""
+) -> AsyncIterator[AuthSetup]:
+    """`options`: those of AuthSetup."""
     async with open_people(folder) as of:
-        built = House(of, base_url, redirect_uri=redirect_uri, **options)
+        built = AuthSetup(of, base_url, redirect_uri=redirect_uri, **options)
         await built.open()
         yield built
 
@@ -228,6 +229,3 @@ def heading_of(page: str) -> str:
     found = re.search(r"<h1>(.*?)</h1>", page, re.DOTALL)
     assert found, page
     return found[1]
-
-
-__all__ = ["ANNA", "BRUNO", "CARLA", "HOUSE", "House", "PageBrowser", "forms_of", "heading_of", "house"]

@@ -19,7 +19,7 @@ _PATIENCE = 60.0
 _ID = re.compile(rb"^id: (\d+)\nevent: (\w+)$", re.MULTILINE)
 _TIME = re.compile(rb'"(?:time|at)":"([^"]+)"')
 _SAMPLED = 16
-"""The age of one event in so many is measured."""
+"""The age is measured of one event in this many."""
 
 
 @dataclass
@@ -119,7 +119,7 @@ def _serve(pipe: Connection, port: int, headers: Mapping[str, str], plants: Sequ
     allow_files(count)
     seed, reconnects = how["seed"], how["reconnects"]
 
-    os.nice(10)  # what a crowd costs its own machines is not to be taken from whoever reads, or from the gateway
+    os.nice(10)  # the clients must not take CPU time from the gateway or from the reader
 
     async def run() -> None:
         await _ListenerPool(port, headers, plants, count, seed).run(pipe, reconnects)
@@ -157,7 +157,7 @@ def listener_pool(
     )
     process.start()
     try:
-        assert ours.poll(_PATIENCE * 2), "the listeners never got in"
+        assert ours.poll(_PATIENCE * 2), "the clients did not connect"
         assert ours.recv() == "ready"
         yield ListenerPool(ours)
     finally:

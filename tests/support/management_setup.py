@@ -23,8 +23,8 @@ from domogate.services.plants.fault_injection import FaultInjector
 from domogate.services.plants.history import History
 from domogate.services.plants.read_model import ReadModel
 from domogate.services.plants.scenes import Scenes
-from support.devices import ObedientDriver
-from support.people import BASE_URL, PeopleEnvironment, open_people
+from support.devices import FakeDriver
+from support.people_setup import BASE_URL, PeopleSetup, open_people
 
 ISSUER = f"{BASE_URL}/auth"
 
@@ -32,7 +32,7 @@ ISSUER = f"{BASE_URL}/auth"
 class RotatingKeys:
     """Signing keys of the store, as the composition root gives them to the management API."""
 
-    def __init__(self, env: PeopleEnvironment) -> None:
+    def __init__(self, env: PeopleSetup) -> None:
         self._env = env
 
     async def list_places(self) -> Sequence[KeyPlace]:
@@ -53,10 +53,10 @@ DAY = 86_400.0
 
 
 class DeviceBackend:
-    """The services for devices. Only the drivers are not real: they obey every command."""
+    """The services for devices. Only the drivers are fake: they execute every command."""
 
-    def __init__(self, of: PeopleEnvironment) -> None:
-        self.drivers = {name: ObedientDriver(of.clock, name) for name in ("simulator", "mqtt")}
+    def __init__(self, of: PeopleSetup) -> None:
+        self.drivers = {name: FakeDriver(of.clock, name) for name in ("simulator", "mqtt")}
         self.driving = Driving(of.store, self.drivers, of.clock, simulated_plants=10)
         fabric = InProcessFabric(of.clock)
         fabric.serve(self.driving)
@@ -86,7 +86,7 @@ class DeviceBackend:
 class ManagementApi:
     """The API of one gateway, and the operator Olga who calls it with the client `console`."""
 
-    def __init__(self, of: PeopleEnvironment) -> None:
+    def __init__(self, of: PeopleSetup) -> None:
         self.env = of
         self.keyring = KeyRing(of.store, of.clock)
         self.signer = TokenSigner(self.keyring, of.clock, ISSUER, BASE_URL, access_lifetime=3600.0, id_lifetime=3600.0)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from support.gateway import Gateway
-from support.launching import Process, launch
 from support.ports import free_port
+from support.processes import Process, launch
 
 START_PATIENCE = 100.0
 _GLANCE = 0.01
@@ -28,7 +28,7 @@ def is_ready(port: int) -> bool:
 
 
 @dataclass
-class Lives:
+class RestartableGateway:
     """A data folder and a port, and the processes that serve them one after the other."""
 
     directory: Path
@@ -59,7 +59,7 @@ class Lives:
         """Start it and wait for the first 200 of /readyz. The time is added to `start_times`."""
         begun = time.monotonic()
         process = self.spawn()
-        gateway = self._gateway(process)
+        gateway = self.connect(process)
         try:
             while not is_ready(self.port):
                 assert process.poll() is None, f"the gateway ended with {process.returncode}:\n{gateway.log[-4000:]}"
@@ -72,7 +72,7 @@ class Lives:
         self.start_times.append(time.monotonic() - begun)
         return gateway
 
-    def _gateway(self, process: Process) -> Gateway:
+    def connect(self, process: Process) -> Gateway:
         ready = {"base_url": self.base_url, "auth_url": f"{self.base_url}/auth", **self.known}
         return Gateway(process, self.data, self.directory / "gateway.log", ready, self.environment)
 

@@ -1,6 +1,6 @@
 """`domogate`, imported once and forked for every command, because an import takes a second in each of hundreds of processes.
 
-`support.launching` runs this as a script with the number of a socket. A forked process has its own arguments, environment,
+`support.processes` runs this as a script with the number of a socket. A forked process has its own arguments, environment,
 folder and streams; it only inherits the imported modules.
 """
 
@@ -27,7 +27,7 @@ _IMPORTED_LATER = ("alembic.command", "domogate.app.serving")
 
 def next_command(control: socket.socket) -> dict[str, Any]:
     """Return in each process that is forked for a command. The forking process exits when the socket is closed."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no one waits for the processes that wait for the commands
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system removes ended children, because no code waits for them
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
         asked, descriptors, _, _ = socket.recv_fds(control, 1, 1 + _STREAMS)
@@ -71,7 +71,7 @@ def become(command: dict[str, Any]) -> None:
 
 
 def prepare_the_demo() -> None:
-    """Read the demo estate and hash its passwords once for all forked demos, because this is most of the start of a demo."""
+    """Read the demo estate and hash its passwords once for all forked demos, because this takes most of the start of a demo."""
     demo: Any = import_module("domogate.cli.demo")
     hasher = import_module("domogate.identity.hashing").PasswordHasher()
     demo.read_estate = cache(demo.read_estate)

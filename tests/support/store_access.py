@@ -20,7 +20,7 @@ T = TypeVar("T")
 _KINDS = {"id_token": TokenKind.ID, "access_token": TokenKind.ACCESS}
 
 
-def backstage(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
+def run_with_tools(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
     """Make a change, and return when the running gateway has applied it."""
 
     async def run() -> T:
@@ -32,7 +32,7 @@ def backstage(gateway: Gateway, act: Callable[[Tools], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def let_in(gateway: Gateway, key: str) -> Gateway:
+def add_credentials(gateway: Gateway, key: str) -> Gateway:
     """Add the key and the tokens of all active users to the ready file of a gateway that is not a demo."""
 
     async def mint(tools: Tools) -> list[dict[str, str]]:
@@ -46,7 +46,7 @@ def let_in(gateway: Gateway, key: str) -> Gateway:
                 users.append({"email": user.email, "password": "", **tokens})
         return users
 
-    gateway.ready |= {"subscription_key": key, "users": backstage(gateway, mint)}
+    gateway.ready |= {"subscription_key": key, "users": run_with_tools(gateway, mint)}
     return gateway
 
 
@@ -69,10 +69,10 @@ def issue_token(
         await tools.store.add_grant(grant)
         return await tools.signer.mint_token(TokenKind(kind), user, client, grant)
 
-    wish = (email, kind, flow, str(access_token_everywhere), *scopes)
-    if wish not in gateway.minted:
-        gateway.minted[wish] = backstage(gateway, mint)
-    return gateway.minted[wish]
+    arguments = (email, kind, flow, str(access_token_everywhere), *scopes)
+    if arguments not in gateway.minted:
+        gateway.minted[arguments] = run_with_tools(gateway, mint)
+    return gateway.minted[arguments]
 
 
 def issue_key(gateway: Gateway, *, rate: str | None = None, daily_quota: int | None = None, life: float | None = None) -> str:
@@ -80,11 +80,11 @@ def issue_key(gateway: Gateway, *, rate: str | None = None, daily_quota: int | N
 
     async def add(tools: Tools) -> str:
         now = tools.clock.now()
-        key, subscription = new_subscription("from backstage", rate, daily_quota, None if life is None else now + life, now)
+        key, subscription = new_subscription("of a test", rate, daily_quota, None if life is None else now + life, now)
         await tools.store.add_subscription(subscription)
         return key
 
-    return backstage(gateway, add)
+    return run_with_tools(gateway, add)
 
 
 def revoke_key(gateway: Gateway, key: str) -> None:
@@ -93,18 +93,18 @@ def revoke_key(gateway: Gateway, key: str) -> None:
         assert found is not None
         assert await tools.store.revoke_subscription(found.id, tools.clock.now())
 
-    backstage(gateway, revoke)
+    run_with_tools(gateway, revoke)
 
 
 @contextmanager
 def simulated(gateway: Gateway, module_id: str, how: str) -> Iterator[None]:
     """Make a simulated device offline, slow or refusing during the block."""
     module = Id(module_id)
-    assert backstage(gateway, lambda tools: tools.store.set_module_options(module, {"simulate": how}))
+    assert run_with_tools(gateway, lambda tools: tools.store.set_module_options(module, {"simulate": how}))
     try:
         yield
     finally:
-        backstage(gateway, lambda tools: tools.store.set_module_options(module, {}))
+        run_with_tools(gateway, lambda tools: tools.store.set_module_options(module, {}))
 
 
 @contextmanager
@@ -116,8 +116,8 @@ def standing(gateway: Gateway, email: str, word: Standing) -> Iterator[None]:
         assert user is not None
         await tools.store.save_user(msgspec.structs.replace(user, standing=word))
 
-    backstage(gateway, lambda tools: put(tools, word))
+    run_with_tools(gateway, lambda tools: put(tools, word))
     try:
         yield
     finally:
-        backstage(gateway, lambda tools: put(tools, Standing.GOOD))
+        run_with_tools(gateway, lambda tools: put(tools, Standing.GOOD))
