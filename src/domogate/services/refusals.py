@@ -6,7 +6,7 @@ class Refused(Exception):
 
 
 class NotFound(Refused):
-    """The named thing does not exist."""
+    """The object does not exist."""
 
 
 class Invalid(Refused):
@@ -18,7 +18,7 @@ class Conflict(Refused):
 
 
 class Forbidden(Refused):
-    """This person may not do it."""
+    """This person may not make the change."""
 
 
 class MailFailed(Refused):

@@ -45,7 +45,7 @@ def key_ref(subscription_id: Id) -> str:
 
 
 _AUDITED_REFUSALS = (NotYourPlant, ScopeMissing)
-"""The log records these refusals, because their callers have a valid token. Anybody can cause other refusals."""
+"""The log records only these refusals. Their callers have a valid token; anybody can cause other refusals."""
 
 
 def note_refusal(audit: Audit, principal: Principal, operation: str, refusal: Exception, address: str) -> None:
@@ -117,7 +117,7 @@ class AuditLog(AuditTrail):
     ) -> None:
         """Add an entry, which is written soon. Repeated refusals are counted, and one entry has their number."""
         details = {_clean(name): _clean(text) for name, text in list((detail or {}).items())[:_MAX_DETAILS]}
-        # In `who`, the id of a user stands without the prefix `user:`.
+        # In `who`, a user is given as the id alone, without the prefix `user:`.
         actor = who if ":" in who or DASHED_UUID.parse_id(who) is None else user_ref(Id(who))
         entry = AuditEntry(
             self._clock.now(), _clean(action), _clean(actor), _clean(what), _clean(result), _clean(address), details

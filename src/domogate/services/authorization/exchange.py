@@ -25,7 +25,7 @@ _NO_REFRESH_TOKEN = "The refresh token is not valid: unknown, expired, revoked, 
 
 
 class ExchangeStore(TokenStore, PeopleStore, Protocol):
-    """Grants with their tokens, and the users who gave them."""
+    """The parts of the store with grants, tokens and users."""
 
 
 class Exchange:
@@ -104,7 +104,7 @@ class Exchange:
     # --- refresh_token ------------------------------------------------------------------------------------------------
 
     async def refresh(self, client: Client, refresh_token: str, scope: str | None, address: str = "") -> TokenSet:
-        """Refresh tokens (RFC 6749 §6) with rotation (RFC 9700 §4.14). A client may retry for some seconds (Decision 0023)."""
+        """Exchange a refresh token for new tokens (RFC 6749 §6, RFC 9700 §4.14). A client may retry soon (Decision 0023)."""
         require_grant(client, GrantType.REFRESH_TOKEN)
         # The token is read first, so that a value that is not a refresh token of this client does not cost a write.
         presented = await self._store.find_refresh_token(hash_secret(refresh_token))

@@ -30,7 +30,7 @@ class _Controller:
         self.absent: set[str] = set()
 
     def note_unit(self, unit_id: str, state: object, reachable: bool) -> None:
-        """Take over the state of a unit. None means that the state did not change."""
+        """Update the state of a unit. None means that the state did not change."""
         (self.absent.discard if reachable else self.absent.add)(unit_id)
         if state is not None:
             breaks = isinstance(state, EmergencyState) and in_failure(state.failures)

@@ -111,7 +111,7 @@ class Supervisor:
         return tuple(self._drivers)
 
     def find(self, name: str) -> Driver | None:
-        """The driver, if it is running."""
+        """Return the driver if it is running."""
         supervised = self._drivers.get(name)
         return supervised.driver if supervised is not None and supervised.condition is DriverCondition.RUNNING else None
 

@@ -52,7 +52,7 @@ def print_ready(cursor: int) -> bytes:
 
 
 def print_reset(reset: Reset) -> bytes:
-    """It has no id. So a client that loses its connection before it has all present states gets all of them again."""
+    """Print the event without an id. So a client that loses its connection during the present states gets all of them again."""
     return frame("reset", _encode(reset))
 
 
@@ -88,7 +88,7 @@ def print_present(
 
 
 def _as_event(view: ModuleView) -> StateChanged:
-    """Return the present state as a report. `turned` is True, because it also says whether the module can be reached."""
+    """Return the present state as an event. `turned` is True, because the event also shows whether the module is reachable."""
     return StateChanged(
         plant_id=view.plant_id,
         module_id=view.module.id,

@@ -318,7 +318,7 @@ class Stream:
             if self._end is not None or self.closed:
                 break
             if version == self._rights_version:
-                # Not earlier: a change during the check may have given the user a plant, and the check would not include it.
+                # Only now, because a change during the check may have given the user another plant.
                 self._set_timer()
                 self._on_rights_checked(self)
         if self._end is not None:

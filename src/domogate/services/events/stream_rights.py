@@ -18,7 +18,7 @@ from domogate.services.plants.read_model import ReadModel
 from domogate.services.rights.access import Access, Caller, check_standing, get_access, list_own_plants
 
 Dependency = tuple[str, str]
-"""A type and an id, for example of a user. When this object changes, the stream's rights are checked again."""
+"""The type and id of an object, for example a user. When it changes, the stream's rights are checked again."""
 
 
 def plant_dependency(plant_id: Id) -> Dependency:

@@ -1,4 +1,4 @@
-"""The actor of a change, and how the change is noted in the audit log."""
+"""The actor of a change, and the audit entry about the change."""
 
 from typing import Protocol
 

@@ -71,7 +71,7 @@ class PasswordLinks:
         return IssuedLink(None if mailed else url, mailed, expires_at)
 
     async def _add(self, user: User, purpose: LinkPurpose, *, sent_to: str | None = None) -> tuple[str, float]:
-        """Return the URL and its expiry. `sent_to`: the mailbox that alone receives the link. Earlier links become invalid."""
+        """Return the URL and its expiry. Earlier links become invalid. `sent_to`: the link is sent only to this mailbox."""
         token = new_secret()
         expires_at = self._clock.now() + self.lifetime
         await self._store.add_link(OneTimeLink(hash_secret(token), user.id, purpose, expires_at, sent_to))
@@ -90,7 +90,7 @@ class PasswordLinks:
         return await self._store.take_link(hash_secret(token))
 
     async def withdraw(self, user_id: Id) -> None:
-        """Make older links invalid, so that a link in a mailbox cannot undo a new password. An expired link replaces them."""
+        """Replace older links by an expired one, so that a link in a mailbox cannot undo a new password."""
         for purpose in LinkPurpose:
             await self._store.add_link(OneTimeLink(hash_secret(new_secret()), user_id, purpose, self._clock.now()))
 

@@ -206,7 +206,7 @@ class People(Accounts):
         return (await self.invite(plant_id, email, limits=limits, link=mails_links, by=by)).outcome
 
     async def limit_by_owner(self, plant_id: Id, email: str, limits: Limits | None, *, address: str = "", user_id: Id) -> None:
-        """Raises Forbidden, TooOften, Invalid, NotFound, Conflict."""
+        """Change the limits of a guest. Raises Forbidden, TooOften, Invalid, NotFound, Conflict."""
         await self._check_owner(plant_id, user_id)
         self._check_rate(self._change_limiter, user_id)
         self._change_limiter.count(user_id, self._clock.now())
@@ -217,7 +217,7 @@ class People(Accounts):
             raise TooOften(wait)
 
     async def withdraw_by_owner(self, plant_id: Id, email: str, *, address: str = "", user_id: Id) -> None:
-        """Raises Forbidden, NotFound, Conflict."""
+        """Withdraw a guest or an invitation. Raises Forbidden, NotFound, Conflict."""
         await self._check_owner(plant_id, user_id)
         await self.withdraw(plant_id, email, by=Actor(user_id, address))
 
@@ -236,7 +236,7 @@ class People(Accounts):
         await self._set_status(plant_id, PlantStatus.REMOVED, by)
 
     async def restore_plant(self, plant_id: Id, *, by: Actor = COMMAND_LINE) -> None:
-        """For the owner or an operator. The plant is as it was before the removal."""
+        """For the owner or an operator. Everything in the plant is as it was before the removal."""
         await self._set_status(plant_id, PlantStatus.ACTIVE, by)
 
     async def _set_status(self, plant_id: Id, status: PlantStatus, by: Actor) -> None:

@@ -24,7 +24,7 @@ def _new_code() -> str:
 
 
 def parse_recovery_code(text: str) -> str | None:
-    """Return the code without spaces and dashes and in one case, or None if the text is not a recovery code."""
+    """Return the code in lower case, without spaces and dashes. Return None if the text is not a recovery code."""
     letters = text[:100].replace("-", "").replace(" ", "").lower()
     return letters if _CODE(letters) else None
 

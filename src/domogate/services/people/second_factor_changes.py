@@ -37,7 +37,7 @@ class SecondFactorChanges(SessionRecords):
         return await self._start_session(user, address, person.session.agent, (PASSWORD, CODE), None)
 
     async def switch_off_second_factor(self, person: LoggedIn, address: str) -> bool:
-        """Return False if the gateway requires a second factor."""
+        """Switch the second factor off. Return False if the gateway requires a second factor."""
         if self.second_factor_required:
             return False
         await self._store.change_user(person.user.id, lambda user: msgspec.structs.replace(user, totp_secret=None))

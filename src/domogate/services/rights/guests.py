@@ -12,7 +12,7 @@ from domogate.domain.plants import Ambient, Module, SceneDetail, Topology
 from domogate.services.plants.read_model import PlantView
 
 _MODULES_KEPT = 2
-"""The cached views of a plant have together at most so many times the modules of the plant, plus a constant."""
+"""The limit of modules in all cached views of a plant: this factor times the modules of the plant, plus `_FEW`."""
 _FEW = 100
 
 

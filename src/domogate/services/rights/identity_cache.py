@@ -15,7 +15,7 @@ _GRANTS = 20_000
 
 
 class IdentityStore(PeopleStore, ClientStore, GrantStore, Protocol):
-    """Users, clients and grants."""
+    """The parts of the store with users, clients and grants."""
 
 
 class IdentityCache:

@@ -19,7 +19,7 @@ _EARLIEST, _LATEST = 0.0, datetime(9000, 1, 1, tzinfo=UTC).timestamp()
 
 
 class TestStanding(StrEnum):
-    """Whether a test of a unit is done, due or overdue."""
+    """Whether the tests of one kind of a unit are in time."""
 
     __test__ = False  # tells pytest that this class has no tests
 

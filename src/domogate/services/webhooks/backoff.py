@@ -11,7 +11,7 @@ _random = SystemRandom()
 
 
 def retry_delay(attempts: int, retry_after: float | None = None) -> float:
-    """Return the seconds to wait after this number of failed attempts, at least as many as the receiver asked for."""
+    """Return the seconds to wait after this number of failed attempts. `retry_after` is the delay that the receiver wants."""
     longest = min(LONGEST, FIRST * 2.0 ** min(max(attempts, 1) - 1, 30))
     jittered = longest * _random.uniform(0.8, 1.0)
     return max(jittered, min(retry_after or 0.0, LONGEST_ASKED_FOR))

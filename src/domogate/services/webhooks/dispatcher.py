@@ -177,7 +177,7 @@ class Dispatcher:
             self._wake(webhook_id)
 
     def wake(self, webhook_id: Id) -> None:
-        """The stored webhook was changed, or there may be something to deliver."""
+        """Run the webhook: it was changed in the store, or there may be something to deliver."""
         worker = self._workers.get(webhook_id)
         if worker is not None:
             worker.reload = True
