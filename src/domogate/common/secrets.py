@@ -8,12 +8,12 @@ from hashlib import sha256
 
 
 def new_secret() -> str:
-    """256 random bits."""
+    """Return a new secret with 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
 def encode_secret(secret: str) -> bytes:
-    """Text from the network may contain lone surrogates. It must not raise an error here, and matches no secret."""
+    """Encode a text from the network. A lone surrogate raises no error here; a text with one matches no secret."""
     return secret.encode("utf-8", "surrogatepass")
 
 

@@ -15,7 +15,7 @@ def print_csv(rows: Iterable[Sequence[object]], line_end: str = "\r\n") -> str:
 
 
 def _cell(value: object) -> object:
-    """An apostrophe marks text that a spreadsheet would interpret as a formula. A number stays a number."""
+    """Return the content of a cell. A text that a spreadsheet would interpret as a formula gets an apostrophe."""
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return "" if value is None else value

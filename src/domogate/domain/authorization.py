@@ -72,7 +72,7 @@ class RotationOutcome(StrEnum):
 
 
 class Rotation(msgspec.Struct, frozen=True):
-    """The result of presenting a refresh token. ROTATED and REPEATED have a grant."""
+    """The result of presenting a refresh token. It has a grant if the outcome is ROTATED or REPEATED."""
 
     outcome: RotationOutcome
     grant: Grant | None = None

@@ -52,7 +52,7 @@ class MoveShutter(_Command, tag="move shutter", frozen=True, gc=False):
 
 
 class SetThermostat(_Command, tag="set thermostat", frozen=True, gc=False):
-    """A field that is None stays as it is. The set point is in Celsius."""
+    """Set a thermostat. A field that is None stays as it is. The set point is in Celsius."""
 
     function: ThermostatFunction | None = None
     mode: ThermostatMode | None = None

@@ -6,7 +6,7 @@ import msgspec
 
 
 class AbsenceReason(StrEnum):
-    """The reason a module is offline. A driver reports only reasons that it has observed."""
+    """The reason why a module is offline. A driver reports only reasons that it has observed."""
 
     NEVER_SEEN = "never seen"
     """The module has not sent anything since the driver started."""

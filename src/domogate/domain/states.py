@@ -209,7 +209,7 @@ State = (
 
 
 def without_readings(state: State | None) -> State | None:
-    """The state without its measured values."""
+    """Return the state without its measured values."""
     if state is None:
         return None
     measured = [name for name in state.__struct_fields__ if isinstance(getattr(state, name), Reading)]

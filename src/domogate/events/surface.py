@@ -65,14 +65,14 @@ class EventQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     media_types=(MEDIA_TYPE,),
     success=_STREAM,
     errors={
-        403: "A plant is not the user's",
+        403: "The user has no rights on a plant",
         404: "There is no such plant",
         429: "The key's rate or quota is used up, or the user or the key has too many open streams; see Retry-After",
         503: "Too many streams are open, or the gateway stops; see Retry-After",
     },
 )
 async def listen(hub: Hub, call: Call[Caller], query: EventQuery) -> Response:
-    # The header wins: a browser that connects again sends a new header with the same URL.
+    # The header has priority over the query: a browser that connects again sends a new header with the same URL.
     last_event_id = call.header or query.last_event_id or ""
     try:
         return EventStreamResponse(await hub.open(call.caller, query.to_filter(), last_event_id.encode().strip()))

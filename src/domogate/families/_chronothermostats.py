@@ -80,7 +80,7 @@ class Sender(msgspec.Struct, rename="camel"):
 
 
 class Chronothermostat(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Spec 2.8."""
+    """A chronothermostat (Spec 2.8)."""
 
     function: Literal["heating", "cooling"]
     mode: WireMode
@@ -102,7 +102,7 @@ class ChronothermostatStatus(msgspec.Struct):
 
 
 class Measures(msgspec.Struct, omit_defaults=True):
-    """X9's answer: what a chronothermostat measures, without its settings."""
+    """X9's answer: the measured values of a chronothermostat, without its settings."""
 
     thermometer: Thermometer | UnsetType = UNSET
     hygrometer: Hygrometer | UnsetType = UNSET

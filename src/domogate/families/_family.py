@@ -1,4 +1,4 @@
-"""Family and Operation: the declaration of a contract. It is checked when it is imported."""
+"""Family and Operation: classes to declare a family. A declaration is checked when it is imported."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -103,7 +103,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """Its name in the OpenAPI document."""
+        """The name of the operation in the OpenAPI document."""
         return operation_id_of(self.handler)
 
     @property
@@ -113,7 +113,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_extra_list(self) -> bool:
-        """A list that is not in the specification."""
+        """Whether the operation is a list that is not in the specification."""
         return bool(self.extension) and self.may_be_empty
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ _END = rf"^(({_DATE_TIME}/)?{_DATE_TIME})?$"
 _is_decimal = re.compile(_DECIMAL.removesuffix("$")).fullmatch
 _is_date_time = re.compile(_DATE_TIME).fullmatch
 _START_LEEWAY = 300
-"""Seconds by which an interval may begin in the future: the clock of an application may be wrong by so much."""
+"""An interval may begin so many seconds in the future, because the clock of an application may be wrong."""
 
 _STATUSES = {"on": True, "off": False}
 _FUNCTIONS = {"heating": ThermostatFunction.HEATING, "cooling": ThermostatFunction.COOLING}
@@ -77,7 +77,7 @@ class ProgramOrder(msgspec.Struct):
 class ThermostatOrder(msgspec.Struct, rename="camel"):
     """X1's body, with the names of Spec 2.8. At least one member is needed; members that are left out do not change.
 
-    Applications in the field write the words of `function` and `mode` in lower or in upper case.
+    Existing applications write the words of `function` and `mode` in lower or in upper case.
     """
 
     function: Annotated[str, _described(enum=list(_FUNCTIONS))] | UnsetType = UNSET
@@ -142,7 +142,7 @@ def parse_celsius(value: str | float, unit: str) -> float:
 
 
 def parse_end(text: str, offset_minutes: int, now: float) -> float:
-    """The end of a mode: a time in the future, or the end of an interval `start/end` that has begun."""
+    """Return the end of a mode. The text is a time in the future, or an interval `start/end` that has begun."""
     start, slash, end = text.rpartition("/")
     at = _parse_date_time(end, offset_minutes)
     if not now < at <= LATEST_LOCAL:
@@ -153,7 +153,7 @@ def parse_end(text: str, offset_minutes: int, now: float) -> float:
 
 
 def _parse_date_time(text: str, offset_minutes: int) -> float:
-    """Without a UTC offset the time is local to the device, as E12 prints it."""
+    """Parse a time. Without a UTC offset it is the local time of the device, as in E12."""
     try:
         moment = datetime.fromisoformat(text) if _is_date_time(text) else None
     except ValueError:

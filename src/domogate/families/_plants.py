@@ -30,7 +30,7 @@ class InvitedUser(msgspec.Struct):
 
 
 class PlantSummary(msgspec.Struct):
-    """Spec 2.3."""
+    """A plant in the short list (Spec 2.3)."""
 
     id: Uuid
     name: str

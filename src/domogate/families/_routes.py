@@ -56,7 +56,7 @@ class Routes:
             )
             group += 1 + len(parameters)
             literal = re.sub(r"\\\{\w+:\w+\\\}", "([^/]+)", re.escape(operations[0].path))
-            # The contract refuses a slash at the end. Applications in the field send it to lists that are extensions.
+            # The contract does not allow a slash at the end. Existing applications send it to lists that are extensions.
             slash = "/?" if all(operation.is_extra_list for operation in operations) else ""
             alternatives.append(f"({literal}{slash})")
         self._match: Callable[[str], re.Match[str] | None] = re.compile(
@@ -76,7 +76,7 @@ class Routes:
                 self._kept_bytes -= _TARGET_BYTES + len(oldest[1])
 
     def parse(self, method: str, raw_path: bytes) -> Target:
-        """Raises WrongUrl, WrongMethod."""
+        """Find the operation and parse the parameters. Raises WrongUrl, WrongMethod."""
         match = self._match(raw_path.decode("latin-1"))
         if match is None or match.lastindex is None:
             raise WrongUrl(f"no operation of {self._family.name} has this URL")

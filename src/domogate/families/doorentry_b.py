@@ -41,7 +41,7 @@ _FORBIDDEN = re.compile(r"[^\w\s:.,-]")
 
 
 class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Spec 2.1."""
+    """A plant in the list (Spec 2.1)."""
 
     id: str
     owner_id: str

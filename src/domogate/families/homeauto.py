@@ -58,7 +58,7 @@ class SceneOrder(msgspec.Struct):
 
 
 class WirePlant(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Spec 2.2."""
+    """A plant in the list (Spec 2.2)."""
 
     id: str
     owner_id: str
@@ -108,7 +108,7 @@ class WireFloor(msgspec.Struct, rename="camel"):
 
 
 class PlantInside(msgspec.Struct, rename="camel"):
-    """Spec 2.4. `ambients` are those without a floor; `modules` are those without an ambient."""
+    """A plant with its contents (Spec 2.4). `ambients` has the ambients without a floor, `modules` those without an ambient."""
 
     id: Uuid
     internal_id: Uuid
@@ -151,7 +151,7 @@ class LightSender(msgspec.Struct, rename="camel"):
 
 
 class Light(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Spec 2.7."""
+    """A light (Spec 2.7)."""
 
     status: Literal["on", "off"]
     sender: LightSender

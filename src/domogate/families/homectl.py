@@ -70,13 +70,13 @@ class WirePlant(msgspec.Struct):
 
 
 class PlantTopology(msgspec.Struct):
-    """E3's answer: Spec 2.6 under `plant`, as in the other topologies."""
+    """E3's answer. `plant` has the form of Spec 2.6."""
 
     plant: WirePlant
 
 
 class PlantSummary(msgspec.Struct):
-    """Spec 2.3, with ids as this family writes them. `country` is always there: applications in the field need it."""
+    """A plant in the short list (Spec 2.3), with ids in this family's spelling. Existing applications need `country`."""
 
     id: Hex32
     name: str

@@ -27,5 +27,5 @@ class Sealer(Protocol):
 
     def seal(self, key_id: str, place: str, secret: str) -> str: ...
     def unseal(self, place: str, sealed: str) -> str:
-        """Raise SecretKeyMissing or SealBroken."""
+        """Decrypt a secret. Raise SecretKeyMissing or SealBroken."""
         ...

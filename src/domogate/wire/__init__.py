@@ -13,7 +13,7 @@ __all__ = ["InputModel", "OutputModel", "to_datetime"]
 
 
 class InputModel(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Base of request bodies. An unknown field is refused, so that a typing error is noticed."""
+    """Base of request bodies. Unknown fields are refused, so that typing errors are found."""
 
 
 class OutputModel(msgspec.Struct, frozen=True, rename="camel"):

@@ -14,7 +14,7 @@ _LISTING = re.compile(r"Listing_(\w+)_")
 
 
 def operation_id_of(handler: Callable[..., Any]) -> str:
-    """The name of the handler in camel case: `readLight` for `read_light`."""
+    """Return the name of the handler in camel case: `readLight` for `read_light`."""
     first, *others = handler.__name__.split("_")
     return first + "".join(map(str.capitalize, others))
 
@@ -46,7 +46,7 @@ class Schemas:
 
 
 def component_name(model: str) -> str:
-    """`UserOut` and `WireUser` are `User` in a document, and `Listing[UserOut]` is `UserList`."""
+    """Return the name of a model in a document: `User` for `UserOut` and `WireUser`, `UserList` for `Listing[UserOut]`."""
     listing = _LISTING.fullmatch(model)
     return f"{component_name(listing[1])}List" if listing else model.removesuffix("Out").removeprefix("Wire")
 

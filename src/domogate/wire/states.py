@@ -34,7 +34,7 @@ class LightStateOut(_State, frozen=True, tag="light"):
 
 
 class AutomationStateOut(_State, frozen=True, tag="automation"):
-    """0 is closed, 100 is open."""
+    """The state of a shutter or blind: 0 is closed, 100 is open."""
 
     position: int
 
@@ -76,7 +76,7 @@ class CameraStateOut(_State, frozen=True, tag="camera"):
 
 
 class ThermostatStateOut(_State, frozen=True, tag="chronothermostat"):
-    """The set point is in Celsius. `scale` is the unit of the thermostat's display and readings."""
+    """The state of a thermostat. The set point is in Celsius. `scale` is the unit of the thermostat's display and readings."""
 
     function: ThermostatFunction
     mode: ThermostatMode

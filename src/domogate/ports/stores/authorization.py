@@ -27,7 +27,7 @@ class GrantStore(Protocol):
 
     async def revoke_grant(self, grant_id: Id, at: float) -> bool: ...
     async def revoke_grants(self, user_id: Id, client_id: str | None, at: float) -> int:
-        """Revoke the user's grants to the client (None: to every client). Return their number."""
+        """Revoke the user's grants to the client (None means every client). Return their number."""
         ...
 
 
@@ -72,7 +72,7 @@ class SessionStore(Protocol):
 
     async def succeed_attempt(self, attempt: Attempt, at: float) -> None: ...
     async def use_totp_step(self, user_id: Id, step: int) -> bool:
-        """Return False if this step or a later one was used before."""
+        """Mark the time step of a code as used. Return False if this step or a later one was used before."""
         ...
 
     async def add_session(

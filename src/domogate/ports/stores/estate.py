@@ -23,5 +23,5 @@ class EstateStore(Protocol):
     async def export_estate(self) -> Estate: ...
 
     async def backup(self, path: Path, *, replace: bool = False, replace_larger: bool = False) -> str | None:
-        """Return the id of the secret key that a restore needs. Raises ValueError, FileExistsError."""
+        """Write a backup. Return the id of the secret key that a restore needs. Raise ValueError, FileExistsError."""
         ...

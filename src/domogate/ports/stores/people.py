@@ -21,7 +21,7 @@ class PeopleStore(Protocol):
         ...
 
     async def add_user(self, user: User) -> None:
-        """Raise ValueError if another user has the id or the e-mail. Exactly one of several concurrent callers succeeds."""
+        """Add the user. Raise ValueError if the id or the e-mail exists. Exactly one of several concurrent callers succeeds."""
         ...
 
     async def change_user(self, user_id: Id, change: Callable[[User], User]) -> User | None:
@@ -40,7 +40,7 @@ class PeopleStore(Protocol):
         ...
 
     async def delete_user(self, user_id: Id) -> bool:
-        """Raise ValueError if the user owns plants or is the last operator."""
+        """Delete the user. Raise ValueError if the user owns plants or is the last operator."""
         ...
 
 
@@ -71,7 +71,7 @@ class ClientStore(Protocol):
         ...
 
     async def add_client(self, client: Client) -> bool:
-        """Return False if the id exists already. Exactly one of several concurrent callers succeeds."""
+        """Add the client. Return False if the id exists. Exactly one of several concurrent callers succeeds."""
         ...
 
     async def change_client(self, client_id: str, change: Callable[[Client], Client]) -> Client | None:

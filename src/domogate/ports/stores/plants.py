@@ -52,7 +52,7 @@ class PlantStore(Protocol):
 
     async def set_plant_status(self, plant_id: Id, status: PlantStatus, at: float) -> None: ...
     async def set_module_options(self, module_id: Id, options: dict[str, Any]) -> bool:
-        """Return False if the module does not exist."""
+        """Replace the options of the module. Return False if it does not exist."""
         ...
 
 
@@ -64,11 +64,11 @@ class MemberStore(Protocol):
         ...
 
     async def set_member_limits(self, plant_id: Id, user_id: Id, limits: Limits | None) -> bool:
-        """Return False if the user is not a member. Raise ValueError for the owner, who cannot have limits."""
+        """Replace the limits. Return False if the user is not a member. Raise ValueError for the owner, who has no limits."""
         ...
 
     async def withdraw_user(self, plant_id: Id, user_id: Id) -> bool:
-        """Return False if the user is not a member. Raise ValueError for the owner, who cannot be withdrawn."""
+        """End the membership. Return False if the user is not a member. Raise ValueError for the owner."""
         ...
 
     async def invite(self, plant_id: Id, email: str, limits: Limits | None = None) -> bool:
@@ -77,5 +77,5 @@ class MemberStore(Protocol):
 
     async def withdraw_invitation(self, plant_id: Id, email: str) -> bool: ...
     async def set_invitation_limits(self, plant_id: Id, email: str, limits: Limits | None) -> bool:
-        """Return False if the e-mail has no open invitation."""
+        """Replace the limits. Return False if the e-mail has no open invitation."""
         ...

@@ -42,5 +42,5 @@ class SparePartStore(Protocol):
     """The catalogue of spare parts."""
 
     async def find_spare_parts(self, unit: str) -> SpareParts | None:
-        """Return None if the reference is unknown. A reference is known if the catalogue or a unit of any plant has it."""
+        """Return None if the reference is unknown. It is known if the catalogue or a unit of any plant has it."""
         ...
