@@ -27,7 +27,7 @@ class SwitchHeater(_Command, tag="switch heater", frozen=True, gc=False):
 
 
 class SetLight(_Command, tag="set light", frozen=True, gc=False):
-    """A field that is None stays as it is (Decision 0067)."""
+    """Set a light. A field that is None stays as it is (Decision 0067)."""
 
     on: bool | None = None
     level: int | None = None
@@ -35,11 +35,11 @@ class SetLight(_Command, tag="set light", frozen=True, gc=False):
 
     @property
     def brightness(self) -> int | None:
-        """The level. Without a level, the value of the colour: it is the same brightness."""
+        """The level. If there is no level: the value of the colour, which is the same brightness."""
         return round(self.color.value) if self.level is None and self.color is not None else self.level
 
     def find_contradiction(self) -> str | None:
-        """Why no light can execute this command; None: a light can."""
+        """Return the reason why no light can execute this command, or None."""
         if self.on is None and self.level is None and self.color is None:
             return "the command changes nothing: it needs on, level or color"
         if self.on and self.brightness == 0:
