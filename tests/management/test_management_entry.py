@@ -112,6 +112,7 @@ class TestEveryOperation:
         await api.env.store.bind_external_account("https://id.example", "bruno-at-id", BRUNO.email, NOW)
         last = (
             "removeWebhook",
+            "withdrawInvitation",
             "changePlant",
             "withdrawUser",
             "revokeGrants",

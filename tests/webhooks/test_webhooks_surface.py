@@ -321,10 +321,13 @@ class TestManaging:
 class TestRoutes:
     async def test_an_unknown_id_is_404(self, app: App) -> None:
         for path in (
-            *("/webhooks/", "/webhooks//", f"/webhooks/{HOME}/", f"/webhooks/{HOME}/secrets", f"/webhooks/{HOME}/test/more"),
+            *("/webhooks//", f"/webhooks/{HOME}/", f"/webhooks/{HOME}/secrets", f"/webhooks/{HOME}/test/more"),
             *(f"/webhooks/{HOME}/dead-letters/", f"/webhooks//{HOME}"),
         ):
             expect_problem(await app.call("GET", path), 404)
+
+    async def test_a_list_may_end_with_a_slash(self, app: App) -> None:
+        assert (await app.call("GET", "/webhooks/")).json() == (await app.call("GET", "/webhooks")).json()
 
     async def test_a_malformed_id_is_404(self, app: App) -> None:
         for text in ("x", HOME.upper() + "0", "%00", "..%2f", HOME.replace("-", "")):
